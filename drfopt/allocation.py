@@ -1,0 +1,305 @@
+"""The answer: tasks of every user, what follows from them, and the certificate that proves them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .instance import Instance
+from .tables import Bar, Column, Sheet
+
+__all__ = ["Allocation", "Certificate"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of an allocation, computed from the instance and the numbers alone.
+
+    Attributes
+    ----------
+    kind : str
+        ``bottleneck``, ``chain``, ``prices``, ``duals``, ``bound`` ... what the proof consists of.
+    valid : bool | None
+        Whether it proves the claim to the accuracy in `drfopt.tolerances`; None where only feasibility was checked.
+    violation : float
+        Largest relative amount by which an optimality or feasibility condition is missed.
+    gap : float | None
+        Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
+    bottlenecks : tuple
+        What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+    evidence : dict
+        What the proof is made of: multipliers of each round, prices, claims shown infeasible.
+    reason : str
+        Where it does not hold: the first condition missed, in words.
+    """
+
+    kind: str
+    valid: bool | None
+    violation: float
+    gap: float | None = 0.0
+    bottlenecks: tuple = ()
+    evidence: dict[str, Any] = field(default_factory=dict, repr=False)
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part of the certificate that a reader of results looks at."""
+        return {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """An allocation of the instance under a policy. Everything but the first fields is computed from the tasks.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    tasks : array (n,)
+        Tasks of each user: floats, or `Fraction`s (dtype object) when asked for exact values.
+    levels : array (n,)
+        The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
+    placement : array (n, k) or None
+        Tasks of each user on each machine class; None for a pool.
+    prices : array (m,) or (k, m), or None
+        Duals of the capacities in the stated objective; None for leximin and for whole tasks.
+    unplaced : tuple of str
+        Users whose task fits nowhere.
+    integer : bool
+    engine, status : str
+    seconds : float
+        Time to solve and to prove.
+    certificate : Certificate
+    """
+
+    instance: Instance
+    policy: str
+    tasks: np.ndarray
+    levels: np.ndarray
+    certificate: Certificate
+    placement: np.ndarray | None = None
+    prices: np.ndarray | None = None
+    unplaced: tuple[str, ...] = ()
+    integer: bool = False
+    engine: str = ""
+    status: str = "optimal"
+    seconds: float = 0.0
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Names of the users, (n,)."""
+        return self.instance.users
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the resources, (m,)."""
+        return self.instance.resources
+
+    @property
+    def exact(self) -> bool:
+        """Whether tasks and levels are `Fraction`s."""
+        return self.tasks.dtype == object
+
+    @cached_property
+    def usage(self) -> np.ndarray:
+        """What each user holds of each resource, (n, m)."""
+        return self._demands * self.tasks[:, None]
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """What all users hold together of each resource, (m,)."""
+        return self.usage.sum(axis=0)
+
+    @cached_property
+    def utilization(self) -> np.ndarray:
+        """Used fraction of each resource, (m,); 0 where there is none of it."""
+        return np.array([u / c if c else 0 * u for u, c in zip(self.used, self._capacity, strict=True)])
+
+    @cached_property
+    def dominant_resources(self) -> tuple[str, ...]:
+        """The resource each user needs most, as a share of the cluster, (n,); ties go to the one listed first."""
+        return tuple(self.resources[j] for j in self._dominant)
+
+    @cached_property
+    def dominant_shares(self) -> np.ndarray:
+        """Each user's share of her dominant resource, (n,); weights are ignored."""
+        rows = np.arange(self.instance.n)
+        capacity = self._capacity[self._dominant]
+        held = self.usage[rows, self._dominant]
+        return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
+
+    @cached_property
+    def _dominant(self) -> np.ndarray:
+        positive = self.instance.capacity > 0
+        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
+        if not self.exact:
+            return (self.instance.demands * inverse).argmax(axis=1)
+        capacity = self.instance.exact_capacity
+        shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
+        return np.array([row.index(max(row)) for row in shares])
+
+    @property
+    def _demands(self) -> np.ndarray:
+        return np.array(self.instance.exact_demands, dtype=object) if self.exact else self.instance.demands
+
+    @property
+    def _capacity(self) -> np.ndarray:
+        return np.array(self.instance.exact_capacity, dtype=object) if self.exact else self.instance.capacity
+
+    # ---- as data ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``."""
+        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        pool = self.placement is None
+        users = [
+            {
+                "name": name,
+                "tasks": _plain(self.tasks[i]),
+                "level": _plain(self.levels[i]),
+                "dominant_resource": self.dominant_resources[i],
+                "dominant_share": _plain(self.dominant_shares[i]),
+                "usage": {r: _plain(value) for r, value in zip(self.resources, self.usage[i], strict=True)},
+                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i]),
+            }
+            for i, name in enumerate(self.users)
+        ]
+        resources = [
+            {
+                "name": name,
+                "capacity": float(self.instance.capacity[j]),
+                "used": _plain(self.used[j]),
+                "utilization": float(self.utilization[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else float(self.prices[j]),
+            }
+            for j, name in enumerate(self.resources)
+        ]
+        document = {
+            "instance": self.instance.name,
+            "policy": self.policy,
+            "integer": self.integer,
+            "engine": self.engine,
+            "status": self.status,
+            "users": users,
+            "resources": resources,
+            "unplaced": list(self.unplaced),
+            "certificate": self.certificate.to_dict(),
+            "seconds": self.seconds,
+        }
+        classes = self.instance.machine_names
+        if self.placement is not None:
+            document["placement"] = {
+                user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
+                for user, row in zip(self.users, self.placement, strict=True)
+            }
+        if self.prices is not None and self.prices.ndim > 1:
+            document["prices"] = {
+                c: {r: float(p) for r, p in zip(self.resources, row, strict=True)}
+                for c, row in zip(classes, self.prices, strict=True)
+            }
+        return document
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row a user. Needs pandas (``pip install drfopt[frame]``)."""
+        import pandas
+
+        columns: dict[str, Sequence] = {
+            "tasks": self.tasks,
+            "level": self.levels,
+            "dominant_resource": self.dominant_resources,
+            "dominant_share": self.dominant_shares,
+            **{resource: self.usage[:, j] for j, resource in enumerate(self.resources)},
+            "bottleneck": list(self.certificate.bottlenecks or (None,) * self.instance.n),
+        }
+        return pandas.DataFrame(columns, index=pandas.Index(self.users, name="user"))
+
+    def __repr__(self) -> str:
+        return f"<Allocation {self.policy} of {self.instance!r}: {self.status}, {self.engine}>"
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+    # ---- as a table -------------------------------------------------------------------------------------------
+
+    def sheet(self) -> Sheet:
+        """Return the table of the allocation: a row a user, what is used and what was proven below it."""
+        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        rows = [
+            (
+                name,
+                _shown(self.tasks[i]),
+                _shown(self.levels[i]),
+                Bar(float(self.dominant_shares[i])),
+                self.dominant_resources[i],
+                _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
+            )
+            for i, name in enumerate(self.users)
+        ]
+        return Sheet(
+            title=self._title(),
+            columns=(
+                Column("user"),
+                Column("tasks", number=True),
+                Column("level", number=True),
+                Column("dominant share", number=True),
+                Column("of"),
+                Column("stopped by"),
+            ),
+            rows=rows,
+            notes=tuple(self._notes()),
+        )
+
+    def _title(self) -> str:
+        kind = "whole tasks" if self.integer else "divisible tasks"
+        return f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
+
+    def _notes(self) -> list[str]:
+        used = ", ".join(
+            f"{resource} {float(u):.4g} of {c:.4g} ({float(z):.1%})"
+            for resource, u, c, z in zip(self.resources, self.used, self.instance.capacity, self.utilization, strict=True)
+        )
+        notes = [f"used: {used}"]
+        if self.prices is not None and self.prices.ndim == 1:
+            prices = ", ".join(f"{r} {p:.6g}" for r, p in zip(self.resources, self.prices, strict=True))
+            notes.append(f"prices: {prices}")
+        if self.unplaced:
+            notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
+        if self.instance.source and "pooled" in self.instance.source:
+            notes.append(self.instance.source)
+        proof = self.certificate
+        verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
+        gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
+        notes.append(
+            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"engine {self.engine}, {self.seconds:.3g} s"
+        )
+        return notes
+
+
+def _plain(value: Any) -> float | str | int:
+    """Return a number as JSON prints it: a float in full precision, a Fraction as text."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, Fraction) else f"{float(value):.6g}"
+
+
+def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
+    if unplaced:
+        return "fits nowhere"
+    if bottleneck is None:
+        return "her limit" if float(tasks) >= limit * (1 - 1e-9) else ""
+    if isinstance(bottleneck, str):
+        return bottleneck
+    first = ", ".join(bottleneck[:2])
+    return first if len(bottleneck) <= 2 else f"{first} +{len(bottleneck) - 2}"

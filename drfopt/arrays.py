@@ -1,0 +1,181 @@
+"""Tables of numbers at the door: a float array to compute with and, where floats would lose something, exact values.
+
+A table keeps its `Fraction`s only when some value is not the shortest decimal of its float; otherwise the floats
+say it all and the exact values are made on demand.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .errors import InstanceError
+from .quantities import exact
+
+__all__ = ["Table", "as_float", "table", "thaw"]
+
+EXACT_INTEGERS = 2**53
+"""Every integer up to here is a float."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A read-only float array and, where it is not the whole truth, the exact values (nested tuples, None for none)."""
+
+    floats: np.ndarray
+    fractions: tuple | None = None
+
+    def exact(self) -> tuple:
+        """Return the exact values as nested tuples; an infinite float (no limit) is None."""
+        return self.fractions if self.fractions is not None else thaw(self.floats)
+
+
+def thaw(floats: np.ndarray) -> tuple:
+    """Return what the floats stand for, their shortest decimals, as nested tuples; inf is None."""
+    if floats.ndim > 1:
+        return tuple(thaw(row) for row in floats)
+    return tuple(None if value == np.inf else Fraction(repr(value)) for value in floats.tolist())
+
+
+def as_float(value: Fraction | None, place: str) -> float:
+    """Return the float nearest to an exact value; None (no limit) is inf.
+
+    Raises
+    ------
+    InstanceError
+        When no float is near: the value is beyond 1.8e308, or so small that it would become 0.
+    """
+    if value is None:
+        return float("inf")
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = float("inf")
+    if nearest in (float("inf"), float("-inf")) or (nearest == 0 and value != 0):
+        raise InstanceError(f"{place} is {_brief(value)}, outside the range of floats: change the unit")
+    return nearest
+
+
+def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: bool = False) -> Table:
+    """Return `values` as a table of the given shape.
+
+    Parameters
+    ----------
+    values : array, or nested sequences of numbers
+    shape : tuple of int
+    places : Places
+        Names the entry at fault in an error.
+    unlimited : bool
+        Whether None and inf may stand for "no limit".
+
+    Raises
+    ------
+    InstanceError
+        On a wrong shape, or on an entry that is not a finite, non-negative number.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return _from_array(values, shape, places, unlimited)
+    found = _shape(values)
+    if found != shape:
+        raise InstanceError(f"{places.title} has shape {found}, but {shape} is needed {places.reason}".rstrip())
+    return _from_values(values, shape, places, unlimited)
+
+
+@dataclass(frozen=True)
+class Places:
+    """How an entry of a table is called in an error: title of the table, names along its axes."""
+
+    title: str
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    row_word: str = "user"
+    reason: str = ""
+
+    def at(self, index: tuple[int, ...]) -> str:
+        """Return the words for one entry, such as ``user 'A': demand of 'cpu'``."""
+        names = (self.rows, self.columns) if self.row_word else (self.columns,)
+        labels = [str(axis[i]) if len(axis) else str(i) for axis, i in zip(names, index, strict=False)]
+        if not self.row_word:
+            return f"{self.title} of {labels[0]!r}"
+        of = f" of {labels[1]!r}" if len(labels) > 1 else ""
+        return f"{self.row_word} {labels[0]!r}: {self.title}{of}"
+
+
+def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
+    if values.shape != shape:
+        raise InstanceError(f"{places.title} has shape {values.shape}, but {shape} is needed {places.reason}".rstrip())
+    floats = np.ascontiguousarray(values, dtype=np.float64)
+    if floats is values and floats.flags.writeable:
+        floats = floats.copy()
+    _check(floats, places, unlimited)
+    fractions = None
+    if values.dtype.kind in "iu" and values.size and int(values.max()) > EXACT_INTEGERS:
+        fractions = _nest([Fraction(int(value)) for value in values.ravel()], shape)
+    return Table(_freeze(floats), fractions)
+
+
+def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
+    entries: list[Fraction | None] = []
+    plain = True
+    for index, value in zip(np.ndindex(*shape), _leaves(values, len(shape)), strict=True):
+        if unlimited and (value is None or (isinstance(value, float) and value == float("inf"))):
+            entries.append(None)
+            continue
+        try:
+            entry = exact(value)
+        except InstanceError as error:
+            raise InstanceError(f"{places.at(index)}: {error}") from None
+        if entry < 0:
+            raise InstanceError(f"{places.at(index)} is {value}: it must not be negative")
+        plain = plain and (type(value) is float or (type(value) is int and value <= EXACT_INTEGERS))
+        entries.append(entry)
+    floats = [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
+    array = np.array(floats, dtype=np.float64).reshape(shape)
+    return Table(_freeze(array), None if plain else _nest(entries, shape))
+
+
+def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:
+    bad = ~(floats >= 0) if unlimited else ~((floats >= 0) & (floats < np.inf))
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        value = float(floats[index])
+        rule = "it must not be negative" if -np.inf < value < 0 else "write a finite number, 0 or more"
+        raise InstanceError(f"{places.at(index)} is {value:g}: {rule}")
+
+
+def _freeze(floats: np.ndarray) -> np.ndarray:
+    floats.flags.writeable = False
+    return floats
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    if isinstance(values, np.ndarray):
+        return values.shape
+    if not isinstance(values, list | tuple):
+        return ()
+    inner = {_shape(value) for value in values}
+    if not inner:
+        return (0,)
+    if len(inner) > 1:
+        return (len(values), -1)
+    return (len(values), *inner.pop())
+
+
+def _leaves(values: Any, depth: int) -> list:
+    if depth <= 1:
+        return list(values)
+    return [leaf for row in values for leaf in _leaves(row, depth - 1)]
+
+
+def _nest(entries: list, shape: tuple[int, ...]) -> tuple:
+    if len(shape) == 1:
+        return tuple(entries)
+    width = shape[1]
+    return tuple(tuple(entries[i * width : (i + 1) * width]) for i in range(shape[0]))
+
+
+def _brief(value: Fraction) -> str:
+    digits = len(str(abs(value.numerator))) - len(str(value.denominator))
+    return f"about 1e{digits:+d}"

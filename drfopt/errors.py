@@ -1,0 +1,68 @@
+"""What can go wrong, as a small tree; every message names the culprit, its value and the remedy.
+
+    DrfoptError
+    ├── InstanceError       (also ValueError)   the cluster or its file is not usable as it stands
+    ├── PolicyError         (also ValueError)   the policy is unknown or cannot take this instance
+    │   └── FormulationError                    a user's formulation file is at fault
+    ├── EngineError         (also ValueError)   the engine is unknown or cannot take this problem
+    ├── SolverError         (also RuntimeError) a solver ended without an optimum
+    │   └── TimeLimitError                      ... because its time ran out
+    └── CertificateError    (also RuntimeError) an answer was found and could not be proven
+"""
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "CertificateError",
+    "DrfoptError",
+    "EngineError",
+    "FormulationError",
+    "InstanceError",
+    "PolicyError",
+    "SolverError",
+    "TimeLimitError",
+    "suggestion",
+]
+
+
+class DrfoptError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class InstanceError(DrfoptError, ValueError):
+    """The cluster, or the file it came from, is not usable as it stands."""
+
+
+class PolicyError(DrfoptError, ValueError):
+    """The policy is unknown, or it cannot take this instance."""
+
+
+class FormulationError(PolicyError):
+    """A formulation file is at fault: it lacks ``build``, returns the wrong shapes, or fails inside."""
+
+
+class EngineError(DrfoptError, ValueError):
+    """The engine is unknown, or it cannot take this problem."""
+
+
+class SolverError(DrfoptError, RuntimeError):
+    """A solver ended without an optimum; the message carries its status."""
+
+
+class TimeLimitError(SolverError):
+    """The time limit ran out; ``known`` says in one sentence what was proven until then."""
+
+    def __init__(self, message: str, known: str = ""):
+        super().__init__(f"{message}; {known}" if known else message)
+        self.known = known
+
+
+class CertificateError(DrfoptError, RuntimeError):
+    """An answer was found, and its certificate does not hold; the answer is not returned."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f": did you mean {near[0]!r}?" if near else ""

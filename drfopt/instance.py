@@ -1,0 +1,549 @@
+"""A cluster and its users: the one input of everything, checked once, here, and never again behind this door."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import Places, Table, as_float, table
+from .errors import InstanceError, suggestion
+
+__all__ = ["Instance", "Machine"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A class of identical machines; a task runs on one machine of it.
+
+    Parameters
+    ----------
+    name : str
+    capacity : mapping from resource to number, or array of shape (m,)
+        What ONE machine has.
+    count : int
+        How many identical machines there are.
+    """
+
+    name: str
+    capacity: Any
+    count: int = 1
+
+
+class Instance:
+    """A cluster and the users who want to run tasks on it. Immutable.
+
+    Parameters
+    ----------
+    demands : mapping from user to {resource: number}, or array of shape (n, m)
+        What one task of each user needs. A resource not listed is 0. Every user needs something.
+    capacity : mapping from resource to number, or array of shape (m,)
+        One divisible pool. Give either this or `machines`.
+    machines : sequence of Machine, or array of shape (k, m)
+        Classes of machines instead of a pool.
+    users, resources : sequences of str
+        Names; taken from the mappings where these are given, otherwise u1, u2 ... and r1, r2 ...
+    weights : number per user (n,), table per resource (n, m), or mapping by user; positive, 1 by default
+    max_tasks : number per user (n,) or mapping by user
+        The most tasks of each user; None or inf for no limit.
+    eligible : array of bool (n, k), or mapping from user to names of machine classes
+        The classes each user may use; all by default.
+    name, source : str
+        A title, and where the instance comes from.
+
+    Attributes
+    ----------
+    demands (n, m), capacity (m,) of the whole cluster, weights (n,) or (n, m), limits (n,) with inf for none;
+    for machines also machine_capacity (k, m) of one machine, counts (k,), eligible (n, k); for a pool these are None.
+    All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as `Fraction`s.
+
+    Raises
+    ------
+    InstanceError
+        With the culprit, its value and the remedy.
+    """
+
+    def __init__(
+        self,
+        demands: Any,
+        capacity: Any = None,
+        *,
+        machines: Any = None,
+        users: Sequence[str] | None = None,
+        resources: Sequence[str] | None = None,
+        weights: Any = None,
+        max_tasks: Any = None,
+        eligible: Any = None,
+        name: str = "",
+        source: str = "",
+    ):
+        if (capacity is None) == (machines is None):
+            raise InstanceError(
+                "the cluster needs either a capacity (one pool) or machines: give one of them, not "
+                + ("none" if capacity is None else "both")
+            )
+        self.name, self.source = str(name), str(source)
+        classes = None if machines is None else _classes(machines)
+        rows, self._users = _rows_of_users(demands, users)
+        n = len(rows) if self._users is None else len(self._users)
+        if n == 0:
+            raise InstanceError("the instance has no users: list at least one")
+        columns = _resource_names(resources, rows, capacity if classes is None else classes[0].capacity)
+        self.resources = _unique(columns, "resource")
+        m = len(self.resources)
+        if m == 0:
+            raise InstanceError("the cluster has no resources: list at least one")
+        self._n = n
+
+        self._demands = self._demand_table(rows, n, m)
+        self._place_machines(capacity, classes)
+        self._weights = self._weight_table(weights)
+        self._limits = self._limit_table(max_tasks)
+        self.eligible = self._eligibility(eligible)
+        self._check_scale()
+
+    # ---- what there is ----------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self._n
+
+    @property
+    def m(self) -> int:
+        """Number of resources."""
+        return len(self.resources)
+
+    @property
+    def k(self) -> int:
+        """Number of machine classes; 0 for a pool."""
+        return 0 if self.machines is None else len(self.machines)
+
+    @cached_property
+    def users(self) -> tuple[str, ...]:
+        """Names of the users, (n,)."""
+        return self._users if self._users is not None else tuple(f"u{i}" for i in range(1, self.n + 1))
+
+    @property
+    def machine_names(self) -> tuple[str, ...]:
+        """Names of the machine classes, (k,)."""
+        return () if self.machines is None else tuple(machine.name for machine in self.machines)
+
+    @property
+    def demands(self) -> np.ndarray:
+        """What one task needs, (n, m)."""
+        return self._demands.floats
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights, (n,) or one per resource (n, m)."""
+        return self._weights.floats
+
+    @property
+    def limits(self) -> np.ndarray:
+        """The most tasks of each user, (n,); inf for no limit."""
+        return self._limits.floats
+
+    @property
+    def weights_per_resource(self) -> bool:
+        """Whether some user has different weights on different resources."""
+        return self.weights.ndim == 2
+
+    # ---- the same values, exactly -----------------------------------------------------------------------------
+
+    @cached_property
+    def exact_demands(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Demands as `Fraction`s, n rows of m."""
+        return self._demands.exact()
+
+    @cached_property
+    def exact_capacity(self) -> tuple[Fraction, ...]:
+        """Capacity of the whole cluster as `Fraction`s, (m,)."""
+        if self.machines is None:
+            return self._capacity.exact()
+        rows, counts = self.exact_machine_capacity, [machine.count for machine in self.machines]
+        return tuple(
+            sum((count * row[j] for count, row in zip(counts, rows, strict=True)), Fraction(0)) for j in range(self.m)
+        )
+
+    @cached_property
+    def exact_machine_capacity(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Capacity of one machine of each class as `Fraction`s, k rows of m; empty for a pool."""
+        return () if self.machines is None else self._capacity.exact()
+
+    @cached_property
+    def exact_weights(self) -> tuple:
+        """Weights as `Fraction`s, (n,) or n rows of m."""
+        return self._weights.exact()
+
+    @cached_property
+    def exact_limits(self) -> tuple[Fraction | None, ...]:
+        """Limits as `Fraction`s, (n,); None for no limit."""
+        return self._limits.exact()
+
+    # ---- who can run a task -----------------------------------------------------------------------------------
+
+    @cached_property
+    def fits(self) -> np.ndarray | None:
+        """Whether a class is eligible and one whole task fits on one of its machines, (n, k); None for a pool."""
+        if self.machines is None:
+            return None
+        fits = np.array(self.eligible)
+        for k, machine in enumerate(self.machine_capacity):
+            fits[:, k] &= self._whole_task_fits(machine, k)
+        fits.flags.writeable = False
+        return fits
+
+    def unplaced(self, integer: bool = False) -> np.ndarray:
+        """Who can run no task at all, though she has no limit of 0: bool (n,).
+
+        A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
+        Machines: no eligible class on which one whole task fits.
+        """
+        limits = np.floor(self.limits) if integer else self.limits
+        if self.fits is not None:
+            helpless = ~self.fits.any(axis=1)
+        elif integer:
+            helpless = ~self._whole_task_fits(self.capacity, None)
+        else:
+            empty = self.capacity == 0
+            helpless = (self.demands[:, empty] > 0).any(axis=1) if empty.any() else np.zeros(self.n, dtype=bool)
+        return helpless & (limits > 0)
+
+    def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
+        fits = (self.demands <= capacity).all(axis=1)
+        if self._demands.fractions is None and self._capacity.fractions is None:
+            return fits
+        # Two exact values may share one float: where floats are equal, the fractions decide.
+        room = self.exact_capacity if k is None else self.exact_machine_capacity[k]
+        for i in np.flatnonzero(fits & (self.demands == capacity).any(axis=1)):
+            fits[i] = all(d <= c for d, c in zip(self.exact_demands[i], room, strict=True))
+        return fits
+
+    # ---- files, frames, the library ---------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Instance":
+        """Read an instance file (TOML, JSON or YAML by its suffix; ``-`` is standard input)."""
+        from .readers import native
+
+        return native.load(path)
+
+    @classmethod
+    def library(cls, name: str) -> "Instance":
+        """Return a named instance that is shipped with the package (``drfopt library`` lists them)."""
+        from . import library
+
+        return library.load(name)
+
+    def save(self, path: str | Path) -> None:
+        """Write the instance to a file (TOML, JSON or YAML by its suffix), whole or not at all."""
+        from .writers import native
+
+        native.save(self, path)
+
+    @classmethod
+    def from_frame(cls, frame: Any, capacity: Any = None, **rest: Any) -> "Instance":
+        """Build an instance from a pandas frame: one row a user, one column a resource.
+
+        Columns called ``weight`` and ``max_tasks`` are taken as such (an empty cell is no limit), the index names the
+        users; `capacity` and the rest are those of `Instance`.
+        """
+        special = [column for column in ("weight", "max_tasks") if column in frame.columns]
+        demands = frame.drop(columns=special)
+        if "weight" in special:
+            rest.setdefault("weights", frame["weight"].to_numpy())
+        if "max_tasks" in special:
+            limits = frame["max_tasks"].astype(float).to_numpy()
+            rest.setdefault("max_tasks", np.where(np.isnan(limits), np.inf, limits))
+        rest.setdefault("users", [str(user) for user in frame.index])
+        rest.setdefault("resources", [str(column) for column in demands.columns])
+        if isinstance(capacity, Mapping):
+            capacity = _row(capacity, rest["resources"], "capacity")
+        return cls(demands.to_numpy(), capacity, **rest)
+
+    # ---- manners ----------------------------------------------------------------------------------------------
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if hasattr(self, "_sealed"):
+            raise AttributeError(f"an Instance does not change: make a new one instead of setting {key!r}")
+        object.__setattr__(self, key, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((self.users, self.resources, self.exact_capacity))
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}: " if self.name else ""
+        cluster = "one pool" if self.machines is None else f"{int(self.counts.sum())} machines in {self.k} classes"
+        return f"<Instance {title}{self.n} users, {', '.join(self.resources)}; {cluster}>"
+
+    def _content(self) -> tuple:
+        machines = () if self.machines is None else tuple((machine.name, machine.count) for machine in self.machines)
+        eligible = None if self.eligible is None else self.eligible.tobytes()
+        room = self._capacity.exact()
+        values = (self.exact_demands, room, self.exact_weights, self.exact_limits)
+        return (self.name, self.source, self.users, self.resources, machines, eligible, *values)
+
+    # ---- checking ---------------------------------------------------------------------------------------------
+
+    def _demand_table(self, rows: Any, n: int, m: int) -> Table:
+        if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
+            rows = [_row(row, self.resources, f"user {user!r}") for user, row in zip(self.users, rows, strict=True)]
+        demands = table(rows, (n, m), Places("demand", _Names(self), self.resources))
+        idle = ~(demands.floats > 0).any(axis=1)
+        if idle.any():
+            user = self.users[int(np.argmax(idle))]
+            raise InstanceError(f"user {user!r} demands nothing: give her tasks a positive demand, or leave her out")
+        return demands
+
+    def _place_machines(self, capacity: Any, classes: tuple[Machine, ...] | None) -> None:
+        if classes is None:
+            if isinstance(capacity, Mapping):
+                capacity = _row(capacity, self.resources, "capacity")
+            places = Places("capacity", columns=self.resources, row_word="")
+            self._capacity = table(_listed(capacity), (self.m,), places)
+            self.machines, self.counts, self.machine_capacity = None, None, None
+            self.capacity = self._capacity.floats
+            return
+        names = _unique([machine.name for machine in classes], "machine class")
+        if not classes:
+            raise InstanceError("the cluster has no machines: list at least one class")
+        rows = [
+            _row(machine.capacity, self.resources, f"machine class {machine.name!r}")
+            if isinstance(machine.capacity, Mapping)
+            else _listed(machine.capacity)
+            for machine in classes
+        ]
+        for machine, row in zip(classes, rows, strict=True):
+            if len(row) != self.m:
+                raise InstanceError(
+                    f"machine class {machine.name!r} has {len(row)} capacities, but there are {self.m} resources"
+                )
+        values = np.array(rows) if all(isinstance(row, np.ndarray) for row in rows) else [list(row) for row in rows]
+        places = Places("capacity", names, self.resources, row_word="machine class")
+        self._capacity = table(values, (len(classes), self.m), places)
+        self.machine_capacity = self._capacity.floats
+        counts = np.array([_count(machine) for machine in classes], dtype=np.int64)
+        counts.flags.writeable = False
+        self.counts = counts
+        self.machines = tuple(
+            Machine(machine.name, row, int(count))
+            for machine, row, count in zip(classes, self.machine_capacity, counts, strict=True)
+        )
+        totals = [as_float(total, f"capacity of {r!r}") for total, r in zip(self.exact_capacity, self.resources, strict=True)]
+        self.capacity = np.array(totals)
+        self.capacity.flags.writeable = False
+
+    def _weight_table(self, weights: Any) -> Table:
+        if weights is None:
+            ones = np.broadcast_to(1.0, (self.n,))
+            return Table(ones)
+        if isinstance(weights, Mapping):
+            weights = _by_user(weights, self.users, "weights", 1)
+        values = _listed(weights)
+        per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
+        if per_resource:
+            values = [self._weight_row(user, value) for user, value in zip(self.users, values, strict=False)]
+        two = per_resource or (isinstance(values, np.ndarray) and values.ndim == 2)
+        shape = (self.n, self.m) if two else (self.n,)
+        found = table(values, shape, Places("weight", _Names(self), self.resources))
+        if not (found.floats > 0).all():
+            user = self.users[int(np.argwhere(~(found.floats > 0))[0][0])]
+            raise InstanceError(
+                f"user {user!r}: weight is 0: weights must be positive (serving a user after all others is not built yet)"
+            )
+        return found
+
+    def _weight_row(self, user: str, value: Any) -> list:
+        if isinstance(value, Mapping):
+            return _row(value, self.resources, f"user {user!r}: weight", missing=1)
+        return list(value) if isinstance(value, list | tuple) else [value] * self.m
+
+    def _limit_table(self, limits: Any) -> Table:
+        if limits is None:
+            return Table(np.broadcast_to(np.inf, (self.n,)))
+        if isinstance(limits, Mapping):
+            limits = _by_user(limits, self.users, "max_tasks", None)
+        return table(_listed(limits), (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
+
+    def _eligibility(self, eligible: Any) -> np.ndarray | None:
+        if self.machines is None:
+            if eligible is not None:
+                raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
+            return None
+        if eligible is None:
+            allowed = np.ones((self.n, self.k), dtype=bool)
+        elif isinstance(eligible, Mapping):
+            allowed = np.ones((self.n, self.k), dtype=bool)
+            listed = _by_user(eligible, self.users, "machines", None)
+            for i, names in enumerate(listed):
+                if names is not None:
+                    allowed[i] = self._classes_named(self.users[i], names)
+        else:
+            allowed = np.array(eligible)
+            if allowed.shape != (self.n, self.k) or allowed.dtype != bool:
+                raise InstanceError(
+                    f"eligible has shape {allowed.shape} and type {allowed.dtype}, "
+                    f"but bool of shape {(self.n, self.k)} is needed"
+                )
+        allowed.flags.writeable = False
+        return allowed
+
+    def _classes_named(self, user: str, names: Iterable[str]) -> np.ndarray:
+        known = self.machine_names
+        listed = [names] if isinstance(names, str) else list(names)
+        for name in listed:
+            if name not in known:
+                raise InstanceError(
+                    f"user {user!r} may use machine class {name!r}, but the cluster has "
+                    f"{_some(known)}{suggestion(str(name), known)}"
+                )
+        return np.array([name in listed for name in known], dtype=bool)
+
+    def _check_scale(self) -> None:
+        """Refuse ratios of demand to capacity that floats cannot hold; everything behind works in those ratios."""
+        positive = self.capacity > 0
+        with np.errstate(over="ignore", under="ignore"):
+            largest = self.demands.max(axis=0)[positive] / self.capacity[positive]
+            smallest = np.where(self.demands > 0, self.demands, np.inf).min(axis=0)[positive] / self.capacity[positive]
+        for j, low, high in zip(np.flatnonzero(positive), smallest, largest, strict=True):
+            if high > 1e150 or low < 1e-150:
+                raise InstanceError(
+                    f"demands of {self.resources[j]!r} are {low:.0e} to {high:.0e} of its capacity "
+                    f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"
+                )
+        object.__setattr__(self, "_sealed", True)
+
+
+class _Names(Sequence):
+    """Names of the users, made only when an error needs one: a million of them are not free."""
+
+    def __init__(self, instance: Instance):
+        self._instance = instance
+
+    def __len__(self) -> int:
+        return self._instance.n
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._instance.users[index]
+
+
+def _rows_of_users(demands: Any, users: Sequence[str] | None) -> tuple[Any, tuple[str, ...] | None]:
+    if isinstance(demands, Mapping):
+        if users is not None and list(users) != list(demands):
+            raise InstanceError("users are named twice, by demands and by users, and differ: give them once")
+        rows = list(demands.values())
+        for user, row in zip(demands, rows, strict=True):
+            if not isinstance(row, Mapping) and not isinstance(row, list | tuple | np.ndarray):
+                raise InstanceError(f"user {user!r}: demand is {row!r}: write a table of resource and amount")
+        return [_listed(row) for row in rows], _unique([str(user) for user in demands], "user")
+    rows = _listed(demands)
+    if not isinstance(rows, list | np.ndarray) or (isinstance(rows, np.ndarray) and rows.ndim != 2):
+        raise InstanceError("demands must be a mapping from user to {resource: amount}, or an array of shape (n, m)")
+    if users is None:
+        return rows, None if len(rows) else ()
+    names = _unique([str(user) for user in users], "user")
+    if len(names) != len(rows):
+        raise InstanceError(f"there are {len(names)} names for {len(rows)} rows of demands: give one a row")
+    return rows, names
+
+
+def _resource_names(resources: Sequence[str] | None, rows: Any, capacity: Any) -> list[str]:
+    if resources is not None:
+        return [str(resource) for resource in resources]
+    if isinstance(capacity, Mapping):
+        return [str(resource) for resource in capacity]
+    if len(rows) and isinstance(rows[0], Mapping):
+        raise InstanceError("demands name resources and the capacity does not: give it as a mapping, or name resources")
+    width = np.shape(capacity)
+    if len(width) != 1:
+        raise InstanceError("the capacity must be a mapping from resource to amount, or an array of shape (m,)")
+    return [f"r{j}" for j in range(1, width[0] + 1)]
+
+
+def _classes(machines: Any) -> tuple[Machine, ...]:
+    if isinstance(machines, np.ndarray):
+        if machines.ndim != 2:
+            raise InstanceError(f"machines have shape {machines.shape}: an array of shape (k, m) is needed")
+        return tuple(Machine(f"m{k}", row) for k, row in enumerate(machines, start=1))
+    listed = tuple(machines)
+    if listed and all(isinstance(row, list | tuple) for row in listed):
+        return tuple(Machine(f"m{k}", row) for k, row in enumerate(listed, start=1))
+    for machine in listed:
+        if not isinstance(machine, Machine):
+            raise InstanceError(f"{machine!r} is not a machine: use Machine(name=..., capacity=..., count=...)")
+    if not listed:
+        raise InstanceError("the cluster has no machines: list at least one class")
+    names: dict[str, None] = {}
+    for machine in listed:
+        if isinstance(machine.capacity, Mapping):
+            names.update(dict.fromkeys(map(str, machine.capacity)))
+    # A resource that one class lacks is 0 there: every class speaks of all resources.
+    return tuple(
+        Machine(str(machine.name), {r: machine.capacity.get(r, 0) for r in names}, machine.count)
+        if isinstance(machine.capacity, Mapping)
+        else Machine(str(machine.name), machine.capacity, machine.count)
+        for machine in listed
+    )
+
+
+def _count(machine: Machine) -> int:
+    count = machine.count
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
+        raise InstanceError(f"machine class {machine.name!r}: count is {count!r}: write a whole number, 1 or more")
+    return int(count)
+
+
+def _row(values: Mapping, resources: Sequence[str], owner: str, missing: int = 0) -> list:
+    for resource in values:
+        if resource not in resources:
+            verb = "demands" if owner.startswith("user") and not owner.endswith("weight") else "names"
+            raise InstanceError(
+                f"{owner} {verb} {str(resource)!r}, but the cluster has {_some(resources)}"
+                f"{suggestion(str(resource), resources)}"
+            )
+    return [values.get(resource, missing) for resource in resources]
+
+
+def _by_user(values: Mapping, users: Sequence[str], what: str, missing: Any) -> list:
+    known = set(users)
+    for user in values:
+        if user not in known:
+            raise InstanceError(f"{what} are given for {str(user)!r}, who is not a user{suggestion(str(user), users)}")
+    return [values.get(user, missing) for user in users]
+
+
+def _listed(values: Any) -> Any:
+    """Return sequences and frames as list or array, everything else as it is."""
+    if hasattr(values, "to_numpy"):
+        return values.to_numpy()
+    if isinstance(values, np.ndarray):
+        return values if values.dtype.kind in "fiu" else values.tolist()
+    if isinstance(values, tuple | range):
+        return list(values)
+    return values
+
+
+def _unique(names: Sequence[str], what: str) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise InstanceError(f"{what} {name!r} is listed twice: give each {what} one name")
+            seen.add(name)
+    if any(not name for name in names):
+        raise InstanceError(f"a {what} has an empty name: give each {what} a name")
+    return tuple(names)
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

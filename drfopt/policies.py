@@ -1,0 +1,214 @@
+"""The table of policies: which share is compared, and what is done with the shares.
+
+Every built-in policy measures a user by a *level* that is linear in her tasks, ``level_i = rate_i * x_i``, and then
+either makes the levels leximin (max-min, then the next lowest, and so on), or maximises a sum of utilities of them.
+A new notion is one row here, or one formulation file.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from .errors import PolicyError, suggestion
+from .instance import Instance
+
+__all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "policy_named"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How one task counts towards a user's level, once for float arrays and once for exact rows.
+
+    `floats` takes shares per task (n, m) and weights (n, m) or (n, 1) and returns the level of one task, (n,);
+    `exact` does the same for one user's rows of `Fraction`s.  `resource` is the column of a measure of one resource.
+    """
+
+    name: str
+    floats: Callable[[np.ndarray, np.ndarray, int | None], np.ndarray]
+    exact: Callable[[list[Fraction], list[Fraction], int | None], Fraction]
+
+
+def _single(shares: np.ndarray, weights: np.ndarray, j: int | None) -> np.ndarray:
+    return shares[:, j] / (weights[:, j] if weights.shape[1] > 1 else weights[:, 0])
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure(
+            "dominant",
+            lambda shares, weights, j: (shares / weights).max(axis=1),
+            lambda shares, weights, j: max(s / w for s, w in zip(shares, weights, strict=True)),
+        ),
+        Measure(
+            "asset",
+            lambda shares, weights, j: (shares / weights).sum(axis=1),
+            lambda shares, weights, j: sum((s / w for s, w in zip(shares, weights, strict=True)), Fraction(0)),
+        ),
+        Measure("single", _single, lambda shares, weights, j: shares[j or 0] / weights[j or 0]),
+        Measure(
+            "tasks",
+            lambda shares, weights, j: 1 / np.ascontiguousarray(weights[:, 0]),
+            lambda shares, weights, j: 1 / weights[0],
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One notion of a fair (or efficient) division.
+
+    Attributes
+    ----------
+    name : str
+        As the user writes it.
+    measure : str
+        Which share is compared: ``dominant``, ``asset``, ``single`` (one resource) or ``tasks``.
+    objective : str
+        ``leximin``, ``alpha`` (the Nash product at alpha = 1), ``sum``, or ``formulation`` for a user's file.
+    weights : str
+        ``per resource`` or ``scalar`` (what the notion takes), or ``none`` where weights play no part.
+    summary, source : str
+    argument : str
+        The resource of ``single:RESOURCE``, the number of ``alpha:A``, the path of a formulation file.
+    """
+
+    name: str
+    measure: str
+    objective: str
+    weights: str
+    summary: str
+    source: str
+    argument: str = ""
+    alpha: float = math.nan
+
+    def check(self, instance: Instance) -> None:
+        """Raise `PolicyError` when the policy cannot take the instance."""
+        if self.weights == "scalar" and instance.weights_per_resource:
+            raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.measure == "single":
+            j = self._column(instance)
+            without = np.flatnonzero(instance.demands[:, j] == 0)
+            if without.size:
+                raise PolicyError(
+                    f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
+                    "demands none of it: leave her out, or use drf"
+                )
+
+    def rates(self, instance: Instance) -> np.ndarray:
+        """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""
+        weights = self._weights(instance.weights)
+        rates = MEASURES[self.measure].floats(shares_per_task(instance), weights, self._column(instance))
+        return np.ascontiguousarray(rates)
+
+    def exact_rates(self, instance: Instance) -> list[Fraction]:
+        """Return the same as `rates`, as `Fraction`s."""
+        measure, column = MEASURES[self.measure].exact, self._column(instance)
+        rows = zip(instance.exact_demands, instance.exact_weights, strict=True)
+        return [measure(_exact_shares(row, instance), self._exact_weights(weight, instance.m), column) for row, weight in rows]
+
+    def _weights(self, weights: np.ndarray) -> np.ndarray:
+        if self.weights == "none":
+            return np.ones((len(weights), 1))
+        return weights if weights.ndim == 2 else weights[:, None]
+
+    def _exact_weights(self, weight: Fraction | tuple[Fraction, ...], m: int) -> list[Fraction]:
+        if self.weights == "none":
+            return [Fraction(1)] * m
+        return list(weight) if isinstance(weight, tuple) else [weight] * m
+
+    def _column(self, instance: Instance) -> int | None:
+        if self.measure != "single":
+            return None
+        if self.argument not in instance.resources:
+            raise PolicyError(
+                f"{self.name} names a resource that the cluster does not have: it has "
+                f"{', '.join(instance.resources)}{suggestion(self.argument, instance.resources)}"
+            )
+        return instance.resources.index(self.argument)
+
+
+NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
+
+POLICIES = (
+    Policy("drf", "dominant", "leximin", "per resource", "max-min fairness on dominant shares", f"{NSDI}, section 4"),
+    Policy("asset", "asset", "leximin", "per resource", "max-min fairness on the sum of all shares", f"{NSDI}, section 5.1"),
+    Policy("ceei", "dominant", "alpha", "scalar", "market with equal incomes: the Nash product", f"{NSDI}, section 5.2", alpha=1.0),
+    Policy("single:RESOURCE", "single", "leximin", "per resource", "max-min fairness on one resource", f"{NSDI}, section 7"),
+    Policy("tasks", "tasks", "leximin", "scalar", "max-min fairness on numbers of tasks", "max-min fairness; derived"),
+    Policy("utilitarian", "dominant", "sum", "none", "the largest sum of dominant shares", "yardstick of efficiency"),
+    Policy("throughput", "tasks", "sum", "none", "the largest number of tasks", "yardstick of efficiency"),
+    Policy(
+        "alpha:A", "dominant", "alpha", "scalar", "alpha fairness of dominant shares", "Mo and Walrand, ToN 2000"
+    ),
+)  # fmt: skip
+"""The rows; a name in capitals stands for an argument."""
+
+
+def policy_named(name: "str | Policy") -> Policy:
+    """Return the policy of that name: a row of the table, with its argument, or a formulation file (``*.py``).
+
+    Raises
+    ------
+    PolicyError
+        When nothing is called so; the message lists what there is.
+    """
+    if isinstance(name, Policy):
+        return name
+    text = str(name)
+    if text.endswith(".py"):
+        return _formulation(text)
+    head, colon, argument = text.partition(":")
+    for row in POLICIES:
+        if row.name == text and row.name.islower():
+            return row
+        if colon and row.name.partition(":")[0] == head and not row.name.islower():
+            return _with_argument(row, text, argument)
+    known = [row.name for row in POLICIES]
+    raise PolicyError(
+        f"there is no policy {text!r}{suggestion(text, known)} (known: {', '.join(known)}, or the path of a *.py file)"
+    )
+
+
+def _with_argument(row: Policy, text: str, argument: str) -> Policy:
+    if row.objective != "alpha":
+        if not argument:
+            raise PolicyError(f"{text!r} names no resource: write for example single:cpu")
+        return replace(row, name=text, argument=argument)
+    try:
+        alpha = float(argument)
+    except ValueError:
+        alpha = math.nan
+    if not 0 <= alpha < math.inf:
+        raise PolicyError(f"{text!r}: alpha must be a number, 0 or more, such as alpha:2")
+    if alpha == 0:
+        return replace(row, name=text, argument=argument, objective="sum", weights="none", alpha=0.0)
+    return replace(row, name=text, argument=argument, alpha=alpha)
+
+
+def _formulation(path: str) -> Policy:
+    if not Path(path).is_file():
+        raise PolicyError(f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)")
+    return Policy(path, "dominant", "formulation", "per resource", "a formulation file", path, argument=path)
+
+
+def shares_per_task(instance: Instance) -> np.ndarray:
+    """Return each task's share of the whole cluster, (n, m); what is not there has share 0 (its users are unplaced)."""
+    positive = instance.capacity > 0
+    if positive.all():
+        return instance.demands / instance.capacity
+    return instance.demands * np.divide(1.0, instance.capacity, where=positive, out=np.zeros(instance.m))
+
+
+def dominant_rates(instance: Instance) -> np.ndarray:
+    """Return the dominant share of one task of each user, (n,), weights ignored."""
+    return shares_per_task(instance).max(axis=1)
+
+
+def _exact_shares(row: tuple[Fraction, ...], instance: Instance) -> list[Fraction]:
+    return [d / c if c else Fraction(0) for d, c in zip(row, instance.exact_capacity, strict=True)]
