@@ -1,0 +1,128 @@
+"""Leximin on machines: a chain of dual vectors, one a round.
+
+A round has a level t, prices p >= 0 of the capacities (per class and resource, of the whole class) and multipliers
+lambda_i >= 0 of the users with  lambda_i * rate_i <= sum_j p_kj a_ikj  on every class k she may use.  Then in every
+feasible allocation  sum_i lambda_i level_i <= sum_kj p_kj.
+
+Let y be the levels of the allocation, each user finished at her limit or in exactly one round, and let every round
+have  y_i <= t  for those finished before it and  y_i >= t  for the others.  If the bound is met with equality by
+min(y, t), then whoever has a positive multiplier cannot exceed t while nobody of level at most t falls: a user who
+could gain would, by convexity, gain a little without taking anybody above t down to it, and break the bound.  So every
+user is at her limit or has nobody higher to take from: the levels are max-min fair, which is leximin.
+
+What rounding leaves is ``excess = sum p - sum lambda min(y, t)``: user i cannot exceed t by more than
+``excess / lambda_i``, and that is her violation, relative to t.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..allocation import Certificate
+from ..instance import Instance
+from ..policies import Policy
+from ..tolerances import CAPACITY, LEVEL
+from .feasibility import infeasibility, room
+
+__all__ = ["Round", "certify", "unit_costs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One link of the chain.
+
+    Attributes
+    ----------
+    level : float
+    finished : int array
+        Users finished by their multiplier in this round, as rows of the instance.
+    multipliers : array (n,)
+    prices : array (k, m)
+        Of the whole capacity of each class, so that their sum is the bound.
+    """
+
+    level: float
+    finished: np.ndarray
+    multipliers: np.ndarray
+    prices: np.ndarray
+
+
+def unit_costs(instance: Instance, prices: np.ndarray) -> np.ndarray:
+    """Return what one task of each user costs on each class at prices of whole classes, (n, k); inf where it fits not."""
+    total = room(instance)
+    per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
+    costs = instance.demands @ per_unit.T
+    return costs if instance.fits is None else np.where(instance.fits, costs, np.inf)
+
+
+def certify(
+    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, rounds: list[Round]
+) -> Certificate:
+    """Return the chain certificate of tasks (n,) placed as (n, k)."""
+    infeasible, reason = infeasibility(instance, tasks, placement)
+    rates = policy.rates(instance)
+    levels = rates * tasks
+    tops = np.where(np.isfinite(instance.limits), rates * np.where(np.isfinite(instance.limits), instance.limits, 0), np.inf)
+    unplaced = instance.unplaced()
+    at_limit = ~unplaced & (levels >= tops * (1 - LEVEL))
+    times = np.zeros(instance.n, dtype=np.int64)
+    violations = np.where(unplaced & (tasks != 0), np.inf, 0.0)
+    bottlenecks: list = [None] * instance.n
+    # A user at her limit is finished by it, from the first round whose level reaches her.
+    before = np.zeros(instance.n, dtype=bool)
+    for link in rounds:
+        finished = np.asarray(link.finished, dtype=np.intp)
+        finished = finished[~at_limit[finished]]
+        held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
+        violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
+        excess, multipliers = _excess(instance, rates, levels, link)
+        with np.errstate(divide="ignore"):
+            could_rise = np.where(multipliers[finished] > 0, excess / multipliers[finished] / link.level, np.inf)
+        off_level = np.abs(levels[finished] / link.level - 1)
+        violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
+        times[finished] += 1
+        before[finished] = True
+        for i in finished:
+            bottlenecks[i] = _bottlenecks(instance, link.prices, int(i))
+    astray = ~unplaced & ~at_limit & (times != 1)
+    violations[astray] = np.inf
+    violation = max(float(violations.max()), infeasible)
+    valid = infeasible <= CAPACITY and violation <= LEVEL
+    if not reason and not valid:
+        i = int(violations.argmax())
+        reason = f"user {instance.users[i]!r} is not proven to be finished at level {levels[i]:.6g}: off by {violations[i]:.1e}"
+    return Certificate(
+        kind="chain",
+        valid=valid,
+        violation=violation,
+        bottlenecks=tuple(bottlenecks),
+        evidence={"rounds": tuple(rounds)},
+        reason=reason,
+    )
+
+
+def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, level: float) -> np.ndarray:
+    """Return how far finished users are above the level of the round, and the others below it, relative to it."""
+    if not level > 0:
+        return np.full(len(levels), np.inf)
+    off = np.where(held, levels - level, level - levels) / level
+    return np.where(unplaced, 0, np.maximum(off, 0))
+
+
+def _excess(instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round) -> tuple[float, np.ndarray]:
+    """Return what the bound leaves open, and the multipliers cut to what the prices allow."""
+    prices = np.maximum(link.prices, 0)
+    cheapest = unit_costs(instance, prices).min(axis=1)
+    allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
+    multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
+    excess = float(prices.sum() - multipliers @ np.minimum(levels, link.level))
+    return max(excess, 0.0), multipliers
+
+
+def _bottlenecks(instance: Instance, prices: np.ndarray, i: int) -> tuple[str, ...]:
+    priced = (prices > LEVEL * prices.max()) & (instance.demands[i] > 0)
+    if instance.fits is not None:
+        priced &= instance.fits[i][:, None]
+        names = instance.machine_names
+        return tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(priced))
+    return tuple(instance.resources[j] for _, j in np.argwhere(priced))

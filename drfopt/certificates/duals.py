@@ -1,0 +1,74 @@
+"""Largest sums (utilitarian, throughput): prices bound what any allocation can reach.
+
+With prices p >= 0 and a task of user i worth v_i, no allocation is worth more than
+``sum p . capacity + sum_i max(0, v_i - q_i) u_i``, q_i the cost of a task on her cheapest class, u_i her limit.
+Where an unlimited user's task is worth more than it costs, all prices are raised until it is not: that keeps the
+bound a bound whatever the solver's rounding.
+"""
+
+import numpy as np
+
+from ..allocation import Certificate
+from ..instance import Instance
+from ..policies import Policy
+from ..tolerances import CAPACITY, GAP
+from .chain import unit_costs
+from .feasibility import infeasibility, room
+
+__all__ = ["certify"]
+
+
+def certify(
+    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, prices: np.ndarray
+) -> Certificate:
+    """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class."""
+    infeasible, reason = infeasibility(instance, tasks, placement)
+    total = room(instance)
+    budget = np.maximum(prices, 0) * total
+    worth = policy.rates(instance)
+    playing = ~instance.unplaced() & (instance.limits > 0)
+    cheapest = np.where(playing, unit_costs(instance, budget).min(axis=1), 1.0)
+    unlimited = playing & np.isinf(instance.limits)
+    if unlimited.any():
+        with np.errstate(divide="ignore"):
+            raised = max(1.0, float((worth[unlimited] / cheapest[unlimited]).max()))
+        if np.isfinite(raised):
+            budget, cheapest = budget * raised, cheapest * raised
+    finite = playing & ~unlimited
+    profit = np.where(unlimited & (worth > cheapest), np.inf, 0.0)
+    profit[finite] = np.maximum(worth[finite] - cheapest[finite], 0) * instance.limits[finite]
+    bound = float(budget.sum() + profit.sum())
+    objective = float(worth @ tasks)
+    gap = max(bound - objective, 0.0) / objective if objective > 0 else float(bound > 0)
+    violation = max(infeasible, float(np.abs(tasks[~playing]).max(initial=0.0)))
+    valid = infeasible <= CAPACITY and gap <= GAP and violation <= CAPACITY
+    if not reason and not valid:
+        reason = f"the sum is {objective:.12g}, and the prices only prove that it is at most {bound:.12g}"
+    return Certificate(
+        kind="duals",
+        valid=bool(valid),
+        violation=violation,
+        gap=gap,
+        bottlenecks=_bottlenecks(instance, budget, tasks),
+        evidence={"prices": prices},
+        reason=reason,
+    )
+
+
+def _bottlenecks(instance: Instance, budget: np.ndarray, tasks: np.ndarray) -> tuple:
+    """Return the priced resources that each user below her limit needs."""
+    priced = budget > GAP * max(float(budget.max()), 0.0)
+    found: list = []
+    for i in range(instance.n):
+        if tasks[i] >= instance.limits[i]:
+            found.append(None)
+            continue
+        needed = priced & (instance.demands[i] > 0)
+        if instance.machines is None:
+            js = np.flatnonzero(needed[0])
+            found.append(instance.resources[js[0]] if js.size else None)
+        else:
+            needed &= instance.fits[i][:, None]
+            names = instance.machine_names
+            found.append(tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(needed)) or None)
+    return tuple(found)

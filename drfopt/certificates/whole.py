@@ -1,0 +1,2 @@
+"""placeholder"""
+def certify(*a): raise NotImplementedError

@@ -1,0 +1,110 @@
+"""Engines: one algorithm a file, each a pure function from a `Problem` to an `Answer`, and the table that lists them.
+
+An engine declares what it can take; ``auto`` is the first row of the table that takes the problem.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ..errors import EngineError, suggestion
+from .problem import Answer, Problem
+
+__all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A row of the table: an algorithm and what it takes.
+
+    Attributes
+    ----------
+    name, summary : str
+    objectives : frozenset of str
+        ``leximin``, ``alpha``, ``sum``, ``formulation``.
+    clusters : frozenset of str
+        ``pool``, ``machines``.
+    integer : bool
+        Whether it is for whole tasks (otherwise for divisible ones).
+    exact : bool
+        Whether it computes in rational numbers.
+    """
+
+    name: str
+    summary: str
+    objectives: frozenset[str]
+    clusters: frozenset[str]
+    integer: bool = False
+    exact: bool = False
+
+    @property
+    def takes(self) -> str:
+        """What the engine declares, in one line."""
+        tasks = "whole tasks" if self.integer else "divisible tasks"
+        exact = ", in rational numbers" if self.exact else ""
+        return f"{'/'.join(sorted(self.objectives))} on {' and '.join(sorted(self.clusters, reverse=True))}, {tasks}{exact}"
+
+    def can_take(self, problem: Problem, exact: bool = False) -> bool:
+        """Say whether the declarations cover the problem."""
+        cluster = "pool" if problem.instance.machines is None else "machines"
+        objective = problem.policy.objective
+        tasks = objective == "formulation" or self.integer == problem.integer
+        return objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact
+
+    def solve(self, problem: Problem) -> Answer:
+        """Run the algorithm; its module is imported now, and its solver with it."""
+        run: Callable[[Problem], Answer] = import_module(f".{self.name.replace('-', '_')}", __package__).solve
+        return run(problem)
+
+
+POOL = frozenset({"pool"})
+ANYWHERE = frozenset({"pool", "machines"})
+LEXIMIN, ALPHA, SUM, FILE = (frozenset({word}) for word in ("leximin", "alpha", "sum", "formulation"))
+
+ENGINES = (
+    Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
+    Engine("lp-chain", "leximin as a chain of linear programs over HiGHS, finished users read from the duals", LEXIMIN, ANYWHERE),
+    Engine("barrier", "primal-dual interior point on the prices, then Newton on the optimality conditions", ALPHA, ANYWHERE),
+    Engine("conic", "exponential or power cone through cvxpy and Clarabel, then Newton on the optimality conditions", ALPHA, ANYWHERE),
+    Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
+    Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
+    Engine("leximin-milp", "counting programs over HiGHS, level by level", LEXIMIN, ANYWHERE, integer=True),
+    Engine("nash-milp", "the Nash product as a program with log interpolated between integers, over HiGHS", ALPHA, ANYWHERE, integer=True),
+    Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
+    Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
+)  # fmt: skip
+
+
+def engines_for(problem: Problem, exact: bool = False) -> tuple[Engine, ...]:
+    """Return every engine that declares to take the problem, the preferred one first."""
+    return tuple(engine for engine in ENGINES if engine.can_take(problem, exact))
+
+
+def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
+    """Return the engine of that name, or for ``auto`` the first that takes the problem.
+
+    Raises
+    ------
+    EngineError
+        When there is none of that name, or it cannot take the problem.
+    """
+    able = engines_for(problem, exact)
+    listed = ", ".join(engine.name for engine in able) or "none"
+    if name == "auto":
+        if not able:
+            raise EngineError(f"no engine takes {_what(problem, exact)}")
+        return able[0]
+    known = {engine.name: engine for engine in ENGINES}
+    if name not in known:
+        raise EngineError(f"there is no engine {name!r}{suggestion(name, known)} (known: auto, {', '.join(known)})")
+    if known[name] not in able:
+        raise EngineError(
+            f"engine {name!r} takes {known[name].takes}, not {_what(problem, exact)}: engines that do: {listed}"
+        )
+    return known[name]
+
+
+def _what(problem: Problem, exact: bool) -> str:
+    tasks = "whole tasks" if problem.integer else "divisible tasks"
+    cluster = "a pool" if problem.instance.machines is None else "machines"
+    return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}"

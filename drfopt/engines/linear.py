@@ -1,0 +1,100 @@
+"""Linear programs over the pairs (user, class), built once as sparse arrays and solved by HiGHS.
+
+Columns are levels: pair (i, k) carries ``v_ik = rate_i z_ik / unit``, in a unit that brings levels near 1, and the rows
+of the capacities are fractions of a class, so that their right-hand sides are 1.
+"""
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from ..errors import SolverError, TimeLimitError
+from ..tolerances import SOLVER_FEASIBILITY
+from .problem import Problem
+
+__all__ = ["Rows", "Solution", "capacity_rows", "load", "run", "user_rows"]
+
+INFINITY = highspy.kHighsInf
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Capacity rows that some pair enters: `matrix` (rows, pairs) in fractions of a class per task, and which they are."""
+
+    matrix: sparse.csr_matrix
+    machine: np.ndarray
+    resource: np.ndarray
+
+    def spread(self, values: np.ndarray, k: int, m: int) -> np.ndarray:
+        """Return values (rows,) as an array (k, m), 0 where there is no row."""
+        table = np.zeros((k, m))
+        table[self.machine, self.resource] = values
+        return table
+
+
+def capacity_rows(problem: Problem) -> Rows:
+    """Return the rows ``sum_i a_ikj z_ik <= 1`` of all classes and resources that somebody uses."""
+    user, machine = problem.pairs
+    pair, resource = np.nonzero(problem.cost)
+    index = machine[pair] * problem.m + resource
+    present, row = np.unique(index, return_inverse=True)
+    entries = problem.cost[pair, resource]
+    matrix = sparse.csr_matrix((entries, (row, pair)), shape=(len(present), len(user)))
+    return Rows(matrix, present // problem.m, present % problem.m)
+
+
+def user_rows(problem: Problem) -> sparse.csr_matrix:
+    """Return the matrix (n, pairs) that adds up each user's pairs."""
+    user, _ = problem.pairs
+    return sparse.csr_matrix((np.ones(len(user)), (user, np.arange(len(user)))), shape=(problem.n, len(user)))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Columns (c,), duals of the rows (r,) and the objective of a solved program."""
+
+    columns: np.ndarray
+    duals: np.ndarray
+    objective: float
+
+
+def load(cost: np.ndarray, upper: np.ndarray, matrix: sparse.spmatrix, low: np.ndarray, high: np.ndarray) -> highspy.Highs:
+    """Return HiGHS holding: minimise ``cost . x``, ``low <= matrix x <= high``, ``0 <= x <= upper``."""
+    by_row = sparse.csr_matrix(matrix)
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = by_row.shape
+    model.col_cost_, model.col_lower_, model.col_upper_ = cost, np.zeros(len(cost)), upper
+    model.row_lower_, model.row_upper_ = low, high
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = by_row.indptr, by_row.indices
+    model.a_matrix_.value_ = by_row.data
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("primal_feasibility_tolerance", SOLVER_FEASIBILITY)
+    highs.setOptionValue("dual_feasibility_tolerance", SOLVER_FEASIBILITY)
+    highs.passModel(model)
+    return highs
+
+
+def run(highs: highspy.Highs, what: str, seconds: float | None = None) -> Solution:
+    """Solve and return the optimum.
+
+    Raises
+    ------
+    TimeLimitError, SolverError
+        When HiGHS ends with any status other than optimal; `what` names the program.
+    """
+    if seconds is not None:
+        highs.setOptionValue("time_limit", highs.getRunTime() + max(seconds, 0.0))
+    highs.run()
+    status = highs.getModelStatus()
+    if status == highspy.HighsModelStatus.kTimeLimit:
+        raise TimeLimitError(f"the time limit ran out in {what}")
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise SolverError(f"HiGHS ended {what} with status {highs.modelStatusToString(status)!r}: try another engine")
+    solution = highs.getSolution()
+    return Solution(
+        np.array(solution.col_value), np.array(solution.row_dual), float(highs.getInfo().objective_function_value)
+    )

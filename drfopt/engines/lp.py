@@ -1,0 +1,39 @@
+"""The largest sum of levels (utilitarian, throughput) as one linear program over HiGHS, for pools and machines."""
+
+import numpy as np
+from scipy import sparse
+
+from .linear import INFINITY, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
+
+__all__ = ["solve"]
+
+
+def solve(problem: Problem) -> Answer:
+    """Return an allocation of the largest sum, and the prices that prove it."""
+    user, _ = problem.pairs
+    rows, adding = capacity_rows(problem), user_rows(problem)
+    # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
+    alone = 1 / rows.matrix.max(axis=0).toarray().ravel()
+    step = np.minimum(alone, problem.limits[user])
+    worth = problem.rates[user] * step
+    largest = float(worth.max())
+    limited = np.flatnonzero(np.isfinite(problem.limits))
+    limits = sparse.diags(1 / problem.limits[limited]) @ adding[limited]
+    matrix = sparse.vstack([rows.matrix, limits]) @ sparse.diags(step)
+    highs = load(
+        -worth / largest,
+        np.full(len(user), INFINITY),
+        matrix,
+        np.full(matrix.shape[0], -INFINITY),
+        np.ones(matrix.shape[0]),
+    )
+    solution = run(highs, "the largest sum", problem.time_limit)
+    amounts = np.maximum(solution.columns, 0) * step
+    tasks = np.bincount(user, weights=amounts, minlength=problem.n)
+    over = np.minimum(1.0, problem.limits / np.where(tasks > 0, tasks, 1.0))
+    amounts, tasks = amounts * over[user], tasks * over
+    budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
+    total = problem.room
+    prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
+    return Answer(tasks, amounts=amounts, prices=prices)

@@ -1,0 +1,140 @@
+"""What an engine is given: the users who take part, their levels per task, and the rows of the cluster, as arrays.
+
+A pool is the cluster of one class on which every task fits, so that every engine speaks of pairs (user, class).
+Amounts are fractions of what a class has in total; nothing here has a unit.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..instance import Instance
+from ..policies import Policy, shares_per_task
+
+__all__ = ["Answer", "Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An instance seen by an engine: only users who are placed and may run something take part.
+
+    Attributes
+    ----------
+    instance, policy : Instance, Policy
+    integer : bool
+    members : int array (n,)
+        Rows of the instance that take part; every array below is in their order.
+    time_limit : float or None
+        Seconds.
+    """
+
+    instance: Instance
+    policy: Policy
+    integer: bool = False
+    time_limit: float | None = None
+
+    @cached_property
+    def members(self) -> np.ndarray:
+        """Users who are placed and whose limit is not 0, as rows of the instance, (n,)."""
+        limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
+        return np.flatnonzero(~self.instance.unplaced(self.integer) & (limits > 0))
+
+    @property
+    def n(self) -> int:
+        """Number of users who take part."""
+        return len(self.members)
+
+    @property
+    def m(self) -> int:
+        """Number of resources."""
+        return self.instance.m
+
+    @property
+    def k(self) -> int:
+        """Number of machine classes; 1 for a pool."""
+        return max(1, self.instance.k)
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Share of the whole cluster that one task takes, (n, m)."""
+        shares = shares_per_task(self.instance)
+        return shares if self.n == self.instance.n else shares[self.members]
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """Level of one task, (n,)."""
+        return self._of_members(self.policy.rates(self.instance))
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Scalar weights, (n,); 1 where the policy knows none."""
+        if self.policy.weights == "none" or self.instance.weights_per_resource:
+            return np.ones(self.n)
+        return self._of_members(self.instance.weights)
+
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """The most tasks of each user, (n,); whole numbers in the integer version; inf for none."""
+        limits = self._of_members(self.instance.limits)
+        return np.floor(limits) if self.integer else limits
+
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs (user, class) on which a task fits: two int arrays (pairs,), user by user."""
+        fits = self.instance.fits
+        if fits is None:
+            return np.arange(self.n), np.zeros(self.n, dtype=np.intp)
+        user, machine = np.nonzero(fits[self.members])
+        return user, machine
+
+    @cached_property
+    def room(self) -> np.ndarray:
+        """What each class has in total of each resource, in the instance's units, (k, m)."""
+        if self.instance.machines is None:
+            return self.instance.capacity[None, :]
+        return self.instance.machine_capacity * self.instance.counts[:, None]
+
+    @cached_property
+    def cost(self) -> np.ndarray:
+        """Fraction of its class that one task of a pair takes, (pairs, m)."""
+        user, machine = self.pairs
+        room = self.room[machine]
+        demands = self.instance.demands[self.members[user]]
+        return np.divide(demands, room, where=room > 0, out=np.zeros_like(room))
+
+    def placement(self, amounts: np.ndarray) -> np.ndarray | None:
+        """Return tasks per pair (pairs,) as an array (n of the instance, k); None for a pool."""
+        if self.instance.machines is None:
+            return None
+        user, machine = self.pairs
+        table = np.zeros((self.instance.n, self.k), dtype=amounts.dtype)
+        table[self.members[user], machine] = amounts
+        return table
+
+    def _of_members(self, values: np.ndarray) -> np.ndarray:
+        return values if self.n == self.instance.n else values[self.members]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an engine returns, for the users who take part.
+
+    Attributes
+    ----------
+    tasks : array (n,)
+    amounts : array (pairs,) or None
+        Tasks of each pair (user, class), for machines.
+    prices : array (k, m) or None
+        Price of one unit of each resource of each class, in the stated objective.
+    evidence : dict
+        What the certificate needs besides: rounds of a chain, packings of whole tasks.
+    status : str
+    """
+
+    tasks: np.ndarray
+    amounts: np.ndarray | None = None
+    prices: np.ndarray | None = None
+    evidence: dict[str, Any] = field(default_factory=dict)
+    status: str = "optimal"

@@ -1,0 +1,155 @@
+"""The one door: an instance and a policy go in, an allocation with its certificate comes out, or an exception."""
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .allocation import Allocation, Certificate
+from .certificates import bottleneck, chain, duals, prices, rational, whole
+from .certificates.feasibility import infeasibility
+from .engines import Answer, Problem, engine_for
+from .errors import CertificateError, PolicyError
+from .instance import Instance
+from .policies import Policy, policy_named
+from .tolerances import CAPACITY
+
+__all__ = ["solve"]
+
+
+def solve(
+    instance: Instance,
+    policy: str | Policy = "drf",
+    *,
+    integer: bool = False,
+    engine: str = "auto",
+    exact: bool = False,
+    time_limit: float | None = None,
+) -> Allocation:
+    """Return the allocation of the instance under the policy, proven.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        A name of the table (``drf``, ``asset``, ``ceei``, ``single:cpu``, ``tasks``, ``utilitarian``, ``throughput``,
+        ``alpha:2``) or the path of a formulation file (``*.py``).
+    integer : bool
+        Whole tasks instead of divisible ones.
+    engine : str
+        A name of ``drfopt.engines.ENGINES``; ``auto`` takes the first that can.
+    exact : bool
+        Compute in rational numbers; tasks and levels are `Fraction`s.
+    time_limit : float, optional
+        Seconds for the engine.
+
+    Returns
+    -------
+    Allocation
+        Its certificate holds (for a user's formulation file: the allocation is feasible).
+
+    Raises
+    ------
+    PolicyError, EngineError
+        The policy or the engine cannot take the instance.
+    SolverError, TimeLimitError
+        The solver ended without an optimum.
+    CertificateError
+        An answer was found that could not be proven; it is not returned.
+    """
+    begun = time.perf_counter()
+    chosen = policy_named(policy)
+    if not isinstance(instance, Instance):
+        raise PolicyError(f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)")
+    chosen.check(instance)
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    problem = Problem(instance, chosen, integer, time_limit)
+    runner = engine_for(engine, problem, exact and not integer)
+    answer = runner.solve(problem) if problem.n else _nothing(problem)
+    tasks = _spread(problem, answer, exact)
+    placement = None if answer.amounts is None else problem.placement(answer.amounts)
+    proof = _prove(problem, tasks, placement, answer)
+    if proof.valid is False or proof.violation > CAPACITY:
+        raise CertificateError(
+            f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: {proof.reason}"
+        )
+    return Allocation(
+        instance=instance,
+        policy=chosen.name,
+        tasks=tasks,
+        levels=_levels(problem, tasks, answer),
+        certificate=proof,
+        placement=placement,
+        prices=_reported(problem, answer),
+        unplaced=tuple(instance.users[i] for i in np.flatnonzero(instance.unplaced(integer))),
+        integer=integer,
+        engine=runner.name,
+        status=answer.status,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _nothing(problem: Problem) -> Answer:
+    """Return the only allocation there is when nobody can run anything."""
+    none = np.zeros(0)
+    pool = problem.instance.machines is None
+    prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
+    return Answer(none, amounts=None if pool else none, prices=prices, evidence={"rounds": [], "claims": [], "packing": []})
+
+
+def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
+    """Return the tasks of all users of the instance, (n,); who does not take part has 0."""
+    dtype: Any = object if exact else (np.int64 if problem.integer else np.float64)
+    tasks = np.full(problem.instance.n, Fraction(0), dtype=object) if exact else np.zeros(problem.instance.n, dtype=dtype)
+    tasks[problem.members] = [Fraction(x) for x in answer.tasks.tolist()] if exact else answer.tasks
+    return tasks
+
+
+def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
+    if "levels" in answer.evidence:
+        levels = np.zeros(problem.instance.n)
+        levels[problem.members] = answer.evidence["levels"]
+        return levels
+    if tasks.dtype == object:
+        rates = problem.policy.exact_rates(problem.instance)
+        return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
+    return problem.policy.rates(problem.instance) * tasks
+
+
+def _reported(problem: Problem, answer: Answer) -> np.ndarray | None:
+    if answer.prices is None:
+        return None
+    return answer.prices[0] if problem.instance.machines is None else answer.prices
+
+
+def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Return the certificate that belongs to what was asked for: one row of the table below."""
+    kind = "whole" if problem.integer else problem.policy.objective
+    if kind == "leximin":
+        kind += " exact" if tasks.dtype == object else (" pool" if placement is None else " machines")
+    if problem.policy.objective == "formulation":
+        kind = "formulation"
+    return PROOFS[kind](problem, tasks, placement, answer)
+
+
+def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify feasibility only: what a user's notion calls optimal is hers to define."""
+    violation, reason = infeasibility(problem.instance, tasks, placement)
+    return Certificate("feasibility", False if violation > CAPACITY else None, violation, gap=None, reason=reason)
+
+
+Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
+
+PROOFS: dict[str, Proof] = {
+    "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x),
+    "leximin exact": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
+    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, a.prices),
+    "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, a.prices),
+    "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.time_limit),
+    "formulation": _feasible,
+}
+"""The certificate of each kind of answer."""
