@@ -32,12 +32,11 @@ def certify(
     if unlimited.any():
         with np.errstate(divide="ignore"):
             raised = max(1.0, float((worth[unlimited] / cheapest[unlimited]).max()))
-        if np.isfinite(raised):
-            budget, cheapest = budget * raised, cheapest * raised
+        budget, cheapest = budget * raised, cheapest * raised
     finite = playing & ~unlimited
-    profit = np.where(unlimited & (worth > cheapest), np.inf, 0.0)
+    profit = np.zeros(instance.n)
     profit[finite] = np.maximum(worth[finite] - cheapest[finite], 0) * instance.limits[finite]
-    bound = float(budget.sum() + profit.sum())
+    bound = float(np.nan_to_num(budget, nan=np.inf).sum() + profit.sum())
     objective = float(worth @ tasks)
     gap = max(bound - objective, 0.0) / objective if objective > 0 else float(bound > 0)
     violation = max(infeasible, float(np.abs(tasks[~playing]).max(initial=0.0)))

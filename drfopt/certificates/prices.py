@@ -54,8 +54,10 @@ def certify(
 
     dearer = np.where(amounts > 0, costs - np.where(playing, cheapest, 0)[:, None], 0)
     money = weights * levels ** (1 - policy.alpha)
-    loss = money * ratio ** (policy.alpha - 1) * _regret(ratio, policy.alpha)
-    loss = np.where(playing & ~(at_limit & (ratio <= 1)), loss, 0.0)
+    # At the limit, whoever would like more does the best she can: she loses nothing.
+    losing = playing & ~(at_limit & (ratio <= 1))
+    reached = np.where(losing, ratio, 1.0)
+    loss = money * reached ** (policy.alpha - 1) * _regret(reached, policy.alpha)
     missed = float((prices * (total - used))[priced].sum() + (amounts * dearer).sum() + loss.sum())
     gap = abs(missed) / float(money[playing].sum()) if playing.any() else 0.0
 

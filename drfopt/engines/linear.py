@@ -74,6 +74,8 @@ def load(cost: np.ndarray, upper: np.ndarray, matrix: sparse.spmatrix, low: np.n
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("primal_feasibility_tolerance", SOLVER_FEASIBILITY)
     highs.setOptionValue("dual_feasibility_tolerance", SOLVER_FEASIBILITY)
+    # Entries below 1e-9 are dropped by default: a small task on a large machine would cost nothing.
+    highs.setOptionValue("small_matrix_value", 1e-12)
     highs.passModel(model)
     return highs
 
