@@ -11,9 +11,12 @@ could gain would, by convexity, gain a little without taking anybody above t dow
 user is at her limit or has nobody higher to take from: the levels are max-min fair, which is leximin.
 
 What rounding leaves is ``excess = sum p - sum lambda min(y, t)``: user i cannot exceed t by more than
-``excess / lambda_i``, and that is her violation, relative to t.
+``excess / lambda_i``, and that is her violation, relative to t.  The excess is a difference of sums of the size of
+``sum p``, so what their rounding can account for is not held against anybody; in return a price below `DUAL_POSITIVE`
+of the largest counts as none, or a multiplier lost in rounding could finish a user who is free to rise.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +24,13 @@ import numpy as np
 from ..allocation import Certificate
 from ..instance import Instance
 from ..policies import Policy
-from ..tolerances import CAPACITY, LEVEL
+from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from .feasibility import infeasibility, room
 
-__all__ = ["Round", "certify", "unit_costs"]
+__all__ = ["Round", "certify", "excess", "firm", "unit_costs"]
+
+ROUNDINGS = 8
+"""Roundings that a term of the excess has gone through: share, rate, level, product, each by half a unit or so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +51,18 @@ class Round:
     finished: np.ndarray
     multipliers: np.ndarray
     prices: np.ndarray
+
+
+def firm(prices: np.ndarray) -> np.ndarray:
+    """Return the prices without those that rounding may have made."""
+    return np.where(prices >= DUAL_POSITIVE * prices.max(initial=0.0), np.maximum(prices, 0), 0.0)
+
+
+def excess(prices: np.ndarray, multipliers: np.ndarray, levels: np.ndarray) -> float:
+    """Return what the bound leaves open at these levels, beyond what rounding accounts for."""
+    total = math.fsum(prices.ravel().tolist())
+    spent = math.fsum((multipliers * levels).tolist())
+    return max(total - spent - ROUNDINGS * np.finfo(float).eps * total, 0.0)
 
 
 def unit_costs(instance: Instance, prices: np.ndarray) -> np.ndarray:
@@ -75,9 +93,9 @@ def certify(
         finished = finished[~at_limit[finished]]
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        excess, multipliers = _excess(instance, rates, levels, link)
+        left, multipliers = _excess(instance, rates, levels, link)
         with np.errstate(divide="ignore"):
-            could_rise = np.where(multipliers[finished] > 0, excess / multipliers[finished] / link.level, np.inf)
+            could_rise = np.where(multipliers[finished] > 0, left / multipliers[finished] / link.level, np.inf)
         off_level = np.abs(levels[finished] / link.level - 1)
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1
@@ -111,16 +129,15 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
 
 def _excess(instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round) -> tuple[float, np.ndarray]:
     """Return what the bound leaves open, and the multipliers cut to what the prices allow."""
-    prices = np.maximum(link.prices, 0)
+    prices = firm(link.prices)
     cheapest = unit_costs(instance, prices).min(axis=1)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
-    excess = float(prices.sum() - multipliers @ np.minimum(levels, link.level))
-    return max(excess, 0.0), multipliers
+    return excess(prices, multipliers, np.minimum(levels, link.level)), multipliers
 
 
 def _bottlenecks(instance: Instance, prices: np.ndarray, i: int) -> tuple[str, ...]:
-    priced = (prices > LEVEL * prices.max()) & (instance.demands[i] > 0)
+    priced = (firm(prices) > 0) & (instance.demands[i] > 0)
     if instance.fits is not None:
         priced &= instance.fits[i][:, None]
         names = instance.machine_names

@@ -13,11 +13,11 @@ import time
 import numpy as np
 from scipy import sparse
 
-from ..certificates.chain import Round
+from ..certificates.chain import Round, excess, firm
 from ..errors import SolverError, TimeLimitError
 from ..progress import report
-from ..tolerances import DUAL_POSITIVE, LEVEL
-from .linear import INFINITY, Rows, capacity_rows, load, run, user_rows
+from ..tolerances import LEVEL
+from .linear import INFINITY, Rows, Solution, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -63,9 +63,8 @@ def solve(problem: Problem) -> Answer:
 def _proven(level: float, levels: np.ndarray, multipliers: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """Say who cannot exceed the level by more than the accuracy promised, (n,)."""
     current = np.where(np.isnan(levels), level, levels)
-    excess = max(float(prices.sum() - multipliers @ current), 0.0)
-    least = max(DUAL_POSITIVE * multipliers.max(), excess / (CERTAIN * LEVEL * level))
-    return (multipliers >= least) & (multipliers > 0)
+    left = excess(prices, multipliers, current)
+    return (multipliers > 0) & (multipliers * (CERTAIN * LEVEL * level) >= left)
 
 
 def _round(
@@ -101,14 +100,14 @@ class _Chain:
             solution = self._run(known)
         n = self.problem.n
         multipliers = np.maximum(solution.duals[:n], 0)
-        prices = np.maximum(-solution.duals[n:], 0)
+        prices = firm(np.maximum(-solution.duals[n:], 0))
         multipliers = np.minimum(multipliers, self._affordable(prices))
         return solution.columns[-1] * self.unit, solution.columns[:-1] * self.unit, multipliers / self.unit, prices
 
     def _affordable(self, prices: np.ndarray) -> np.ndarray:
         """Return the largest multipliers that the prices allow, (n,): the cheapest class of each user."""
         user, _ = self.problem.pairs
-        cost = (self.scaled.T @ prices)[:]
+        cost = self.scaled.T @ prices
         cheapest = np.full(self.problem.n, np.inf)
         np.minimum.at(cheapest, user, cost)
         return cheapest
@@ -137,7 +136,7 @@ class _Chain:
             self.highs.changeRowBounds(int(i), levels[i] / self.unit, INFINITY)
         self.held[fresh] = True
 
-    def _run(self, known: str) -> "object":
+    def _run(self, known: str) -> Solution:
         left = None if self.deadline is None else self.deadline - time.monotonic()
         try:
             return run(self.highs, "a round of the chain", left)

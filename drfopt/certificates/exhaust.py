@@ -1,0 +1,187 @@
+"""Is anything strictly better than these whole tasks of a pool? An exact search, without a solver.
+
+Leximin: to be strictly better, an allocation must agree with the counts of stopped users below some level and have
+fewer at it.  Sweeping the levels upwards, the choices are which of the users that can be exactly at a level stop there;
+identical users are told apart only by how many of them do.  Everybody else needs at least the fewest tasks above the
+level, so a branch ends as soon as those do not fit.
+
+Products and sums: users in turn, each with every number of tasks, the rest bounded by what each could have alone.
+"""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+
+from ..instance import Instance
+from ..packings import integer_rows, most_alone
+from ..policies import Policy
+
+__all__ = ["better", "playing"]
+
+NODES = 200_000
+"""Branches looked at before the search gives up; a second or two."""
+
+
+class _TooLong(Exception):
+    """The search has looked at more branches than it may."""
+
+
+def playing(instance: Instance) -> list[int]:
+    """Return the users who are placed and may run at least one whole task."""
+    limits = np.floor(instance.limits)
+    return np.flatnonzero(~instance.unplaced(integer=True) & (limits > 0)).tolist()
+
+
+def better(instance: Instance, policy: Policy, tasks: list[int]) -> bool | None:
+    """Say whether some allocation of the pool is strictly better; None when the search is too long."""
+    members = playing(instance)
+    if not members:
+        return False
+    try:
+        if policy.objective == "leximin":
+            return _Leximin(instance, policy, members, tasks).better()
+        return _Product(instance, policy, members, tasks).better()
+    except _TooLong:
+        return None
+
+
+class _Budget:
+    def __init__(self) -> None:
+        self.left = NODES
+
+    def spend(self) -> None:
+        """Count a branch."""
+        self.left -= 1
+        if self.left < 0:
+            raise _TooLong
+
+
+class _Leximin:
+    """The search over who stops where, on types of identical users."""
+
+    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int]):
+        demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+        rates = policy.exact_rates(instance)
+        kinds = Counter(
+            (tuple(row), rates[i], most_alone(instance, i)) for row, i in zip(demands, members, strict=True)
+        )
+        self.kinds = list(kinds)
+        self.sizes = list(kinds.values())
+        self.room = room
+        self.counts = Counter(rates[i] * tasks[i] for i in members)
+        self.levels = sorted(self.counts)
+        self.budget = _Budget()
+
+    def better(self) -> bool:
+        """Say whether the counts can be kept below some level, with fewer at it."""
+        return self._from(0, tuple(self.sizes), tuple(self.room))
+
+    def _from(self, position: int, active: tuple[int, ...], left: tuple[int, ...]) -> bool:
+        """Say so from a level on, given how many of each type have not stopped and what the stopped have left over."""
+        if position == len(self.levels):
+            return False
+        level = self.levels[position]
+        options = []
+        for (_, rate, most), size in zip(self.kinds, active, strict=True):
+            tied = size if (level / rate).denominator == 1 and level / rate <= most else 0
+            # Whoever cannot have more than the level, must stop at it; who cannot even have it, spoils the branch.
+            must = size if math.floor(level / rate) + 1 > most else 0
+            if must > tied:
+                return False
+            options.append(range(must, tied + 1))
+        count = self.counts[level]
+        for stopping in _choices(options, count):
+            self.budget.spend()
+            fewer = sum(stopping) < count
+            rest = tuple(size - s for size, s in zip(active, stopping, strict=True))
+            after = self._minus(left, stopping, level)
+            if after is None or not self._rest_fits(after, rest, level):
+                continue
+            if fewer or self._from(position + 1, rest, after):
+                return True
+        return False
+
+    def _minus(self, left: tuple[int, ...], stopping: tuple[int, ...], level: Fraction) -> tuple[int, ...] | None:
+        after = list(left)
+        for (row, rate, _), number in zip(self.kinds, stopping, strict=True):
+            if number:
+                tasks = int(level / rate) * number
+                after = [f - tasks * d for f, d in zip(after, row, strict=True)]
+        return tuple(after) if min(after) >= 0 else None
+
+    def _rest_fits(self, left: tuple[int, ...], rest: tuple[int, ...], level: Fraction) -> bool:
+        after = list(left)
+        for (row, rate, _), number in zip(self.kinds, rest, strict=True):
+            if number:
+                tasks = (math.floor(level / rate) + 1) * number
+                after = [f - tasks * d for f, d in zip(after, row, strict=True)]
+        return min(after) >= 0
+
+
+def _choices(options: list[range], total: int):
+    """Yield every choice of one number from each range with a sum of at most `total`, the largest sums last."""
+    free = [r for r in options if len(r) > 1]
+    fixed = sum(r.start for r in options)
+    if not free:
+        if fixed <= total:
+            yield tuple(r.start for r in options)
+        return
+    positions = [i for i, r in enumerate(options) if len(r) > 1]
+    for chosen in itertools.product(*free):
+        if sum(chosen) + sum(r.start for r in options if len(r) == 1) <= total:
+            full = [r.start for r in options]
+            for i, value in zip(positions, chosen, strict=True):
+                full[i] = value
+            yield tuple(full)
+
+
+class _Product:
+    """The search over numbers of tasks, for the product (with users served first) and for sums."""
+
+    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int]):
+        self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+        self.product = policy.objective == "alpha"
+        rates = policy.exact_rates(instance)
+        weights = instance.exact_weights
+        if self.product:
+            scale = math.lcm(*(weights[i].denominator for i in members))
+            self.powers = [int(weights[i] * scale) for i in members]
+        else:
+            self.rates = [rates[i] for i in members]
+        self.most = [most_alone(instance, i) for i in members]
+        self.own = self._value([tasks[i] for i in members])
+        self.budget = _Budget()
+
+    def better(self) -> bool:
+        """Say whether some allocation has a strictly larger value."""
+        return self._extend(0, tuple(self.room), [])
+
+    def _value(self, tasks: list[int]) -> tuple:
+        if not self.product:
+            return (sum((r * x for r, x in zip(self.rates, tasks, strict=False)), Fraction(0)),)
+        served = sum(1 for x in tasks if x)
+        return served, math.prod(x**p for x, p in zip(tasks, self.powers, strict=False) if x)
+
+    def _extend(self, position: int, left: tuple[int, ...], chosen: list[int]) -> bool:
+        self.budget.spend()
+        if position == len(self.demands):
+            return self._value(chosen) > self.own
+        # What everybody else could have alone of what is left bounds every continuation.
+        alone = [self._alone(i, left) for i in range(position, len(self.demands))]
+        if not self._bound([*chosen, *alone]) > self.own:
+            return False
+        row = self.demands[position]
+        for x in range(alone[0], -1, -1):
+            rest = tuple(f - x * d for f, d in zip(left, row, strict=True))
+            if self._extend(position + 1, rest, [*chosen, x]):
+                return True
+        return False
+
+    def _alone(self, i: int, left: tuple[int, ...]) -> int:
+        return min(self.most[i], min(f // d for f, d in zip(left, self.demands[i], strict=True) if d))
+
+    def _bound(self, tasks: list[int]) -> tuple:
+        return self._value(tasks)

@@ -1,0 +1,160 @@
+"""The optimum of whole tasks by a second solver, CBC through PuLP, on programs stated here and nowhere else."""
+
+import math
+import time
+import warnings
+from typing import Any
+
+from ..errors import SolverError, TimeLimitError
+from ..instance import Instance
+from ..packings import integer_rows, maximal_patterns, most_alone
+from ..policies import Policy
+from .exhaust import playing
+
+__all__ = ["optimum"]
+
+PATTERNS = 3000
+
+
+def optimum(instance: Instance, policy: Policy, tasks: list[int], time_limit: float | None = None) -> list[int]:
+    """Return whole tasks (n,) that CBC finds at least as good as these: strictly better ones if there are any.
+
+    Leximin is asked level by level: with the counts of stopped users below it kept, can fewer be at this level?
+    """
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    members = playing(instance)
+    if not members:
+        return list(tasks)
+    ask = _leximin if policy.objective == "leximin" else _largest
+    return ask(instance, policy, tasks, members, deadline)
+
+
+def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, dict[int, Any]]:
+    """Return a program with integer tasks of the members on the cluster."""
+    import pulp
+
+    model = pulp.LpProblem(name, pulp.LpMaximize)
+    x = {i: _variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
+    if instance.machines is None:
+        demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+        for j, total in enumerate(room):
+            model += pulp.lpSum(row[j] * x[i] for i, row in zip(members, demands, strict=True)) <= total
+        return model, x
+    placed: dict[int, list] = {i: [] for i in members}
+    for k, machine in enumerate(instance.machines):
+        patterns = maximal_patterns(instance, k, members, PATTERNS)
+        if patterns is not None:
+            count = [_variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
+            model += pulp.lpSum(count) <= machine.count
+            for variable, pattern in zip(count, patterns, strict=True):
+                for i, number in pattern.items():
+                    placed[i].append(number * variable)
+            continue
+        users = [i for i in members if instance.fits[i, k]]
+        demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+        for copy in range(machine.count):
+            z = {i: _variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
+            for j, total in enumerate(room):
+                model += pulp.lpSum(row[j] * z[i] for i, row in zip(users, demands, strict=True)) <= total
+            for i in users:
+                placed[i].append(z[i])
+    for i in members:
+        model += x[i] <= pulp.lpSum(placed[i])
+    return model, x
+
+
+def _variable(model: Any, name: str, low: float, high: float | None, kind: str = "Continuous") -> Any:
+    """Return a new variable of a program; PuLP 3.3 moved their making from the class to the program."""
+    import pulp
+
+    if hasattr(model, "add_variable"):
+        return model.add_variable(name, low, high, cat=kind)
+    return pulp.LpVariable(name, low, high, kind)
+
+
+def _leximin(
+    instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: float | None
+) -> list[int]:
+    import pulp
+
+    rates = policy.exact_rates(instance)
+    levels = sorted({rates[i] * tasks[i] for i in members})
+    for position, level in enumerate(levels):
+        model, x = _cluster(instance, members, "fewer")
+        stops: dict[int, list] = {i: [] for i in members}
+        for below in levels[: position + 1]:
+            held = sum(1 for i in members if rates[i] * tasks[i] == below)
+            chosen = []
+            for i in members:
+                if (below / rates[i]).denominator == 1:
+                    s = _variable(model, f"s_{position}_{len(stops[i])}_{i}", 0, 1, "Binary")
+                    stops[i].append((s, int(below / rates[i])))
+                    chosen.append(s)
+            model += pulp.lpSum(chosen) <= held - (below == level)
+        for i in members:
+            need = math.floor(level / rates[i]) + 1
+            total = pulp.lpSum(s for s, _ in stops[i])
+            model += total <= 1
+            model += x[i] >= need * (1 - total) + pulp.lpSum(number * s for s, number in stops[i])
+        found = _solve(model, x, instance.n, deadline)
+        if found is not None:
+            return found
+    return list(tasks)
+
+
+def _largest(
+    instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: float | None
+) -> list[int]:
+    import pulp
+
+    model, x = _cluster(instance, members, "largest")
+    if policy.objective == "sum":
+        rates = policy.exact_rates(instance)
+        scale = math.lcm(*(rates[i].denominator for i in members))
+        step = math.gcd(*(int(rates[i] * scale) for i in members))
+        model += pulp.lpSum(int(rates[i] * scale) // step * x[i] for i in members)
+    else:
+        _logarithms(pulp, model, x, instance, members)
+    found = _solve(model, x, instance.n, deadline)
+    if found is None:
+        raise SolverError("CBC calls a program infeasible that has a solution: the solver is not believed")
+    return found
+
+
+def _logarithms(pulp: Any, model: Any, x: dict[int, Any], instance: Instance, members: list[int]) -> None:
+    """Maximise users served, then the weighted logarithms: all chords, written out."""
+    logs, served = [], []
+    ceiling = 1 + sum(float(instance.exact_weights[i]) * math.log(max(2, most_alone(instance, i))) for i in members)
+    for i in members:
+        most = most_alone(instance, i)
+        has = _variable(model, f"has_{i}", 0, 1, "Binary")
+        log = _variable(model, f"log_{i}", 0, math.log(most))
+        model += x[i] >= has
+        model += x[i] <= most * has
+        for q in range(1, most):
+            slope = math.log1p(1 / q)
+            model += log <= slope * x[i] + (math.log(q) - slope * q) * has
+        logs.append(float(instance.exact_weights[i]) * log)
+        served.append(has)
+    # One more user with a task is worth more than any product.
+    model += ceiling * pulp.lpSum(served) + pulp.lpSum(logs)
+
+
+def _solve(model: Any, x: dict[int, Any], n: int, deadline: float | None) -> list[int] | None:
+    import pulp
+
+    seconds = None if deadline is None else max(deadline - time.monotonic(), 1)
+    with warnings.catch_warnings():
+        # PuLP before 4.0, which is what is asked for, brings CBC along under this name only.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        model.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
+    if model.sol_status == pulp.LpSolutionInfeasible:
+        return None
+    if model.sol_status != pulp.LpSolutionOptimal:
+        raise TimeLimitError("the time limit ran out while a second solver checked the optimum", "an allocation is known, unproven")
+    tasks = [0] * n
+    for i, variable in x.items():
+        tasks[i] = round(variable.value() or 0)
+    return tasks
+
+

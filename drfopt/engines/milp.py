@@ -1,0 +1,191 @@
+"""Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines."""
+
+import time
+from dataclasses import dataclass, field
+
+import highspy
+import numpy as np
+
+from ..errors import SolverError, TimeLimitError
+from ..packings import Packing, integer_rows, maximal_patterns, most_alone, trimmed
+from .problem import Answer, Problem
+
+__all__ = ["Model", "Supply", "placed", "supply"]
+
+PATTERNS = 3000
+"""Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
+
+COLUMNS = 200_000
+"""Largest program that is built at all."""
+
+Terms = dict[int, float]
+
+
+@dataclass
+class Model:
+    """An integer program under construction: minimise the cost over integer columns."""
+
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    rows: list[tuple[float, float, Terms]] = field(default_factory=list)
+
+    def column(self, high: float, cost: float = 0.0, low: float = 0.0, whole: bool = True) -> int:
+        """Add a column and return its number."""
+        if len(self.low) >= COLUMNS:
+            raise SolverError(
+                f"the program of whole tasks has over {COLUMNS} columns: merge machines into classes, or leave --integer out"
+            )
+        self.low.append(low)
+        self.high.append(high)
+        self.cost.append(cost)
+        self.whole.append(whole)
+        return len(self.low) - 1
+
+    def row(self, low: float, high: float, terms: Terms) -> None:
+        """Add the row ``low <= sum of terms <= high``."""
+        self.rows.append((low, high, terms))
+
+    def solve(self, deadline: float | None = None) -> np.ndarray | None:
+        """Return an optimal point, or None when there is no feasible one.
+
+        Raises
+        ------
+        TimeLimitError, SolverError
+        """
+        highs = self._load()
+        if deadline is not None:
+            highs.setOptionValue("time_limit", max(deadline - time.monotonic(), 0.01))
+        highs.run()
+        status = highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return None
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            raise TimeLimitError("the time limit ran out in an integer program")
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"HiGHS ended an integer program with status {highs.modelStatusToString(status)!r}")
+        values = np.array(highs.getSolution().col_value)
+        whole = np.array(self.whole)
+        rounded = np.where(whole, np.round(values), values)
+        if np.abs(values - rounded).max(initial=0.0) > 1e-4:
+            raise SolverError("HiGHS returned a fraction where a whole number was asked for")
+        return rounded
+
+    def _load(self) -> highspy.Highs:
+        starts, index, values = [0], [], []
+        for _, _, terms in self.rows:
+            index.extend(terms)
+            values.extend(terms.values())
+            starts.append(len(index))
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = len(self.low), len(self.rows)
+        model.col_cost_, model.col_lower_, model.col_upper_ = map(np.array, (self.cost, self.low, self.high))
+        model.row_lower_ = np.array([low for low, _, _ in self.rows])
+        model.row_upper_ = np.array([high for _, high, _ in self.rows])
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
+        model.a_matrix_.index_ = np.array(index, dtype=np.int32)
+        model.a_matrix_.value_ = np.array(values, dtype=float)
+        kinds = {True: highspy.HighsVarType.kInteger, False: highspy.HighsVarType.kContinuous}
+        model.integrality_ = [kinds[whole] for whole in self.whole]
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        # The presolve of HiGHS 1.15.1 calls some feasible counting programs infeasible.
+        highs.setOptionValue("presolve", "off")
+        # The default gaps, 1e-4 of the objective and 1e-6 of it, would make "optimal" a matter of taste.
+        highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.setOptionValue("mip_abs_gap", 0.0)
+        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+        highs.passModel(model)
+        return highs
+
+
+@dataclass
+class Supply:
+    """What a cluster can run, as columns of a model.
+
+    Attributes
+    ----------
+    tasks : list of terms
+        The most tasks of each member, as an expression of columns.
+    packs : list of (column, class, pattern)
+        Machines of that class, each with the pattern: as many as the column says. Empty for a pool.
+    single : list of (class, {user: column})
+        One machine, with as many tasks of each user as her column says.
+    """
+
+    tasks: list[Terms]
+    packs: list[tuple[int, int, dict[int, int]]]
+    single: list[tuple[int, dict[int, int]]]
+
+    def packing(self, values: np.ndarray, tasks: dict[int, int]) -> list[Packing]:
+        """Return which machines run what, with exactly these tasks of each user."""
+        merged: dict[tuple[int, tuple], int] = {}
+        used = [(round(values[column]), k, pattern) for column, k, pattern in self.packs]
+        used += [(1, k, {i: round(values[c]) for i, c in row.items() if round(values[c])}) for k, row in self.single]
+        for count, k, pattern in used:
+            if count and pattern:
+                key = (k, tuple(sorted(pattern.items())))
+                merged[key] = merged.get(key, 0) + count
+        return trimmed([(k, count, dict(pattern)) for (k, pattern), count in merged.items()], tasks)
+
+
+def supply(model: Model, problem: Problem) -> Supply:
+    """Add what the cluster of the problem can run to a model."""
+    instance, members = problem.instance, problem.members.tolist()
+    most = [most_alone(instance, i) for i in members]
+    if instance.machines is None:
+        columns = [model.column(high) for high in most]
+        demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+        _capacity_rows(model, columns, demands, room)
+        return Supply([{column: 1.0} for column in columns], [], [])
+    found = Supply([{} for _ in members], [], [])
+    position = {i: p for p, i in enumerate(members)}
+    for k, machine in enumerate(instance.machines):
+        patterns = maximal_patterns(instance, k, members, PATTERNS)
+        if patterns is None:
+            _single_machines(model, problem, k, position, found)
+            continue
+        columns = [model.column(machine.count) for _ in patterns]
+        model.row(0, machine.count, dict.fromkeys(columns, 1.0))
+        for column, pattern in zip(columns, patterns, strict=True):
+            found.packs.append((column, k, pattern))
+            for i, x in pattern.items():
+                found.tasks[position[i]][column] = float(x)
+    return found
+
+
+def _single_machines(model: Model, problem: Problem, k: int, position: dict[int, int], found: Supply) -> None:
+    """Add a column for each user on each machine of a class with too many patterns to list."""
+    instance = problem.instance
+    users = [i for i in problem.members.tolist() if instance.fits[i, k]]
+    demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+    alone = [min(f // d for d, f in zip(row, room, strict=True) if d) for row in demands]
+    for _ in range(int(instance.counts[k])):
+        columns = [model.column(most) for most in alone]
+        _capacity_rows(model, columns, demands, room)
+        found.single.append((k, dict(zip(users, columns, strict=True))))
+        for i, column in zip(users, columns, strict=True):
+            found.tasks[position[i]][column] = 1.0
+
+
+def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], room: list[int]) -> None:
+    for j, total in enumerate(room):
+        terms = {column: float(row[j]) for column, row in zip(columns, demands, strict=True) if row[j]}
+        if terms:
+            model.row(0, float(total), terms)
+
+
+def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int]) -> Answer:
+    """Return whole tasks of the members as an answer, on machines with which of them runs what."""
+    whole = np.array(tasks, dtype=np.int64)
+    if problem.instance.machines is None:
+        return Answer(whole)
+    packing = supplied.packing(values, dict(zip(problem.members.tolist(), tasks, strict=True)))
+    table = np.zeros((problem.instance.n, problem.k), dtype=np.int64)
+    for k, count, pattern in packing:
+        for i, x in pattern.items():
+            table[i, k] += count * x
+    user, machine = problem.pairs
+    return Answer(whole, amounts=table[problem.members[user], machine], evidence={"packing": packing})

@@ -1,0 +1,89 @@
+"""The Nash product with whole tasks, as an integer program over HiGHS.
+
+When the placed users cannot all have a task at once, as many as possible get one, and the weighted product is over
+them.  The logarithm is replaced by its chords between neighbouring integers, which is exact on integers; chords are
+added where a solution needs them, until none is missing.
+"""
+
+import math
+import time
+
+from ..errors import PolicyError, SolverError
+from ..packings import most_alone
+from ..progress import report
+from .milp import Model, placed, supply
+from .problem import Answer, Problem
+
+__all__ = ["solve"]
+
+ROUNDS = 200
+
+MET = 1e-12
+"""Distance of a logarithm from its chords, per unit of logarithm, at which they agree: a few roundings."""
+
+
+def solve(problem: Problem) -> Answer:
+    """Return whole tasks of the largest product."""
+    if problem.policy.alpha != 1:
+        raise PolicyError(f"{problem.policy.name} is not defined for whole tasks: use ceei, or drop --integer")
+    instance, members = problem.instance, problem.members.tolist()
+    deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
+    most = [most_alone(instance, i) for i in members]
+    chords = [_first_chords(u) for u in most]
+    served = _served(problem, most, deadline)
+    for attempt in range(ROUNDS):
+        report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
+        model, supplied, columns = _program(problem, most, chords, served)
+        values = model.solve(deadline)
+        if values is None:
+            raise SolverError("HiGHS calls the product's program infeasible that has a solution: the solver is not believed")
+        tasks = [round(values[x]) for x, _, _ in columns]
+        missing = 0
+        for p, ((_, log, _), x) in enumerate(zip(columns, tasks, strict=True)):
+            if x and values[log] > math.log(x) + MET * (1 + math.log(x)):
+                fresh = {q for q in (x - 1, x) if 1 <= q < most[p]} - chords[p]
+                chords[p] |= fresh
+                missing += len(fresh)
+        if not missing:
+            return placed(problem, supplied, values, tasks)
+    raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
+
+
+def _first_chords(most: int) -> set[int]:
+    """Return the integers q whose chord, from log q to log(q + 1), is there from the start: powers of two."""
+    return {2**e for e in range(most.bit_length()) if 2**e < most}
+
+
+def _served(problem: Problem, most: list[int], deadline: float | None) -> int:
+    """Return how many users can have a task at once."""
+    model = Model()
+    supplied = supply(model, problem)
+    for terms in supplied.tasks:
+        has = model.column(1.0, -1.0)
+        model.row(0, math.inf, terms | {has: -1.0})
+    values = model.solve(deadline)
+    if values is None:
+        raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
+    return sum(round(v) for v, c in zip(values, model.cost, strict=True) if c)
+
+
+def _program(problem: Problem, most: list[int], chords: list[set[int]], served: int) -> tuple:
+    """Return model, supply and for each member the columns of tasks, logarithm and whether she has a task."""
+    model = Model()
+    supplied = supply(model, problem)
+    columns = []
+    for p, terms in enumerate(supplied.tasks):
+        x, has = model.column(most[p]), model.column(1.0)
+        log = model.column(math.log(most[p]) if most[p] > 1 else 0.0, -float(problem.weights[p]), whole=False)
+        model.row(-math.inf, 0, {x: 1.0} | {c: -v for c, v in terms.items()})
+        model.row(0, math.inf, {x: 1.0, has: -1.0})
+        model.row(-math.inf, 0, {x: 1.0, has: -float(most[p])})
+        for q in sorted(chords[p]):
+            slope = math.log1p(1 / q)
+            # log <= log q + slope (x - q) for who has a task, and 0 for who has none.
+            model.row(-math.inf, 0, {log: 1.0, x: -slope, has: slope * q - math.log(q)})
+        if most[p] == 1:
+            model.row(-math.inf, 0, {log: 1.0})
+        columns.append((x, log, has))
+    model.row(served, served, {has: 1.0 for _, _, has in columns})
+    return model, supplied, columns

@@ -1,0 +1,36 @@
+"""The largest sum of levels with whole tasks (utilitarian, throughput), as one integer program over HiGHS."""
+
+import math
+import time
+
+import numpy as np
+
+from ..errors import SolverError
+from .milp import Model, placed, supply
+from .problem import Answer, Problem
+
+__all__ = ["solve"]
+
+
+def solve(problem: Problem) -> Answer:
+    """Return whole tasks of the largest sum."""
+    instance, members = problem.instance, problem.members.tolist()
+    model = Model()
+    supplied = supply(model, problem)
+    rates = problem.policy.exact_rates(instance)
+    # Worth in integers, so that equal sums are equal in the program too.
+    scale = math.lcm(*(rates[i].denominator for i in members))
+    worth = [int(rates[i] * scale) for i in members]
+    step = math.gcd(*worth)
+    columns = []
+    for i, w, terms in zip(members, worth, supplied.tasks, strict=True):
+        limit = instance.exact_limits[i]
+        column = model.column(math.inf if limit is None else math.floor(limit), -float(w // step))
+        model.row(-math.inf, 0, {column: 1.0} | {c: -x for c, x in terms.items()})
+        columns.append(column)
+    deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
+    values = model.solve(deadline)
+    if values is None:
+        raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
+    tasks = [round(values[column]) for column in columns]
+    return placed(problem, supplied, values, tasks)

@@ -1,0 +1,103 @@
+"""Whole tasks on single machines: demands as integers, and the maximal packings of one machine of a class."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from .instance import Instance
+
+__all__ = ["Packing", "integer_rows", "maximal_patterns", "most_alone", "trimmed"]
+
+Packing = tuple[int, int, dict[int, int]]
+"""Class, number of machines, tasks of each user (a row of the instance) on every one of them."""
+
+
+def integer_rows(demands: Sequence[Sequence[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
+    """Return demands and capacity in units in which all demands are integers, resource by resource.
+
+    Capacities are rounded down, which no whole number of tasks can notice.
+    """
+    columns, room = [], []
+    for j, total in enumerate(capacity):
+        scale = math.lcm(*(row[j].denominator for row in demands)) if demands else 1
+        column = [int(row[j] * scale) for row in demands]
+        step = math.gcd(*column) or 1
+        columns.append([d // step for d in column])
+        room.append(math.floor(total * scale) // step)
+    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
+
+
+def most_alone(instance: Instance, i: int) -> int:
+    """Return the most whole tasks user i could run alone, her limit counted."""
+    demand = instance.exact_demands[i]
+    if instance.machines is None:
+        most = _fitting(demand, instance.exact_capacity)
+    else:
+        rows = zip(instance.exact_machine_capacity, instance.machines, instance.fits[i], strict=True)
+        most = sum(machine.count * _fitting(demand, row) for row, machine, fits in rows if fits)
+    limit = instance.exact_limits[i]
+    return most if limit is None else min(most, math.floor(limit))
+
+
+def _fitting(demand: Sequence[Fraction], capacity: Sequence[Fraction]) -> int:
+    return min(math.floor(c / d) for d, c in zip(demand, capacity, strict=True) if d)
+
+
+def maximal_patterns(instance: Instance, k: int, members: Sequence[int], budget: int) -> list[dict[int, int]] | None:
+    """Return every maximal set of tasks that fits on one machine of class k, or None beyond `budget` of them.
+
+    Maximal means that no task of a member fits in addition; limits, which bind across machines, play no part.
+    """
+    users = [i for i in members if instance.fits[i, k]]
+    demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+    found: list[dict[int, int]] = []
+    steps = 0
+
+    def extend(position: int, left: list[int], pattern: list[int]) -> bool:
+        nonlocal steps
+        steps += 1
+        if steps > 20 * budget or len(found) > budget:
+            return False
+        if position == len(users):
+            if not any(all(d <= f for d, f in zip(row, left, strict=True)) for row in demands):
+                found.append({users[p]: x for p, x in enumerate(pattern) if x})
+            return True
+        row = demands[position]
+        most = min((f // d for d, f in zip(row, left, strict=True) if d), default=0)
+        # The last user takes all that fits: less would not be maximal.
+        least = most if position == len(users) - 1 else 0
+        for x in range(most, least - 1, -1):
+            rest = [f - x * d for d, f in zip(row, left, strict=True)]
+            if not extend(position + 1, rest, [*pattern, x]):
+                return False
+        return True
+
+    return found if extend(0, room, []) else None
+
+
+def trimmed(packing: Sequence[Packing], tasks: dict[int, int]) -> list[Packing]:
+    """Return the packing with surplus tasks taken off, so that every user has exactly her tasks."""
+    surplus = {i: -x for i, x in tasks.items()}
+    for _, count, pattern in packing:
+        for i, x in pattern.items():
+            surplus[i] = surplus.get(i, 0) + count * x
+    result: list[Packing] = []
+    waiting = [(k, count, dict(pattern)) for k, count, pattern in packing]
+    while waiting:
+        k, count, pattern = waiting.pop()
+        spare = next((i for i, x in pattern.items() if x and surplus[i] > 0), None)
+        if spare is None:
+            if pattern:
+                result.append((k, count, {i: x for i, x in pattern.items() if x}))
+            continue
+        whole = min(pattern[spare], surplus[spare] // count)
+        if whole:
+            surplus[spare] -= whole * count
+            waiting.append((k, count, pattern | {spare: pattern[spare] - whole}))
+        else:
+            # Fewer tasks to take off than machines: one of them is packed differently from the others.
+            surplus[spare] -= 1
+            waiting.append((k, 1, pattern | {spare: pattern[spare] - 1}))
+            if count > 1:
+                waiting.append((k, count - 1, pattern))
+    return result
