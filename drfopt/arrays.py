@@ -4,6 +4,7 @@ A table keeps its `Fraction`s only when some value is not the shortest decimal o
 say it all and the exact values are made on demand.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,9 @@ __all__ = ["Table", "as_float", "table", "thaw"]
 
 EXACT_INTEGERS = 2**53
 """Every integer up to here is a float."""
+
+LONG_BITS = 128
+"""Numbers longer than this are not written out in an error."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited:
         except InstanceError as error:
             raise InstanceError(f"{places.at(index)}: {error}") from None
         if entry < 0:
-            raise InstanceError(f"{places.at(index)} is {value}: it must not be negative")
+            long = max(entry.numerator.bit_length(), entry.denominator.bit_length()) > LONG_BITS
+            raise InstanceError(f"{places.at(index)} is {_brief(entry) if long else value}: it must not be negative")
         plain = plain and (type(value) is float or (type(value) is int and value <= EXACT_INTEGERS))
         entries.append(entry)
     floats = [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
@@ -177,5 +182,6 @@ def _nest(entries: list, shape: tuple[int, ...]) -> tuple:
 
 
 def _brief(value: Fraction) -> str:
-    digits = len(str(abs(value.numerator))) - len(str(value.denominator))
-    return f"about 1e{digits:+d}"
+    # By logarithms: Python refuses to write out integers of more than 4300 digits.
+    power = math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator))
+    return f"about {'-' if value < 0 else ''}1e{power:+d}"

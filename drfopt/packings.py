@@ -1,12 +1,15 @@
 """Whole tasks on single machines: demands as integers, and the maximal packings of one machine of a class."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from .instance import Instance
 
-__all__ = ["Packing", "integer_rows", "maximal_patterns", "most_alone", "trimmed"]
+__all__ = ["Packing", "integer_rows", "maximal_patterns", "most_alone", "program_rows", "program_values", "trimmed"]
+
+LARGEST = 10**7
+"""Integers up to here go to a solver as they are: a unit of them is well above its tolerances."""
 
 Packing = tuple[int, int, dict[int, int]]
 """Class, number of machines, tasks of each user (a row of the instance) on every one of them."""
@@ -25,6 +28,29 @@ def integer_rows(demands: Sequence[Sequence[Fraction]], capacity: Sequence[Fract
         columns.append([d // step for d in column])
         room.append(math.floor(total * scale) // step)
     return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
+
+
+def program_rows(demands: Sequence[Sequence[int]], room: Sequence[int]) -> Iterator[tuple[list[float], float]]:
+    """Yield a row (coefficients, right-hand side) a resource, as a solver likes it.
+
+    Small integers stay as they are: then rounding cannot hide a violation.  Large ones become fractions of the
+    capacity; a solution that only rounding lets through is found by the exact check that follows every solve.
+    """
+    for j, total in enumerate(room):
+        column = [row[j] for row in demands]
+        if any(column):
+            unit = 1 if max(total, *column) <= LARGEST else max(total, 1)
+            yield [d / unit for d in column], total / unit
+
+
+def program_values(values: Sequence[Fraction]) -> list[float]:
+    """Return coefficients in the same proportion as the values: integers where they are small, else at most 1."""
+    scale = math.lcm(*(value.denominator for value in values))
+    whole = [int(value * scale) for value in values]
+    step = math.gcd(*whole)
+    largest = max(whole) // step
+    unit = step if largest <= LARGEST else step * largest
+    return [value / unit for value in whole]
 
 
 def most_alone(instance: Instance, i: int) -> int:

@@ -89,6 +89,8 @@ def exact(value: Any) -> Fraction:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise InstanceError(f"{value} is not finite: write a finite number")
+        if len(value.as_tuple().digits) > LONGEST:
+            raise InstanceError(f"{str(value)[:37]}... is too long for a number: write at most {LONGEST} digits")
         if value and abs(value.adjusted()) > LONGEST:
             raise InstanceError(f"{value} is beyond the range of numbers: use an exponent of at most {LONGEST}")
         return Fraction(value)

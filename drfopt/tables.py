@@ -6,17 +6,23 @@ Rendering is left to rich (terminal) and the standard library (CSV, JSON); Markd
 import csv
 import io
 import json
-from collections.abc import Callable
+import math
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["FORMATS", "Bar", "Column", "Sheet"]
+__all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "finite"]
 
 SHOWN = 20
 """Rows printed for a person; the rest are counted. Files and programs get all of them."""
 
+WIDTH = 110
+"""Columns of text that does not go to a terminal."""
+
 BAR_WIDTH = 16
+BLOCKS = "█▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True)
@@ -28,11 +34,13 @@ class Bar:
     def __str__(self) -> str:
         return f"{self.share:.4f}"
 
-    def drawn(self) -> str:
-        """Return the bar and the number."""
-        eighths = round(max(0.0, min(1.0, self.share)) * BAR_WIDTH * 8)
-        partial = " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-        return f"{('█' * (eighths // 8) + partial).ljust(BAR_WIDTH)} {self}"
+    def drawn(self, blocks: bool = True) -> str:
+        """Return the bar and the number; without `blocks` the bar is made of ``#``."""
+        filled = max(0.0, min(1.0, self.share)) * BAR_WIDTH
+        eighths = round(filled * 8)
+        partial = BLOCKS[eighths % 8] if eighths % 8 else ""
+        bar = BLOCKS[0] * (eighths // 8) + partial if blocks else "#" * round(filled)
+        return f"{bar.ljust(BAR_WIDTH)} {self}"
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A titled table with notes below it; cells are strings, numbers, `Bar`s or None."""
+    """A titled table with notes below it; cells are strings, numbers, `Bar`s or None.
+
+    A float is shown to a person with six digits and given to a program in full.
+    """
 
     title: str
     columns: tuple[Column, ...]
@@ -53,39 +64,59 @@ class Sheet:
     notes: tuple[str, ...] = ()
     document: Any = field(default=None, repr=False)
 
-    def text(self, *, colour: bool = False, width: int | None = None) -> str:
+    def text(self, *, colour: bool = False, width: int | None = None, rows: int = SHOWN) -> str:
         """Return the table for a terminal, the first rows only, colours only when asked for."""
         from rich.console import Console
 
         out = io.StringIO()
         console = Console(
-            file=out, width=width or 110, force_terminal=colour, no_color=not colour, highlight=False, legacy_windows=False
+            file=out,
+            width=width or WIDTH,
+            force_terminal=colour,
+            no_color=not colour,
+            highlight=False,
+            legacy_windows=False,
         )
-        self.show(console)
-        return out.getvalue().rstrip("\n")
+        self.show(console, rows)
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
-    def show(self, console: Any) -> None:
-        """Print the table on a rich console."""
+    def show(self, console: Any, rows: int = SHOWN) -> None:
+        """Print the first `rows` on a rich console; in ASCII where it cannot write block characters."""
         from rich import box
-        from rich.markup import escape as plain
         from rich.table import Table
+        from rich.text import Text
 
-        grid = Table(title=plain(self.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in self.columns:
-            grid.add_column(column.heading, justify="right" if column.number else "left", overflow="fold")
-        for row in self.rows[:SHOWN]:
-            grid.add_row(*(plain(_drawn(cell)) for cell in row))
-        console.print(grid)
-        if len(self.rows) > SHOWN:
-            console.print(f"... and {len(self.rows) - SHOWN} more of {len(self.rows)}", style="dim")
+        blocks = _can_write(console.encoding, BLOCKS)
+        lines = box.SIMPLE_HEAD if blocks else box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
+        grid = Table(box=lines, pad_edge=False, show_edge=False)
+        drawn = [[_drawn(cell, blocks) for cell in row] for row in self.rows[:rows]]
+        for j, column in enumerate(self.columns):
+            # A number is never cut or folded: where the room ends, names are folded.
+            widest = max((len(row[j]) for row in drawn), default=0) if column.number else None
+            side: Literal["left", "right"] = "right" if column.number else "left"
+            grid.add_column(Text(_clean(column.heading)), justify=side, overflow="fold", min_width=widest)
+        for source, row in zip(self.rows, drawn, strict=False):
+            cells = zip(source, row, strict=True)
+            grid.add_row(*(Text(text, style="cyan" if isinstance(cell, Bar) else "") for cell, text in cells))
+        if self.title:
+            console.print(Text(_clean(self.title), style="bold"), soft_wrap=True)
+        console.print(grid, crop=False, overflow="ignore")
+        if len(self.rows) > rows:
+            more = f"... and {len(self.rows) - rows} more of {len(self.rows)} (csv and json have them all)"
+            console.print(Text(more, style="dim"), soft_wrap=True)
         for note in self.notes:
-            console.print(plain(note), style="dim", soft_wrap=True)
+            console.print(Text(_clean(note), style="dim"), soft_wrap=True)
 
     def json(self) -> str:
         """Return the machine-readable document behind the table, or the rows as objects."""
         headings = [column.heading for column in self.columns]
-        fallback = [dict(zip(headings, map(_bare, row), strict=True)) for row in self.rows]
-        return json.dumps(fallback if self.document is None else self.document, indent=2, ensure_ascii=False, allow_nan=False)
+        document = self.document
+        if document is None:
+            document = [dict(zip(headings, map(_bare, row), strict=True)) for row in self.rows]
+        try:
+            return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        except ValueError:
+            return json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False)
 
     def csv(self) -> str:
         """Return all rows as comma-separated values."""
@@ -109,16 +140,29 @@ class Sheet:
         layout = "".join("r" if column.number else "l" for column in self.columns)
         lines = [" & ".join(_tex(_text(cell)) for cell in row) + r" \\" for row in self.rows]
         heading = " & ".join(_tex(column.heading) for column in self.columns) + r" \\"
-        body = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", heading, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
+        body = [
+            rf"\begin{{tabular}}{{{layout}}}",
+            r"\toprule",
+            heading,
+            r"\midrule",
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
         return "\n".join(body)
 
     def html(self) -> str:
         """Return the table for a notebook, the first rows only."""
         heading = "".join(f"<th>{escape(column.heading)}</th>" for column in self.columns)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(_drawn(cell))}</td>" for cell in row) + "</tr>" for row in self.rows[:SHOWN]
+            "<tr>" + "".join(f"<td>{escape(_drawn(cell, True))}</td>" for cell in row) + "</tr>"
+            for row in self.rows[:SHOWN]
         )
-        more = f"<p>... and {len(self.rows) - SHOWN} more of {len(self.rows)}</p>" if len(self.rows) > SHOWN else ""
+        more = (
+            f"<p>... and {len(self.rows) - SHOWN} more of {len(self.rows)}</p>"
+            if len(self.rows) > SHOWN
+            else ""
+        )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (
             f"<table><caption>{escape(self.title)}</caption><thead><tr>{heading}</tr></thead>"
@@ -142,16 +186,46 @@ TEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "
 }
 
 
+def finite(document: Any) -> Any:
+    """Return the document with null for what JSON cannot say: NaN and infinity."""
+    if isinstance(document, Mapping):
+        return {key: finite(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [finite(value) for value in document]
+    return None if isinstance(document, float) and not math.isfinite(document) else document
+
+
 def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return f"{cell:.6g}" if isinstance(cell, float) else _clean(str(cell))
 
 
-def _drawn(cell: Any) -> str:
-    return cell.drawn() if isinstance(cell, Bar) else _text(cell)
+def _clean(text: str) -> str:
+    """Return the text with its control characters spelled out: a name must not steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text
+    )
+
+
+def _drawn(cell: Any, blocks: bool) -> str:
+    return cell.drawn(blocks) if isinstance(cell, Bar) else _text(cell)
 
 
 def _bare(cell: Any) -> Any:
     return cell.share if isinstance(cell, Bar) else cell
+
+
+def _can_write(encoding: str, text: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _tex(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import SolverError, TimeLimitError
 from ..instance import Instance
-from ..packings import integer_rows, maximal_patterns, most_alone
+from ..packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
 from ..policies import Policy
 from .exhaust import playing
 
@@ -37,8 +37,8 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
     x = {i: _variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
     if instance.machines is None:
         demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        for j, total in enumerate(room):
-            model += pulp.lpSum(row[j] * x[i] for i, row in zip(members, demands, strict=True)) <= total
+        for row, total in program_rows(demands, room):
+            model += pulp.lpSum(d * x[i] for i, d in zip(members, row, strict=True)) <= total
         return model, x
     placed: dict[int, list] = {i: [] for i in members}
     for k, machine in enumerate(instance.machines):
@@ -54,8 +54,8 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
             z = {i: _variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
-            for j, total in enumerate(room):
-                model += pulp.lpSum(row[j] * z[i] for i, row in zip(users, demands, strict=True)) <= total
+            for row, total in program_rows(demands, room):
+                model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
             for i in users:
                 placed[i].append(z[i])
     for i in members:
@@ -110,9 +110,8 @@ def _largest(
     model, x = _cluster(instance, members, "largest")
     if policy.objective == "sum":
         rates = policy.exact_rates(instance)
-        scale = math.lcm(*(rates[i].denominator for i in members))
-        step = math.gcd(*(int(rates[i] * scale) for i in members))
-        model += pulp.lpSum(int(rates[i] * scale) // step * x[i] for i in members)
+        worth = program_values([rates[i] for i in members])
+        model += pulp.lpSum(w * x[i] for i, w in zip(members, worth, strict=True))
     else:
         _logarithms(pulp, model, x, instance, members)
     found = _solve(model, x, instance.n, deadline)
@@ -148,9 +147,9 @@ def _solve(model: Any, x: dict[int, Any], n: int, deadline: float | None) -> lis
         # PuLP before 4.0, which is what is asked for, brings CBC along under this name only.
         warnings.simplefilter("ignore", DeprecationWarning)
         model.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
-    if model.sol_status == pulp.LpSolutionInfeasible:
+    if model.status == pulp.LpStatusInfeasible:
         return None
-    if model.sol_status != pulp.LpSolutionOptimal:
+    if model.status != pulp.LpStatusOptimal or model.sol_status != pulp.LpSolutionOptimal:
         raise TimeLimitError("the time limit ran out while a second solver checked the optimum", "an allocation is known, unproven")
     tasks = [0] * n
     for i, variable in x.items():

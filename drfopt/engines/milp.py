@@ -7,7 +7,7 @@ import highspy
 import numpy as np
 
 from ..errors import SolverError, TimeLimitError
-from ..packings import Packing, integer_rows, maximal_patterns, most_alone, trimmed
+from ..packings import Packing, integer_rows, maximal_patterns, most_alone, program_rows, trimmed
 from .problem import Answer, Problem
 
 __all__ = ["Model", "Supply", "placed", "supply"]
@@ -171,10 +171,8 @@ def _single_machines(model: Model, problem: Problem, k: int, position: dict[int,
 
 
 def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], room: list[int]) -> None:
-    for j, total in enumerate(room):
-        terms = {column: float(row[j]) for column, row in zip(columns, demands, strict=True) if row[j]}
-        if terms:
-            model.row(0, float(total), terms)
+    for row, total in program_rows(demands, room):
+        model.row(0, total, {column: d for column, d in zip(columns, row, strict=True) if d})
 
 
 def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int]) -> Answer:

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from ..errors import SolverError
+from ..packings import program_values
 from .milp import Model, placed, supply
 from .problem import Answer, Problem
 
@@ -18,14 +19,11 @@ def solve(problem: Problem) -> Answer:
     model = Model()
     supplied = supply(model, problem)
     rates = problem.policy.exact_rates(instance)
-    # Worth in integers, so that equal sums are equal in the program too.
-    scale = math.lcm(*(rates[i].denominator for i in members))
-    worth = [int(rates[i] * scale) for i in members]
-    step = math.gcd(*worth)
+    worth = program_values([rates[i] for i in members])
     columns = []
     for i, w, terms in zip(members, worth, supplied.tasks, strict=True):
         limit = instance.exact_limits[i]
-        column = model.column(math.inf if limit is None else math.floor(limit), -float(w // step))
+        column = model.column(math.inf if limit is None else math.floor(limit), -w)
         model.row(-math.inf, 0, {column: 1.0} | {c: -x for c, x in terms.items()})
         columns.append(column)
     deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit

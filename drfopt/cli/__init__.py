@@ -1,0 +1,16 @@
+"""The command line: one small file a command, the shared options in `options`, exit statuses in `status`."""
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line on `arguments` (``sys.argv`` by default) and exit with its status."""
+    try:
+        from .app import app
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    app(arguments, prog_name="drfopt")

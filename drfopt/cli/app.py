@@ -1,0 +1,51 @@
+"""The program ``drfopt`` and its commands."""
+
+from typing import Annotated
+
+import typer
+
+from .compare import compare
+from .convert import convert
+from .crosscheck import crosscheck
+from .listing import engines, library, policies
+from .new import new
+from .program import Program
+from .schedule import schedule
+from .solve import solve
+from .versions import versions
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    cls=Program,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(versions())
+        raise typer.Exit
+
+
+@app.callback()
+def drfopt(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    """Exact fair division of a cluster, with a proof beside every answer.
+
+    Example: drfopt solve nsdi2011
+    """
+    if context.invoked_subcommand is None and (text := context.get_help()):
+        typer.echo(text)
+
+
+for command in (solve, compare, crosscheck, schedule, convert, new, engines, policies, library):
+    app.command()(command)

@@ -1,0 +1,49 @@
+"""``drfopt compare``: policies side by side."""
+
+from typing import Annotated
+
+import typer
+
+from . import instances, options
+from .output import Output
+from .status import FAILED, USAGE_ERROR
+from .versions import versions
+from .working import working
+
+__all__ = ["compare"]
+
+
+def compare(
+    instance: options.InstanceName,
+    policies: Annotated[
+        str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")
+    ] = "drf,asset,ceei",
+    integer: options.WholeTasks = False,
+    time_limit: options.TimeLimit = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Put policies side by side, with the price of fairness.
+
+    Example: drfopt compare nsdi2011 --policies drf,ceei,alpha:2
+    """
+    out = Output.wished(format, json, output)
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    if not names:
+        raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
+    cluster = instances.read(instance)
+    from ..compare import compare as compared
+
+    with working("comparing"):
+        comparison = compared(cluster, names, integer=integer, time_limit=time_limit)
+    title, made_with = instances.title(cluster, instance), versions()
+
+    def document() -> dict:
+        found = comparison.to_dict()
+        rows = [row | {"instance": title, "version": made_with} for row in found["allocations"]]
+        return found | {"instance": title, "allocations": rows}
+
+    out.write(comparison.sheet(), document)
+    if any(allocation.status == "time_limit" for allocation in comparison.allocations):
+        raise typer.Exit(FAILED)

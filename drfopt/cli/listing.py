@@ -1,0 +1,69 @@
+"""``drfopt engines``, ``drfopt policies``, ``drfopt library``: what there is."""
+
+from dataclasses import asdict
+
+from ..tables import Column, Sheet
+from . import options
+from .output import Output
+
+__all__ = ["engines", "library", "policies"]
+
+
+def engines(
+    json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None
+) -> None:
+    """List the engines and what each can take.
+
+    Example: drfopt engines
+    """
+    out = Output.wished(format, json, output)
+    from ..engines import ENGINES
+
+    columns = (Column("engine"), Column("what it is"), Column("takes"))
+    rows: list[tuple] = [(engine.name, engine.summary, engine.takes) for engine in ENGINES]
+    out.write(Sheet("engines", columns, rows), rows=len(rows))
+
+
+def policies(
+    json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None
+) -> None:
+    """List the policies: which share is compared, and what is done with it.
+
+    Example: drfopt policies
+    """
+    out = Output.wished(format, json, output)
+    from ..policies import POLICIES
+
+    columns = tuple(map(Column, ("policy", "what it is", "weights", "source")))
+    rows: list[tuple] = [(row.name, row.summary, row.weights, row.source) for row in POLICIES]
+    notes = ("the path of a formulation file (*.py) is a policy too",)
+    out.write(Sheet("policies", columns, rows, notes), rows=len(rows))
+
+
+def library(
+    json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None
+) -> None:
+    """List the instances that are shipped with the package.
+
+    Example: drfopt library
+    """
+    out = Output.wished(format, json, output)
+    from ..library import load, summaries
+
+    columns = (
+        Column("instance"),
+        Column("users", number=True),
+        Column("machines", number=True),
+        Column("resources"),
+        Column("title"),
+    )
+    rows: list[tuple] = []
+    document = []
+    for summary in summaries():
+        found = load(summary.name)
+        machines = None if found.counts is None else int(found.counts.sum())
+        rows.append((summary.name, found.n, machines, ", ".join(found.resources), summary.title))
+        size = {"users": found.n, "resources": list(found.resources), "machines": machines}
+        document.append(asdict(summary) | size)
+    notes = ("their sources, and what to expect of each: drfopt library --json",)
+    out.write(Sheet("library", columns, rows, notes), lambda: document, rows=len(rows))

@@ -1,0 +1,130 @@
+"""Arguments and options that several commands share, with their completions."""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import suggestion
+from ..tables import FORMATS
+
+__all__ = [
+    "EngineName",
+    "Exact",
+    "FormatName",
+    "InstanceName",
+    "Json",
+    "OutputFile",
+    "PolicyName",
+    "TimeLimit",
+    "WholeTasks",
+    "matching",
+]
+
+
+def matching(prefix: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin with what was typed so far."""
+    return [name for name in names if name.startswith(prefix)]
+
+
+def _instances(incomplete: str) -> list[str]:
+    from ..library import names
+
+    return matching(incomplete, names())
+
+
+def _policies(incomplete: str) -> list[str]:
+    from ..policies import POLICIES
+
+    # A name in capitals stands for an argument: the shell completes what comes before it.
+    return matching(incomplete, (row.name.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for row in POLICIES))
+
+
+def _engines(incomplete: str) -> list[str]:
+    from ..engines import ENGINES
+
+    return matching(incomplete, ("auto", *(engine.name for engine in ENGINES)))
+
+
+def _formats(incomplete: str) -> list[str]:
+    return matching(incomplete, FORMATS)
+
+
+def _known_format(name: str | None) -> str | None:
+    if name is not None and name not in FORMATS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}{suggestion(name, FORMATS)}")
+    return name
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a positive number of seconds")
+    return seconds
+
+
+def _file(path: Path | None) -> Path | None:
+    return None if path is not None and str(path) == "-" else path
+
+
+InstanceName = Annotated[
+    str,
+    typer.Argument(
+        metavar="INSTANCE",
+        help="A file, - for standard input, or the name of a library instance (see 'drfopt library').",
+        autocompletion=_instances,
+        show_default=False,
+    ),
+]
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        "-p",
+        metavar="POLICY",
+        help="A policy (see 'drfopt policies'), or a *.py file.",
+        autocompletion=_policies,
+    ),
+]
+WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead of divisible ones.")]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines
+    ),
+]
+Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"How to write it: {', '.join(FORMATS)}.",
+        callback=_known_format,
+        autocompletion=_formats,
+        show_default="table, or what FILE ends in",
+    ),
+]
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write to FILE, whole or not at all.",
+        callback=_file,
+        show_default=False,
+    ),
+]

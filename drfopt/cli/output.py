@@ -1,0 +1,100 @@
+"""The way out of a command: a sheet or a text, to standard output or to a file."""
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import InstanceError
+from ..tables import FORMATS, SHOWN, WIDTH, Sheet
+from .status import USAGE_ERROR
+
+__all__ = ["Output", "check", "deliver"]
+
+SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+"""The format a file's name asks for when no option does."""
+
+ROWS = 10_000
+"""Rows of a table that does not go to a terminal; laying out more takes longer than anyone reads."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a result goes and in which format; made before the work: a bad wish must not cost an hour."""
+
+    format: str
+    path: Path | None
+
+    @classmethod
+    def wished(cls, format: str | None, json: bool, path: Path | None) -> "Output":
+        """Return what ``--format``, ``--json`` and ``-o`` say together."""
+        if json and format not in (None, "json"):
+            raise USAGE_ERROR(f"--json and --format {format} ask for two formats: give one of them")
+        if path is not None:
+            check(path)
+        suffix = SUFFIXES.get(path.suffix.lower()) if path is not None else None
+        return cls("json" if json else format or suffix or "table", path)
+
+    def write(self, sheet: Sheet, document: Callable[[], Any] | None = None, rows: int = SHOWN) -> None:
+        """Write the sheet; `document` makes what JSON prints instead, `rows` are shown on a terminal."""
+        if self.format == "json" and document is not None:
+            sheet = replace(sheet, document=document())
+        deliver(self._text(sheet, rows), self.path)
+
+    def _text(self, sheet: Sheet, rows: int) -> str:
+        if self.format == "table":
+            return sheet.text(rows=ROWS) if self.path else _for_standard_output(sheet, rows)
+        text = FORMATS[self.format](sheet)
+        if self.format == "json" and not _can_write(self.path, text):
+            return json.dumps(json.loads(text), indent=2)
+        return text
+
+
+def check(path: Path) -> None:
+    """Raise `InstanceError` when a file of that name cannot come into being."""
+    if path.is_dir():
+        raise InstanceError(f"{path} is a folder: give -o the name of a file")
+    if not path.parent.is_dir():
+        raise InstanceError(f"{path}: there is no folder {str(path.parent)!r}: make it first")
+
+
+def deliver(text: str, path: Path | None = None) -> None:
+    """Write a text, ended by a line break, to a file (whole or not at all) or to standard output."""
+    if path is not None:
+        from ..writers.files import write_whole
+
+        write_whole(path, text.rstrip("\n") + "\n")
+        return
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding).rstrip("\n") + "\n")
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno in (errno.EPIPE, errno.EINVAL):
+            raise BrokenPipeError from error
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def _for_standard_output(sheet: Sheet, rows: int) -> str:
+    from rich.console import Console
+
+    terminal = Console(highlight=False)
+    console = terminal if terminal.is_terminal else Console(highlight=False, width=WIDTH)
+    with console.capture() as captured:
+        sheet.show(console, rows if terminal.is_terminal else ROWS)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _can_write(path: Path | None, text: str) -> bool:
+    encoding = "utf-8" if path is not None else getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

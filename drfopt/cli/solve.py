@@ -1,0 +1,40 @@
+"""``drfopt solve``: one allocation and its certificate."""
+
+import typer
+
+from . import instances, options
+from .output import Output
+from .status import FAILED
+from .versions import versions
+from .working import working
+
+__all__ = ["solve"]
+
+
+def solve(
+    instance: options.InstanceName,
+    policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
+    engine: options.EngineName = "auto",
+    exact: options.Exact = False,
+    time_limit: options.TimeLimit = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Divide the cluster and prove the answer.
+
+    Example: drfopt solve nsdi2011 --policy ceei --json
+    """
+    out = Output.wished(format, json, output)
+    cluster = instances.read(instance)
+    from ..solve import solve as solved
+
+    with working(f"solving {policy}"):
+        allocation = solved(
+            cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit
+        )
+    name = instances.title(cluster, instance)
+    out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
+    if allocation.status == "time_limit":
+        raise typer.Exit(FAILED)

@@ -1,0 +1,86 @@
+"""Exit statuses, and which exception ends in which: one table, read from the top."""
+
+import os
+
+import typer
+
+from ..errors import CertificateError, DrfoptError, SolverError
+
+__all__ = [
+    "BROKEN_PIPE",
+    "DISAGREED",
+    "FAILED",
+    "INTERRUPTED",
+    "STATUS",
+    "USAGE",
+    "USAGE_ERROR",
+    "sentence",
+    "status_of",
+]
+
+DISAGREED = 1
+"""The check was made and failed."""
+
+USAGE = 2
+"""Bad input or usage."""
+
+FAILED = 3
+"""The solver failed or ran out of time."""
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""128 and the number of the signal, as a shell reports programs that SIGINT or SIGPIPE ended."""
+
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+"""typer's own usage error, found by descent: its home has moved between versions of typer."""
+
+STATUS: tuple[tuple[type[BaseException], int], ...] = (
+    (KeyboardInterrupt, INTERRUPTED),
+    (typer.Abort, INTERRUPTED),
+    (BrokenPipeError, BROKEN_PIPE),
+    (USAGE_ERROR, USAGE),
+    (SolverError, FAILED),
+    (CertificateError, FAILED),
+    (MemoryError, FAILED),
+    (DrfoptError, USAGE),
+    (OSError, USAGE),
+    (Exception, FAILED),
+)
+"""The first row that fits decides; the last one is for mistakes of the package itself."""
+
+
+def status_of(error: BaseException) -> int:
+    """Return the exit status that an exception ends in."""
+    return next(status for kind, status in STATUS if isinstance(error, kind))
+
+
+def sentence(error: BaseException) -> str:
+    """Return what is printed of an exception: one line, nothing in it that could steer a terminal."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return "interrupted"
+    lines = (line.strip() for line in _message(error).splitlines())
+    message = " ".join(line for line in lines if line)
+    return "error: " + "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, USAGE_ERROR):
+        return _usage(error)
+    if isinstance(error, MemoryError):
+        return "out of memory: the instance is too large for this machine"
+    if isinstance(error, DrfoptError):
+        return str(error)
+    if isinstance(error, OSError):
+        place = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
+        return f"{place}{error.strerror or error}"
+    fault = f"{type(error).__name__}: {error}"
+    return f"drfopt itself is at fault ({fault}): set DRFOPT_TRACEBACK=1 to see where, and report it"
+
+
+def _usage(error: BaseException) -> str:
+    # Typer speaks in sentences of its own; joined to ours they begin small and end without a full stop.
+    message = error.format_message().strip().rstrip(".").replace(". Did", ": did")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "drfopt"
+    joint = "" if message.endswith("?") else ";"
+    return f"{message[:1].lower()}{message[1:]}{joint} see '{command} --help'"

@@ -1,0 +1,83 @@
+"""Named instances, shipped as native instance files: the literature's examples and the edges of the theory.
+
+Every file opens with a comment of what to expect of it, and names where it comes from.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ..errors import InstanceError, suggestion
+
+if TYPE_CHECKING:
+    from ..instance import Instance
+
+__all__ = ["Summary", "load", "names", "summaries", "text"]
+
+SUFFIX = ".toml"
+EXPECT = "Expect: "
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a listing shows of a library instance."""
+
+    name: str
+    title: str
+    source: str
+    expect: str
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names of the shipped instances, in alphabetical order."""
+    entries = (entry.name for entry in files(__name__).iterdir())
+    return tuple(sorted(entry.removesuffix(SUFFIX) for entry in entries if entry.endswith(SUFFIX)))
+
+
+def text(name: str) -> str:
+    """Return the instance file of a shipped instance.
+
+    Raises
+    ------
+    InstanceError
+        When there is none of that name.
+    """
+    if name not in names():
+        near = suggestion(str(name), names()) or "."
+        raise InstanceError(
+            f"there is no library instance {name!r}{near} The library has {', '.join(names())}"
+        )
+    return (files(__name__) / f"{name}{SUFFIX}").read_text(encoding="utf-8")
+
+
+def load(name: str) -> "Instance":
+    """Return a shipped instance.
+
+    Raises
+    ------
+    InstanceError
+        When there is none of that name.
+    """
+    from ..readers import native
+
+    return native.loads(text(name), "toml", f"library instance {name!r}")
+
+
+@cache
+def summaries() -> tuple[Summary, ...]:
+    """Return title, source and expectation of every shipped instance, in the order of `names`."""
+    return tuple(_summary(name) for name in names())
+
+
+def _summary(name: str) -> Summary:
+    written = text(name)
+    comment = []
+    for line in written.splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.removeprefix("#").strip())
+    top = tomllib.loads(written)
+    return Summary(name, top["name"], top["source"], " ".join(comment).removeprefix(EXPECT))

@@ -1,0 +1,207 @@
+"""Whole tasks one at a time: Algorithm 1 of the DRF paper on an instance, with a trace as in its Table 1.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1 and Table 1.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .errors import PolicyError, suggestion
+from .instance import Instance
+from .policies import POLICIES, Policy, policy_named
+from .reference.algorithm1 import Step, discrete_filling, placements
+from .tables import SHOWN, Column, Sheet
+
+__all__ = ["Schedule", "schedule"]
+
+WHEN_FULL = ("skip", "stop")
+
+WIDEST = 6
+"""Most users with a column each in the printed trace; of more only the share of who is served is shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The tasks that Algorithm 1 starts, in its order.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    when_full : str
+        ``skip`` or ``stop``.
+    tasks : int array (n,)
+    placement : int array (n, k) or None
+        Tasks of each user on each machine class; None for a pool.
+    trace : tuple of Step, or None
+        One step a task, users and classes by their index, all numbers exact; None where none was kept.
+    """
+
+    instance: Instance
+    policy: str
+    when_full: str
+    tasks: np.ndarray
+    placement: np.ndarray | None
+    trace: tuple[Step, ...] | None
+
+    @property
+    def unplaced(self) -> tuple[str, ...]:
+        """Names of the users whose task fits nowhere, even on an empty cluster."""
+        return tuple(self.instance.users[i] for i in np.flatnonzero(self.instance.unplaced(integer=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt schedule --json`` prints; a trace that was not kept is null."""
+        users, classes = self.instance.users, self.instance.machine_names
+        document: dict[str, Any] = {"tasks": dict(zip(users, self.tasks.tolist(), strict=True))}
+        if self.placement is not None:
+            document["placement"] = {
+                user: {name: count for name, count in zip(classes, row, strict=True) if count}
+                for user, row in zip(users, self.placement.tolist(), strict=True)
+            }
+        document["unplaced"] = list(self.unplaced)
+        document["trace"] = (
+            None if self.trace is None else [self._entry(*item) for item in enumerate(self.trace, 1)]
+        )
+        return document
+
+    def _entry(self, number: int, step: Step) -> dict[str, Any]:
+        users, resources, classes = self.instance.users, self.instance.resources, self.instance.machine_names
+        return {
+            "step": number,
+            "user": users[step.user],
+            **({"machine": classes[step.machine]} if classes else {}),
+            "dominant_shares": dict(zip(users, map(float, step.dominant_shares), strict=True)),
+            "used": dict(zip(resources, map(float, step.used), strict=True)),
+        }
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+    def sheet(self) -> Sheet:
+        """Return the trace as the paper's Table 1 shows it, a row a step; without a trace, a row a user."""
+        name = f" - {self.instance.name}" if self.instance.name else ""
+        columns, rows = self._outcome() if self.trace is None else self._table1(self.trace)
+        return Sheet(
+            title=f"{self.policy}, whole tasks one at a time{name}",
+            columns=columns,
+            rows=rows,
+            notes=tuple(self._notes()),
+            document=self.to_dict(),
+        )
+
+    def _table1(self, trace: tuple[Step, ...]) -> tuple[tuple[Column, ...], list[tuple]]:
+        users, classes = self.instance.users, self.instance.machine_names
+        few = len(users) <= WIDEST
+        columns = (
+            Column("step", number=True),
+            Column("serves"),
+            *([Column("on")] if classes else []),
+            *(Column(f"share of {user}", number=True) for user in (users if few else ["the served"])),
+            *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
+        )
+        rows = [
+            (
+                number,
+                users[step.user],
+                *([classes[step.machine]] if classes else []),
+                *map(_share, step.dominant_shares if few else [step.dominant_shares[step.user]]),
+                *(f"{float(u):.6g}/{c:.6g}" for u, c in zip(step.used, self.instance.capacity, strict=True)),
+            )
+            for number, step in enumerate(trace, start=1)
+        ]
+        return columns, rows
+
+    def _outcome(self) -> tuple[tuple[Column, ...], list[tuple]]:
+        columns = (Column("user"), Column("tasks", number=True))
+        return columns, list(zip(self.instance.users, self.tasks.tolist(), strict=True))
+
+    def _notes(self) -> list[str]:
+        counts = [
+            f"{user} {count}" for user, count in zip(self.instance.users, self.tasks.tolist(), strict=True)
+        ]
+        notes = [f"tasks: {_some(counts)}"]
+        if self.when_full == "stop":
+            notes.append(
+                "a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit"
+            )
+        if self.unplaced:
+            notes.append(f"unplaced (the task fits nowhere): {_some(self.unplaced)}")
+        return notes
+
+
+def schedule(
+    instance: Instance, policy: str | Policy = "drf", *, when_full: str = "skip", trace: bool = True
+) -> Schedule:
+    """Start whole tasks one at a time, always one of the user whose level is lowest; comparisons are exact.
+
+    Of equal levels the user listed first is served; on machines a task goes to the first one, in the order of
+    the file, on which it fits.  Limits are rounded down, and users who are unplaced are never served.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        A leximin policy.
+    when_full : "skip" or "stop"
+        Whether a user whose next task fits nowhere is passed over, or ends it all (the paper's printed rule).
+    trace : bool
+        Whether to keep the steps; each holds n shares, which for a large cluster is much.
+
+    Raises
+    ------
+    PolicyError
+        When the policy is not leximin or cannot take the instance.
+    """
+    chosen = policy_named(policy)
+    _check(chosen, when_full)
+    chosen.check(instance)
+    helpless = instance.unplaced(integer=True)
+    limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(instance.exact_limits)]
+    machines = [(instance.exact_capacity, 1)]
+    if instance.machines is not None:
+        counts = [machine.count for machine in instance.machines]
+        machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
+    eligible = None if instance.eligible is None else instance.eligible.tolist()
+    run = (instance.exact_demands, machines, chosen.exact_rates(instance), limits, when_full, eligible)
+    steps = tuple(discrete_filling(*run)[1]) if trace else None
+    started = placements(*run) if steps is None else ((step.user, step.machine) for step in steps)
+    placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
+    for where, count in Counter(started).items():
+        placement[where] = count
+    return Schedule(
+        instance,
+        chosen.name,
+        when_full,
+        placement.sum(axis=1),
+        None if instance.machines is None else placement,
+        steps,
+    )
+
+
+def _check(policy: Policy, when_full: str) -> None:
+    if policy.objective != "leximin":
+        able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+        raise PolicyError(
+            f"{policy.name} cannot be scheduled task by task: serving the lowest level makes levels leximin, "
+            f"which is what {able} ask for"
+        )
+    if when_full not in WHEN_FULL:
+        raise PolicyError(
+            f"when_full is {when_full!r}{suggestion(when_full, WHEN_FULL)} (known: {', '.join(WHEN_FULL)})"
+        )
+
+
+def _some(words: Sequence[str]) -> str:
+    return ", ".join(words[:SHOWN]) + (" ..." if len(words) > SHOWN else "")
+
+
+def _share(share: Fraction) -> str:
+    return str(share) if share.denominator < 1000 else f"{float(share):.4f}"

@@ -1,0 +1,198 @@
+"""An `Instance` as a native instance file in TOML, JSON or YAML; reading it again gives an equal instance."""
+
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ..errors import InstanceError, suggestion
+from ..instance import Instance
+from ..quantities import LONGEST
+from ..readers.text import format_of
+from .files import write_whole
+
+__all__ = ["document", "dumps", "save"]
+
+LARGEST_INTEGER = 2**63
+"""TOML promises integers below this and no others."""
+
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def document(instance: Instance) -> dict[str, Any]:
+    """Return the instance as plain data, with the keys and the order of an instance file.
+
+    A value is an int where it is whole, a float where it is exactly that float's shortest decimal, and
+    otherwise a text: a longer decimal, or a fraction such as ``"1/3"``.
+
+    Raises
+    ------
+    InstanceError
+        When a value has so many digits that no file may hold it.
+    """
+    data: dict[str, Any] = {}
+    if instance.name:
+        data["name"] = instance.name
+    if instance.source:
+        data["source"] = instance.source
+    if instance.machines is None:
+        data["capacity"] = _amounts(instance.resources, instance.exact_capacity, "the cluster")
+    else:
+        data["machines"] = [
+            {"name": machine.name}
+            | ({"count": machine.count} if machine.count != 1 else {})
+            | {"capacity": _amounts(instance.resources, row, f"machine class {machine.name!r}")}
+            for machine, row in zip(instance.machines, instance.exact_machine_capacity, strict=True)
+        ]
+    data["users"] = [_user(instance, i) for i in range(instance.n)]
+    return data
+
+
+def _user(instance: Instance, i: int) -> dict[str, Any]:
+    owner = f"user {instance.users[i]!r}"
+    needed = [(r, d) for r, d in zip(instance.resources, instance.exact_demands[i], strict=True) if d]
+    entry: dict[str, Any] = {"name": instance.users[i], "demand": {r: _number(d, owner) for r, d in needed}}
+    weight, limit = instance.exact_weights[i], instance.exact_limits[i]
+    if instance.weights_per_resource:
+        entry["weight"] = _amounts(instance.resources, weight, owner)
+    elif weight != 1:
+        entry["weight"] = _number(weight, owner)
+    if limit is not None:
+        entry["max_tasks"] = _number(limit, owner)
+    if instance.eligible is not None and not instance.eligible[i].all():
+        allowed = zip(instance.machine_names, instance.eligible[i], strict=True)
+        entry["machines"] = [name for name, eligible in allowed if eligible]
+    return entry
+
+
+def _amounts(
+    resources: tuple[str, ...], values: tuple[Fraction, ...], owner: str
+) -> dict[str, int | float | str]:
+    return {resource: _number(value, owner) for resource, value in zip(resources, values, strict=True)}
+
+
+def _number(value: Fraction, owner: str) -> int | float | str:
+    if value.denominator == 1 and abs(value.numerator) < LARGEST_INTEGER:
+        return value.numerator
+    nearest = float(value)
+    if Decimal(repr(nearest)).as_integer_ratio() == (value.numerator, value.denominator):
+        return nearest
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) < 4 * LONGEST:
+        text = _decimal(value) or str(value)
+        if len(text) <= LONGEST:
+            return text
+    raise InstanceError(
+        f"{owner} has an amount near {nearest:g} with more than {LONGEST} digits: round it first"
+    )
+
+
+def _decimal(value: Fraction) -> str | None:
+    """Return a decimal that terminates, written out; None where it does not."""
+    twos = (value.denominator & -value.denominator).bit_length() - 1
+    rest, fives = value.denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        return None
+    places = max(twos, fives)
+    digits = str(value.numerator * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{digits[: len(digits) - places]}.{digits[len(digits) - places :]}".rstrip(".")
+
+
+def dumps(instance: Instance, format: str = "toml") -> str:
+    """Return the instance as text in the format ``toml``, ``json`` or ``yaml``.
+
+    Raises
+    ------
+    InstanceError
+        On another format, or a value with so many digits that no file may hold it.
+    """
+    writers = {"toml": _toml, "json": _json, "yaml": _yaml}
+    if format not in writers:
+        raise InstanceError(
+            f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}"
+        )
+    return writers[format](document(instance))
+
+
+def save(instance: Instance, path: str | Path) -> None:
+    """Write the instance to a file in the format of its suffix, whole or not at all.
+
+    Raises
+    ------
+    InstanceError
+        On an unknown suffix, or a file that cannot be written.
+    """
+    write_whole(path, dumps(instance, format_of(path)))
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+# ---- YAML --------------------------------------------------------------------------------------------------
+
+
+def _yaml(data: dict[str, Any]) -> str:
+    import yaml
+
+    from ..readers.yaml_tree import resolve
+
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Dumper(base):
+        """Quotes odd characters, and what is a number here and not to PyYAML, such as ``1e5``."""
+
+    def text(dumper: Any, value: str) -> Any:
+        try:
+            plain = value.isprintable() and isinstance(resolve(value), str)
+        except ValueError:
+            plain = False
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
+
+    Dumper.add_representer(str, text)
+    # The width is beyond any line: folded lines are hard to compare.
+    return yaml.dump(
+        data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
+    )
+
+
+# ---- TOML --------------------------------------------------------------------------------------------------
+
+
+def _toml(data: dict[str, Any]) -> str:
+    blocks = ["\n".join(f"{key} = {_toml_value(data[key])}" for key in ("name", "source") if key in data)]
+    if "capacity" in data:
+        blocks.append("\n".join(["[capacity]", *_toml_lines(data["capacity"])]))
+    for heading in ("machines", "users"):
+        blocks += ["\n".join([f"[[{heading}]]", *_toml_lines(entry)]) for entry in data.get(heading, [])]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _toml_lines(table: dict[str, Any]) -> list[str]:
+    return [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in table.items()]
+
+
+def _toml_key(key: str) -> str:
+    return key if BARE_KEY.fullmatch(key) else _toml_text(key)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(_toml_lines(value))} }}" if value else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return _toml_text(value) if isinstance(value, str) else repr(value)
+
+
+def _toml_text(text: str) -> str:
+    """Return a basic string of TOML: every control character, quote and backslash is escaped."""
+    escaped = re.sub(
+        r'[\x00-\x1f\x7f"\\]', lambda found: _ESCAPES.get(found.group(), f"\\u{ord(found.group()):04x}"), text
+    )
+    return f'"{escaped}"'
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

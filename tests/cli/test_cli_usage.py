@@ -1,0 +1,99 @@
+"""Wrong usage is one line and status 2; help and version are status 0."""
+
+import pytest
+
+import drfopt as package
+
+COMMANDS = (
+    "solve",
+    "compare",
+    "crosscheck",
+    "schedule",
+    "convert",
+    "new",
+    "engines",
+    "policies",
+    "library",
+)
+
+
+def test_the_bare_program_prints_its_help(drfopt):
+    ran = drfopt()
+    assert ran.status == 0
+    assert ran.err == ""
+    for command in COMMANDS:
+        assert command in ran.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(drfopt, command):
+    ran = drfopt(command, "--help")
+    assert ran.status == 0
+    assert f"Example: drfopt {command}" in ran.out
+
+
+def test_version_names_what_computes(drfopt):
+    ran = drfopt("--version")
+    assert ran.status == 0
+    assert ran.out.startswith(f"drfopt {package.__version__}, numpy ")
+    assert ", highspy " in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--wrong"], ["--wrong", "see 'drfopt --help'"]),
+        (["sovle"], ["'sovle'", "did you mean 'solve'?"]),
+        (["solve"], ["INSTANCE", "see 'drfopt solve --help'"]),
+        (["solve", "x", "y"], ["(y)", "see 'drfopt solve --help'"]),
+        (["solve", "x", "--polcy", "drf"], ["--polcy", "--policy"]),
+        (["solve", "x", "--format", "tabel"], ["'tabel'", "did you mean 'table'?"]),
+        (["solve", "x", "--json", "--format", "csv"], ["--json", "csv", "see 'drfopt solve --help'"]),
+        (["solve", "x", "--time-limit", "soon"], ["'soon'", "seconds"]),
+        (["solve", "x", "--time-limit", "nan"], ["'nan'"]),
+        (["solve", "x", "--time-limit", "-1"], ["'-1'"]),
+        (["solve", "x", "--time-limit", "inf"], ["'inf'"]),
+        (["solve", "x", "-o"], ["-o"]),
+        (["schedule", "x", "--when-full", "stopp"], ["'stopp'", "did you mean 'stop'?"]),
+        (["compare", "x", "--policies", ","], ["--policies"]),
+        (["convert", "x"], ["--from"]),
+        (["convert", "--from", "csv"], ["FILES"]),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_one_line(drfopt, refused, arguments, words):
+    refused(drfopt(*arguments), *words)
+
+
+def test_a_name_that_is_nothing_names_both_possibilities_and_the_nearest(drfopt, refused):
+    refused(drfopt("solve", "nsdi2012"), "file", "library", "did you mean 'nsdi2011'?")
+
+
+def test_a_file_nearby_is_suggested(drfopt, refused, cluster):
+    refused(drfopt("solve", cluster.with_name("clster.toml")), "cluster.toml")
+
+
+def test_a_folder_is_refused(drfopt, refused, tmp_path):
+    refused(drfopt("solve", tmp_path), str(tmp_path))
+
+
+def test_a_broken_file_is_refused_by_name(drfopt, refused, tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text("[capacity\ncpu = 9")
+    refused(drfopt("solve", path), "broken.toml")
+
+
+def test_an_unknown_policy_and_an_unknown_engine_are_refused(drfopt, refused, cluster):
+    refused(drfopt("solve", cluster, "--policy", "dfr"), "did you mean 'drf'?")
+    refused(drfopt("solve", cluster, "--engine", "fillin"), "did you mean 'filling'?")
+
+
+def test_output_into_nowhere_is_refused_before_the_work(drfopt, refused, cluster, tmp_path):
+    refused(drfopt("solve", cluster, "-o", tmp_path), "folder")
+    refused(drfopt("solve", cluster, "-o", tmp_path / "none" / "x.json"), "none")
+
+
+def test_names_cannot_steer_the_terminal(drfopt, refused):
+    ran = drfopt("solve", "no\x1b[31m\nsuch")
+    refused(ran)
+    assert "\x1b" not in ran.err

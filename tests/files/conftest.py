@@ -1,0 +1,24 @@
+"""The one line that a bad file raises."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from drfopt.errors import InstanceError
+from drfopt.instance import Instance
+
+
+@pytest.fixture
+def error_of() -> Callable[[str | Path], str]:
+    """A function that loads a file and returns the error, one short line, that this raises."""
+
+    def load(path: str | Path) -> str:
+        with pytest.raises(InstanceError) as raised:
+            Instance.load(path)
+        message = str(raised.value)
+        assert message.isprintable()
+        assert len(message) < 1000
+        return message
+
+    return load

@@ -1,0 +1,148 @@
+"""Mistakes in a TOML file: the error names the file, the place, the value and the remedy."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+POOL = "[capacity]\ncpu = 9\ngpu = 2\nmemory = 18\n"
+A = '[[users]]\nname = "A"\ndemand = { cpu = 1 }\n'
+B = '[[users]]\nname = "B"\n'
+NODES = '[[machines]]\nname = "xl"\ncapacity = { cpu = 4 }\n'
+
+TOML = {
+    "resource": (
+        POOL + A + B + "demand = { gpus = 1 }",
+        r"user 'B' demands 'gpus', but the cluster has cpu, gpu, memory: did you mean 'gpu'\?",
+    ),
+    "key at the top": (POOL + A + "[user]\n", r"unknown key 'user': .*: did you mean 'users'\?"),
+    "key of a user": (
+        POOL + A + B + "demands = { cpu = 1 }",
+        r"users\[1\] \('B'\): unknown key 'demands': .* did you mean 'demand'\?",
+    ),
+    "key of a machine": (
+        NODES + "capacities = 3\n" + A,
+        r"machines\[0\] \('xl'\): unknown key 'capacities'.* did you mean 'capacity'\?",
+    ),
+    "no demand": (POOL + B, r"users\[0\] \('B'\): the key 'demand' is missing: write a table"),
+    "empty demand": (POOL + B + "demand = {}", r"user 'B' demands nothing: give her"),
+    "zero demand": (POOL + B + "demand = { cpu = 0 }", r"user 'B' demands nothing"),
+    "no name": (
+        POOL + "[[users]]\ndemand = { cpu = 1 }",
+        r"users\[0\]: the key 'name' is missing: write a text",
+    ),
+    "name is a number": (
+        POOL + "[[users]]\nname = 7\ndemand = { cpu = 1 }",
+        r"users\[0\]: name is 7: write a text in quotes",
+    ),
+    "empty name": (POOL + '[[users]]\nname = ""\ndemand = { cpu = 1 }', r"a user has an empty name"),
+    "no users": (POOL, r"the key 'users' is missing: write a list of tables"),
+    "empty users": ("users = []\n" + POOL, r"no users: list at least one"),
+    "users a table": (POOL + "[users]\nA = 1", r"users is a table: write a list of tables"),
+    "users a list of numbers": ("users = [1, 2]\n" + POOL, r"users\[0\] is 1: write a table with a name"),
+    "no resources": ("[capacity]\n" + A, r"no resources: list at least one"),
+    "both": (POOL + NODES + A, r"either a capacity .* or machines: give one of them, not both"),
+    "neither": (A, r"either a capacity .* or machines: give one of them, not none"),
+    "no machines": ("machines = []\n" + A, r"no machines: list at least one"),
+    "two users": (POOL + A + A, r"user 'A' is listed twice"),
+    "two machines": (NODES + NODES + A, r"machine class 'xl' is listed twice"),
+    "not a number": (
+        POOL + A + B + 'demand = { cpu = "four" }',
+        r"users\[1\] \('B'\): demand of 'cpu': 'four' is not a number",
+    ),
+    "boolean": (POOL + B + "demand = { cpu = true }", r"demand of 'cpu': true is not a number"),
+    "date": (POOL + B + "demand = { cpu = 2020-02-02 }", r"demand of 'cpu': .*2020.* is not a number"),
+    "list": (POOL + B + "demand = { cpu = [1] }", r"demand of 'cpu': a list is not a number"),
+    "table": ("capacity.gpu.a = 1\n" + A, r"capacity of 'gpu': a table is not a number"),
+    "negative": (
+        POOL + B + "demand = { cpu = -1 }",
+        r"user 'B': demand of 'cpu' is -1: it must not be negative",
+    ),
+    "negative fraction": (POOL + B + 'demand = { cpu = "-1/3" }', r"is -1/3: it must not be negative"),
+    "by zero": (POOL + B + 'demand = { cpu = "1/0" }', r"'1/0' divides by zero"),
+    "infinite": (POOL + B + "demand = { cpu = inf }", r"Infinity is not finite: write a finite number"),
+    "nan": (POOL + B + "demand = { cpu = -nan }", r"NaN is not finite: write a finite number"),
+    "exponent": (POOL + B + "demand = { cpu = 1e999999999 }", r"1E\+999999999 is beyond the range"),
+    "exponent of a text": (
+        POOL + B + 'demand = { cpu = "1e999999999" }',
+        r"'1e999999999' is beyond the range",
+    ),
+    "exponent of many digits": (
+        POOL + B + f"demand = {{ cpu = 1e{'9' * 30} }}",
+        r"line 7, column 18: 1e9+ is no number",
+    ),
+    "beyond floats": (
+        POOL + B + f"demand = {{ cpu = 1{'0' * 350} }}",
+        r"about 1e\+350, outside the range of floats",
+    ),
+    "hexadecimal": (POOL + B + f"demand = {{ cpu = 0x{'f' * 390} }}", r"outside the range of floats"),
+    "many digits": (
+        POOL + B + f"demand = {{ cpu = {'1' * 10**6} }}",
+        r"line 7, column 18: a word of 1000000 characters",
+    ),
+    "many decimals": (
+        POOL + B + f"demand = {{ cpu = 0.{'1' * 10**6} }}",
+        r"line 7, column 20: a word of 1000000 characters",
+    ),
+    "many digits in quotes": (POOL + B + f'demand = {{ cpu = "{"1" * 10**6}" }}', r"too long for a number"),
+    "weight of zero": (
+        POOL + A + "weight = 0",
+        r"user 'A': weight is 0: weights must be positive .*not built yet",
+    ),
+    "weight for another": (
+        POOL + A + "weight = { gpus = 1 }",
+        r"user 'A': weight names 'gpus'.* did you mean 'gpu'\?",
+    ),
+    "weight in words": (POOL + A + 'weight = { cpu = "much" }', r"weight of 'cpu': 'much' is not a number"),
+    "limit": (POOL + A + "max_tasks = -2", r"user 'A': max_tasks is -2: it must not be negative"),
+    "no limit": (POOL + A + "max_tasks = inf", r"max_tasks: Infinity is not finite.*leave max_tasks out"),
+    "classes without machines": (
+        POOL + A + 'machines = ["xl"]',
+        r"user 'A' lists machines, but the cluster is one pool",
+    ),
+    "unknown class": (
+        NODES + A + 'machines = ["xxl"]',
+        r"user 'A' may use machine class 'xxl', but the cluster has xl: did you mean 'xl'\?",
+    ),
+    "class without list": (NODES + A + 'machines = "xl"', r"machines is 'xl': write a list"),
+    "class a number": (NODES + A + "machines = [1]", r"machines\[0\] is 1: write the name"),
+    "count of zero": (
+        NODES + "count = 0\n" + A,
+        r"machine class 'xl': count is 0: write a whole number, 1 or more",
+    ),
+    "count of a half": (
+        NODES + "count = 0.5\n" + A,
+        r"machines\[0\] \('xl'\): count: 0.5 is not a whole number",
+    ),
+    "guarantee": (
+        POOL + A + "guarantee = { cpu = 1 }",
+        r"users\[0\] \('A'\): the key 'guarantee' is reserved .* not built yet",
+    ),
+    "ceiling": (POOL + A + "ceiling = { cpu = 1 }", r"'ceiling' is reserved .* not built yet"),
+    "tier": (POOL + A + "tier = 1", r"'tier' is reserved .* not built yet"),
+    "group": (POOL + A + 'group = "a/b"', r"'group' is reserved .* not built yet"),
+    "groups": (POOL + A + '[[groups]]\nname = "a"', r"'groups' is reserved .* not built yet"),
+    "tasks": (
+        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 30 }]",
+        r"'tasks' is reserved .* not built yet",
+    ),
+    "key twice": (POOL + "cpu = 1\n" + A, r"line 5, column 8: a key is written twice"),
+    "single brackets twice": (POOL + "[users]\nname = 1\n[users]\n", r"line 7, column 7: .*double brackets"),
+    "quantity without quotes": (
+        "[capacity]\nmemory = 64Gi\n",
+        r"line 2, column 12: .*\"4Gi\" .*stand in quotes",
+    ),
+    "parts": (POOL + "a." * 10**5 + "b = 1", r"line 5, column 1: a dotted key of more than 8 parts"),
+    "nesting": ("users = " + "[" * 10**6, r"nested deeper than 32 levels"),
+    "unclosed": ('name = "A\n', r"line 1, column 10: .*correct the TOML there"),
+}
+
+
+@pytest.mark.parametrize(("content", "pattern"), TOML.values(), ids=TOML)
+def test_bad_toml(tmp_path: Path, error_of: Callable, content: str, pattern: str) -> None:
+    path = tmp_path / "cluster.toml"
+    path.write_text(content, encoding="utf-8")
+    message = error_of(path)
+    assert message.startswith(f"{path}: ")
+    assert re.search(pattern, message), message
