@@ -1,0 +1,169 @@
+"""Policies side by side on one instance, with the price of fairness."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .allocation import Allocation
+from .errors import DrfoptError, PolicyError
+from .instance import Instance
+from .policies import policy_named
+from .progress import report
+from .solve import solve
+from .tables import Column, Sheet
+
+__all__ = ["Comparison", "compare"]
+
+USERS_SHOWN = 6
+"""With so many users at most, the table has a column of tasks for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Allocations of one instance under several policies.
+
+    Attributes
+    ----------
+    instance : Instance
+    integer : bool
+    allocations : tuple of Allocation
+        In the order of the policies asked for.
+    refusals : dict from policy to str
+        Why a policy has no allocation.
+    price_of_fairness : dict from policy to float or None
+        1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
+    """
+
+    instance: Instance
+    integer: bool
+    policies: tuple[str, ...]
+    allocations: tuple[Allocation, ...]
+    refusals: dict[str, str]
+    price_of_fairness: dict[str, float | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt compare --json`` prints."""
+        document: dict[str, Any] = {
+            "instance": self.instance.name,
+            "allocations": [allocation.to_dict() for allocation in self.allocations],
+            "price_of_fairness": self.price_of_fairness,
+        }
+        if self.refusals:
+            document["refusals"] = self.refusals
+        return document
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a policy."""
+        few = self.instance.n <= USERS_SHOWN
+        users = self.instance.users if few else ()
+        columns = (
+            Column("policy"),
+            *(Column(f"tasks of {user}", number=True) for user in users),
+            Column("lowest share", number=True),
+            Column("sum of shares", number=True),
+            Column("price of fairness", number=True),
+            *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
+            Column("proof"),
+        )
+        solved = {allocation.policy: allocation for allocation in self.allocations}
+        rows = [
+            self._row(solved[policy], few) if policy in solved else self._refused(policy, len(columns))
+            for policy in self.policies
+        ]
+        kind = "whole tasks" if self.integer else "divisible tasks"
+        title = f"{kind}" + (f" - {self.instance.name}" if self.instance.name else "")
+        notes = [
+            "shares are dominant shares of users who are placed and may run something; "
+            "price of fairness = 1 - sum of shares / largest possible sum"
+        ]
+        unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
+        if unplaced:
+            notes.append("unplaced (the task fits nowhere): " + ", ".join(unplaced[:20]))
+        notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
+        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict())
+
+    def _row(self, allocation: Allocation, few: bool) -> tuple:
+        proof = allocation.certificate
+        taking_part = ~self.instance.unplaced(self.integer) & (self.instance.limits >= (1 if self.integer else 5e-324))
+        shares = allocation.dominant_shares[taking_part]
+        price = self.price_of_fairness.get(allocation.policy)
+        return (
+            allocation.policy,
+            *((f"{float(x):.6g}" for x in allocation.tasks) if few else ()),
+            f"{float(min(shares, default=0.0)):.4g}",
+            f"{float(allocation.dominant_shares.sum()):.6g}",
+            "" if price is None else f"{price:.2%}",
+            *(f"{float(z):.1%}" for z in allocation.utilization),
+            f"{proof.kind}, violation {proof.violation:.0e}" if proof.valid else "feasible",
+        )
+
+    def _refused(self, policy: str, width: int) -> tuple:
+        return (policy, *[None] * (width - 2), self.refusals[policy])
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def compare(
+    instance: Instance,
+    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    *,
+    integer: bool = False,
+    time_limit: float | None = None,
+) -> Comparison:
+    """Solve the instance under each policy and put the answers side by side.
+
+    Parameters
+    ----------
+    instance : Instance
+    policies : sequence of str
+        A policy that cannot take the instance is listed with its reason; an unknown one is an error.
+    integer : bool
+        Whole tasks.
+    time_limit : float, optional
+        Seconds for each policy.
+    """
+    names = tuple(dict.fromkeys(str(policy) for policy in policies))
+    if not names:
+        raise PolicyError("no policies are given: name at least one, such as drf")
+    for name in names:
+        policy_named(name)
+    allocations: list[Allocation] = []
+    refusals: dict[str, str] = {}
+    for name in names:
+        report(f"solving {name}")
+        try:
+            allocations.append(solve(instance, name, integer=integer, time_limit=time_limit))
+        except DrfoptError as error:
+            refusals[name] = str(error)
+    if not allocations:
+        first = next(iter(refusals))
+        raise PolicyError(f"no policy could take the instance; {first}: {refusals[first]}")
+    best = _most(instance, allocations, integer, time_limit)
+    prices = {
+        allocation.policy: None if best is None else _price(float(allocation.dominant_shares.sum()), best)
+        for allocation in allocations
+    }
+    return Comparison(instance, integer, names, tuple(allocations), refusals, prices)
+
+
+def _most(
+    instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None
+) -> float | None:
+    """Return the largest sum of dominant shares, or None where it cannot be proven."""
+    for allocation in allocations:
+        if allocation.policy == "utilitarian":
+            return float(allocation.dominant_shares.sum())
+    report("solving utilitarian, the yardstick")
+    try:
+        return float(solve(instance, "utilitarian", integer=integer, time_limit=time_limit).dominant_shares.sum())
+    except DrfoptError:
+        return None
+
+
+def _price(total: float, best: float) -> float:
+    # Two sums that are equal differ by rounding; a negative price would be noise.
+    return max(0.0, 1 - total / best) if best > 0 else 0.0

@@ -1,0 +1,143 @@
+"""Second opinions: the reference and the slow methods, each with what it can take."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..certificates import second_solver, whole
+from ..engines import Problem
+from ..errors import SolverError
+from ..packings import most_alone
+from ..reference import enumeration
+from ..reference.filling import progressive_filling
+from ..schedule import schedule
+from . import slow_chain, slow_sum
+
+__all__ = ["SECONDS", "Found", "Second", "found"]
+
+Found = tuple[np.ndarray, Any]
+"""Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
+
+FRACTIONS = 400_000
+"""Users times resources times events that the rational filling is asked to do: some seconds."""
+
+ENUMERATED = 5_000
+"""Vectors of tasks of a tiny cluster that are enumerated."""
+
+IMPROVEMENTS = 500
+"""Times that the second solver may improve on a schedule."""
+
+
+@dataclass(frozen=True)
+class Second:
+    """A way of computing that is no engine."""
+
+    name: str
+    takes: Callable[[Problem], bool]
+    compute: Callable[[Problem], Found]
+
+
+def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray) -> Found:
+    """Return levels and, where optima are not unique, what is compared instead of them."""
+    levels = np.array([float(level) for level in levels])
+    if problem.policy.objective == "formulation":
+        return levels, None
+    if problem.integer:
+        return levels, whole.score(problem.instance, problem.policy, [int(x) for x in tasks])
+    return levels, float(levels.sum()) if problem.policy.objective == "sum" else None
+
+
+def _reference(problem: Problem) -> Found:
+    instance = problem.instance
+    rates = problem.policy.exact_rates(instance)
+    tasks = progressive_filling(instance.exact_demands, instance.exact_capacity, rates, instance.exact_limits)
+    return np.array([float(rate * x) for rate, x in zip(rates, tasks, strict=True)]), None
+
+
+def _reference_takes(problem: Problem) -> bool:
+    limited = int(np.isfinite(problem.instance.limits).sum())
+    work = problem.instance.n * problem.m * (limited + problem.m)
+    return _is(problem, "leximin", integer=False) and problem.instance.machines is None and work <= FRACTIONS
+
+
+def _chain(problem: Problem) -> Found:
+    return slow_chain.levels(problem.instance, problem.policy), None
+
+
+def _sum(problem: Problem) -> Found:
+    tasks = slow_sum.tasks(problem.instance, problem.policy)
+    return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
+
+
+def _enumeration(problem: Problem) -> Found:
+    instance, policy = problem.instance, problem.policy
+    members = problem.members.tolist()
+    rates = policy.exact_rates(instance)
+    objective = {
+        "leximin": lambda: enumeration.leximin([rates[i] for i in members]),
+        "alpha": lambda: enumeration.nash_product([instance.exact_weights[i] for i in members]),
+        "sum": lambda: enumeration.total([rates[i] for i in members]),
+    }[policy.objective]()
+    pool = instance.machines is None
+    machines = (
+        [(instance.exact_capacity, 1)]
+        if pool
+        else [(row, int(count)) for row, count in zip(instance.exact_machine_capacity, instance.counts, strict=True)]
+    )
+    best = enumeration.optimum(
+        objective,
+        [instance.exact_demands[i] for i in members],
+        machines,
+        [instance.exact_limits[i] for i in members],
+        None if pool else [list(map(bool, instance.fits[i])) for i in members],
+    )
+    return _from_members(problem, list(best.tasks))
+
+
+def _enumeration_takes(problem: Problem) -> bool:
+    if not problem.integer or problem.policy.objective == "formulation" or not problem.n:
+        return False
+    vectors = 1
+    for i in problem.members.tolist():
+        vectors *= most_alone(problem.instance, i) + 1
+        if vectors > ENUMERATED:
+            return False
+    return True
+
+
+def _cbc(problem: Problem) -> Found:
+    """Improve on a schedule with the second solver until it finds nothing better."""
+    instance, policy = problem.instance, problem.policy
+    order = "drf" if policy.objective != "leximin" else policy.name
+    tasks = [int(x) for x in schedule(instance, order, trace=False).tasks]
+    for _ in range(IMPROVEMENTS):
+        better = second_solver.optimum(instance, policy, tasks, problem.time_limit)
+        if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
+            return _from_members(problem, [tasks[i] for i in problem.members.tolist()])
+        tasks = better
+    raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
+
+
+def _from_members(problem: Problem, tasks: list[int]) -> Found:
+    everybody = np.zeros(problem.instance.n, dtype=np.int64)
+    everybody[problem.members] = tasks
+    rates = problem.policy.exact_rates(problem.instance)
+    levels = np.array([float(rate * Fraction(int(x))) for rate, x in zip(rates, everybody, strict=True)])
+    return found(problem, levels, everybody)
+
+
+def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
+    return problem.policy.objective == objective and problem.integer == integer
+
+
+SECONDS = (
+    Second("reference", _reference_takes, _reference),
+    Second("one LP a user", lambda problem: _is(problem, "leximin", integer=False), _chain),
+    Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
+    Second("enumeration", _enumeration_takes, _enumeration),
+    Second("CBC", lambda problem: problem.integer and problem.policy.objective != "formulation", _cbc),
+)
+"""The table; each row shares no code with the engines beyond the instance and the policy."""
