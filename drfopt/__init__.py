@@ -1,2 +1,3 @@
 """Exact fair division of a cluster."""
+
 __version__ = "0.1.0"

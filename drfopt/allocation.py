@@ -1,6 +1,5 @@
 """The answer: tasks of every user, what follows from them, and the certificate that proves them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -162,7 +161,7 @@ class Allocation:
                 "dominant_resource": self.dominant_resources[i],
                 "dominant_share": _plain(self.dominant_shares[i]),
                 "usage": {r: _plain(value) for r, value in zip(self.resources, self.usage[i], strict=True)},
-                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i]),
+                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
             }
             for i, name in enumerate(self.users)
         ]
@@ -205,7 +204,7 @@ class Allocation:
         """Return a pandas frame, one row a user. Needs pandas (``pip install drfopt[frame]``)."""
         import pandas
 
-        columns: dict[str, Sequence] = {
+        columns: dict[str, Any] = {
             "tasks": self.tasks,
             "level": self.levels,
             "dominant_resource": self.dominant_resources,
@@ -261,7 +260,9 @@ class Allocation:
     def _notes(self) -> list[str]:
         used = ", ".join(
             f"{resource} {float(u):.4g} of {c:.4g} ({float(z):.1%})"
-            for resource, u, c, z in zip(self.resources, self.used, self.instance.capacity, self.utilization, strict=True)
+            for resource, u, c, z in zip(
+                self.resources, self.used, self.instance.capacity, self.utilization, strict=True
+            )
         )
         notes = [f"used: {used}"]
         if self.prices is not None and self.prices.ndim == 1:

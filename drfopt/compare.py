@@ -150,9 +150,7 @@ def compare(
     return Comparison(instance, integer, names, tuple(allocations), refusals, prices)
 
 
-def _most(
-    instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None
-) -> float | None:
+def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:
     """Return the largest sum of dominant shares, or None where it cannot be proven."""
     for allocation in allocations:
         if allocation.policy == "utilitarian":

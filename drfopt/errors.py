@@ -1,13 +1,13 @@
 """What can go wrong, as a small tree; every message names the culprit, its value and the remedy.
 
-    DrfoptError
-    ├── InstanceError       (also ValueError)   the cluster or its file is not usable as it stands
-    ├── PolicyError         (also ValueError)   the policy is unknown or cannot take this instance
-    │   └── FormulationError                    a user's formulation file is at fault
-    ├── EngineError         (also ValueError)   the engine is unknown or cannot take this problem
-    ├── SolverError         (also RuntimeError) a solver ended without an optimum
-    │   └── TimeLimitError                      ... because its time ran out
-    └── CertificateError    (also RuntimeError) an answer was found and could not be proven
+DrfoptError
+├── InstanceError       (also ValueError)   the cluster or its file is not usable as it stands
+├── PolicyError         (also ValueError)   the policy is unknown or cannot take this instance
+│   └── FormulationError                    a user's formulation file is at fault
+├── EngineError         (also ValueError)   the engine is unknown or cannot take this problem
+├── SolverError         (also RuntimeError) a solver ended without an optimum
+│   └── TimeLimitError                      ... because its time ran out
+└── CertificateError    (also RuntimeError) an answer was found and could not be proven
 """
 
 import difflib

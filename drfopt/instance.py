@@ -86,6 +86,11 @@ class Instance:
                 + ("none" if capacity is None else "both")
             )
         self.name, self.source = str(name), str(source)
+        self.machines: tuple[Machine, ...] | None = None
+        # Arrays of machines are None for a pool, which no annotation can tie to `machines` being so.
+        self.counts: Any = None
+        self.machine_capacity: Any = None
+        self.capacity: np.ndarray
         classes = None if machines is None else _classes(machines)
         rows, self._users = _rows_of_users(demands, users)
         n = len(rows) if self._users is None else len(self._users)
@@ -187,7 +192,14 @@ class Instance:
     # ---- who can run a task -----------------------------------------------------------------------------------
 
     @cached_property
-    def fits(self) -> np.ndarray | None:
+    def room(self) -> np.ndarray:
+        """What all machines of each class have together, (k, m); a pool is one class."""
+        if self.machines is None:
+            return self.capacity[None, :]
+        return self.machine_capacity * self.counts[:, None]
+
+    @cached_property
+    def fits(self) -> Any:
         """Whether a class is eligible and one whole task fits on one of its machines, (n, k); None for a pool."""
         if self.machines is None:
             return None
@@ -214,7 +226,7 @@ class Instance:
         return helpless & (limits > 0)
 
     def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
-        fits = (self.demands <= capacity).all(axis=1)
+        fits = np.asarray((self.demands <= capacity).all(axis=1))
         if self._demands.fractions is None and self._capacity.fractions is None:
             return fits
         # Two exact values may share one float: where floats are equal, the fractions decide.
@@ -310,7 +322,6 @@ class Instance:
                 capacity = _row(capacity, self.resources, "capacity")
             places = Places("capacity", columns=self.resources, row_word="")
             self._capacity = table(_listed(capacity), (self.m,), places)
-            self.machines, self.counts, self.machine_capacity = None, None, None
             self.capacity = self._capacity.floats
             return
         names = _unique([machine.name for machine in classes], "machine class")
@@ -338,7 +349,9 @@ class Instance:
             Machine(machine.name, row, int(count))
             for machine, row, count in zip(classes, self.machine_capacity, counts, strict=True)
         )
-        totals = [as_float(total, f"capacity of {r!r}") for total, r in zip(self.exact_capacity, self.resources, strict=True)]
+        totals = [
+            as_float(total, f"capacity of {r!r}") for total, r in zip(self.exact_capacity, self.resources, strict=True)
+        ]
         self.capacity = np.array(totals)
         self.capacity.flags.writeable = False
 
@@ -358,7 +371,7 @@ class Instance:
         if not (found.floats > 0).all():
             user = self.users[int(np.argwhere(~(found.floats > 0))[0][0])]
             raise InstanceError(
-                f"user {user!r}: weight is 0: weights must be positive (serving a user after all others is not built yet)"
+                f"user {user!r}: weight is 0: weights must be positive (serving a user last is not built yet)"
             )
         return found
 
@@ -374,10 +387,12 @@ class Instance:
             limits = _by_user(limits, self.users, "max_tasks", None)
         return table(_listed(limits), (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
 
-    def _eligibility(self, eligible: Any) -> np.ndarray | None:
+    def _eligibility(self, eligible: Any) -> Any:
         if self.machines is None:
             if eligible is not None:
-                raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
+                raise InstanceError(
+                    "eligible machines are given, but the cluster is one pool: give machines, or drop it"
+                )
             return None
         if eligible is None:
             allowed = np.ones((self.n, self.k), dtype=bool)

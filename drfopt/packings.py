@@ -6,7 +6,15 @@ from fractions import Fraction
 
 from .instance import Instance
 
-__all__ = ["Packing", "integer_rows", "maximal_patterns", "most_alone", "program_rows", "program_values", "trimmed"]
+__all__ = [
+    "Packing",
+    "integer_rows",
+    "maximal_patterns",
+    "most_alone",
+    "program_rows",
+    "program_values",
+    "trimmed",
+]
 
 LARGEST = 10**7
 """Integers up to here go to a solver as they are: a unit of them is well above its tolerances."""
@@ -15,7 +23,9 @@ Packing = tuple[int, int, dict[int, int]]
 """Class, number of machines, tasks of each user (a row of the instance) on every one of them."""
 
 
-def integer_rows(demands: Sequence[Sequence[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
+def integer_rows(
+    demands: Sequence[Sequence[Fraction]], capacity: Sequence[Fraction]
+) -> tuple[list[list[int]], list[int]]:
     """Return demands and capacity in units in which all demands are integers, resource by resource.
 
     Capacities are rounded down, which no whole number of tasks can notice.

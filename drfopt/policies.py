@@ -110,7 +110,10 @@ class Policy:
         """Return the same as `rates`, as `Fraction`s."""
         measure, column = MEASURES[self.measure].exact, self._column(instance)
         rows = zip(instance.exact_demands, instance.exact_weights, strict=True)
-        return [measure(_exact_shares(row, instance), self._exact_weights(weight, instance.m), column) for row, weight in rows]
+        return [
+            measure(_exact_shares(row, instance), self._exact_weights(weight, instance.m), column)
+            for row, weight in rows
+        ]
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
         if self.weights == "none":
@@ -136,17 +139,51 @@ class Policy:
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
 POLICIES = (
-    Policy("drf", "dominant", "leximin", "per resource", "max-min fairness on dominant shares", f"{NSDI}, section 4"),
-    Policy("asset", "asset", "leximin", "per resource", "max-min fairness on the sum of all shares", f"{NSDI}, section 5.1"),
-    Policy("ceei", "dominant", "alpha", "scalar", "market with equal incomes: the Nash product", f"{NSDI}, section 5.2", alpha=1.0),
-    Policy("single:RESOURCE", "single", "leximin", "per resource", "max-min fairness on one resource", f"{NSDI}, section 7"),
-    Policy("tasks", "tasks", "leximin", "scalar", "max-min fairness on numbers of tasks", "max-min fairness; derived"),
-    Policy("utilitarian", "dominant", "sum", "none", "the largest sum of dominant shares", "yardstick of efficiency"),
-    Policy("throughput", "tasks", "sum", "none", "the largest number of tasks", "yardstick of efficiency"),
     Policy(
-        "alpha:A", "dominant", "alpha", "scalar", "alpha fairness of dominant shares", "Mo and Walrand, ToN 2000"
+        "drf",
+        "dominant",
+        "leximin",
+        "per resource",
+        "max-min fairness on dominant shares",
+        f"{NSDI}, section 4",
     ),
-)  # fmt: skip
+    Policy(
+        "asset",
+        "asset",
+        "leximin",
+        "per resource",
+        "max-min fairness on the sum of a user's shares of all resources",
+        f"{NSDI}, section 5.1",
+    ),
+    Policy(
+        "ceei",
+        "dominant",
+        "alpha",
+        "scalar",
+        "a market with equal incomes: the largest Nash product",
+        f"{NSDI}, section 5.2",
+        alpha=1.0,
+    ),
+    Policy(
+        "single:RESOURCE",
+        "single",
+        "leximin",
+        "per resource",
+        "max-min fairness on the share of one resource",
+        f"{NSDI}, section 7.2 (CPU-only fairness)",
+    ),
+    Policy("tasks", "tasks", "leximin", "scalar", "max-min fairness on numbers of tasks", "a yardstick"),
+    Policy("utilitarian", "dominant", "sum", "none", "the largest sum of dominant shares", "a yardstick"),
+    Policy("throughput", "tasks", "sum", "none", "the largest number of tasks", "a yardstick"),
+    Policy(
+        "alpha:A",
+        "dominant",
+        "alpha",
+        "scalar",
+        "alpha fairness of dominant shares: 0 utilitarian, 1 ceei, towards drf as A grows",
+        "Mo and Walrand, Fair end-to-end window-based congestion control, ToN 2000",
+    ),
+)
 """The rows; a name in capitals stands for an argument."""
 
 
@@ -193,7 +230,9 @@ def _with_argument(row: Policy, text: str, argument: str) -> Policy:
 
 def _formulation(path: str) -> Policy:
     if not Path(path).is_file():
-        raise PolicyError(f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)")
+        raise PolicyError(
+            f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)"
+        )
     return Policy(path, "dominant", "formulation", "per resource", "a formulation file", path, argument=path)
 
 

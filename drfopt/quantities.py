@@ -35,7 +35,7 @@ QUANTITY = re.compile(
 FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
 
 LONGEST = 400
-"""Characters and decimal exponent of a number: beyond it no float could hold the value, and building it takes memory."""
+"""Characters and decimal exponent of a number: beyond, no float could hold the value, and building it takes memory."""
 
 
 def parse(text: str) -> Fraction:

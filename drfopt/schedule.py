@@ -64,9 +64,7 @@ class Schedule:
                 for user, row in zip(users, self.placement.tolist(), strict=True)
             }
         document["unplaced"] = list(self.unplaced)
-        document["trace"] = (
-            None if self.trace is None else [self._entry(*item) for item in enumerate(self.trace, 1)]
-        )
+        document["trace"] = None if self.trace is None else [self._entry(*item) for item in enumerate(self.trace, 1)]
         return document
 
     def _entry(self, number: int, step: Step) -> dict[str, Any]:
@@ -124,14 +122,10 @@ class Schedule:
         return columns, list(zip(self.instance.users, self.tasks.tolist(), strict=True))
 
     def _notes(self) -> list[str]:
-        counts = [
-            f"{user} {count}" for user, count in zip(self.instance.users, self.tasks.tolist(), strict=True)
-        ]
+        counts = [f"{user} {count}" for user, count in zip(self.instance.users, self.tasks.tolist(), strict=True)]
         notes = [f"tasks: {_some(counts)}"]
         if self.when_full == "stop":
-            notes.append(
-                "a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit"
-            )
+            notes.append("a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit")
         if self.unplaced:
             notes.append(f"unplaced (the task fits nowhere): {_some(self.unplaced)}")
         return notes

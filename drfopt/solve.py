@@ -62,7 +62,9 @@ def solve(
     begun = time.perf_counter()
     chosen = policy_named(policy)
     if not isinstance(instance, Instance):
-        raise PolicyError(f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)")
+        raise PolicyError(
+            f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
+        )
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
@@ -74,7 +76,8 @@ def solve(
     proof = _prove(problem, tasks, placement, answer)
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
-            f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: {proof.reason}"
+            f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
+            f"{proof.reason}"
         )
     return Allocation(
         instance=instance,
@@ -97,13 +100,20 @@ def _nothing(problem: Problem) -> Answer:
     none = np.zeros(0)
     pool = problem.instance.machines is None
     prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
-    return Answer(none, amounts=None if pool else none, prices=prices, evidence={"rounds": [], "claims": [], "packing": []})
+    return Answer(
+        none,
+        amounts=None if pool else none,
+        prices=prices,
+        evidence={"rounds": [], "claims": [], "packing": []},
+    )
 
 
 def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
     """Return the tasks of all users of the instance, (n,); who does not take part has 0."""
     dtype: Any = object if exact else (np.int64 if problem.integer else np.float64)
-    tasks = np.full(problem.instance.n, Fraction(0), dtype=object) if exact else np.zeros(problem.instance.n, dtype=dtype)
+    tasks = (
+        np.full(problem.instance.n, Fraction(0), dtype=object) if exact else np.zeros(problem.instance.n, dtype=dtype)
+    )
     tasks[problem.members] = [Fraction(x) for x in answer.tasks.tolist()] if exact else answer.tasks
     return tasks
 
@@ -141,14 +151,20 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
     return Certificate("feasibility", False if violation > CAPACITY else None, violation, gap=None, reason=reason)
 
 
+def _priced(answer: Answer) -> np.ndarray:
+    if answer.prices is None:
+        raise CertificateError("the engine returned no prices, and without them there is no proof")
+    return answer.prices
+
+
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
     "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x),
     "leximin exact": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
-    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, a.prices),
-    "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, a.prices),
+    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),
+    "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.time_limit),
     "formulation": _feasible,
 }

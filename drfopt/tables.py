@@ -21,6 +21,12 @@ SHOWN = 20
 WIDTH = 110
 """Columns of text that does not go to a terminal."""
 
+SHORTEST = 10
+"""Letters to which a column of names is narrowed at most; on a screen too narrow for that, lines run on."""
+
+GAP = 2
+"""Spaces between columns, the last of them drawn by the box."""
+
 BAR_WIDTH = 16
 BLOCKS = "█▏▎▍▌▋▊▉"
 
@@ -88,13 +94,20 @@ class Sheet:
 
         blocks = _can_write(console.encoding, BLOCKS)
         lines = box.SIMPLE_HEAD if blocks else box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
-        grid = Table(box=lines, pad_edge=False, show_edge=False)
         drawn = [[_drawn(cell, blocks) for cell in row] for row in self.rows[:rows]]
-        for j, column in enumerate(self.columns):
-            # A number is never cut or folded: where the room ends, names are folded.
-            widest = max((len(row[j]) for row in drawn), default=0) if column.number else None
+        widths = self._widths(drawn, console.width)
+        total = sum(widths) + GAP * (len(widths) - 1)
+        grid = Table(
+            box=lines,
+            pad_edge=False,
+            show_edge=False,
+            padding=(0, GAP - 1, 0, 0),
+            # rich would squeeze the columns into a screen that is too narrow for them.
+            width=total if total > console.width else None,
+        )
+        for column, width in zip(self.columns, widths, strict=True):
             side: Literal["left", "right"] = "right" if column.number else "left"
-            grid.add_column(Text(_clean(column.heading)), justify=side, overflow="fold", min_width=widest)
+            grid.add_column(Text(_clean(column.heading)), justify=side, overflow="fold", width=width)
         for source, row in zip(self.rows, drawn, strict=False):
             cells = zip(source, row, strict=True)
             grid.add_row(*(Text(text, style="cyan" if isinstance(cell, Bar) else "") for cell, text in cells))
@@ -106,6 +119,26 @@ class Sheet:
             console.print(Text(more, style="dim"), soft_wrap=True)
         for note in self.notes:
             console.print(Text(_clean(note), style="dim"), soft_wrap=True)
+
+    def _widths(self, drawn: list[list[str]], room: int) -> list[int]:
+        """Return the width of every column: headings of numbers fold first, then names, numbers never."""
+        from rich.cells import cell_len
+
+        headings = [_clean(column.heading) for column in self.columns]
+        cells = [max((cell_len(row[j]) for row in drawn), default=0) for j in range(len(headings))]
+        words = [max(map(cell_len, heading.split()), default=1) for heading in headings]
+        widths = [max(cell, cell_len(heading)) for cell, heading in zip(cells, headings, strict=True)]
+        excess = sum(widths) + GAP * (len(widths) - 1) - room
+        for numbers in (True, False):
+            least = [
+                max(word, cell if column.number else min(cell, SHORTEST)) if column.number == numbers else width
+                for column, cell, word, width in zip(self.columns, cells, words, widths, strict=True)
+            ]
+            while excess > 0 and (able := [j for j, width in enumerate(widths) if width > least[j]]):
+                widest = max(able, key=lambda j: widths[j])
+                widths[widest] -= 1
+                excess -= 1
+        return widths
 
     def json(self) -> str:
         """Return the machine-readable document behind the table, or the rows as objects."""
@@ -158,11 +191,7 @@ class Sheet:
             "<tr>" + "".join(f"<td>{escape(_drawn(cell, True))}</td>" for cell in row) + "</tr>"
             for row in self.rows[:SHOWN]
         )
-        more = (
-            f"<p>... and {len(self.rows) - SHOWN} more of {len(self.rows)}</p>"
-            if len(self.rows) > SHOWN
-            else ""
-        )
+        more = f"<p>... and {len(self.rows) - SHOWN} more of {len(self.rows)}</p>" if len(self.rows) > SHOWN else ""
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (
             f"<table><caption>{escape(self.title)}</caption><thead><tr>{heading}</tr></thead>"
@@ -207,9 +236,7 @@ def _clean(text: str) -> str:
     """Return the text with its control characters spelled out: a name must not steer a terminal."""
     if text.isprintable():
         return text
-    return "".join(
-        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text
-    )
+    return "".join(repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
 
 
 def _drawn(cell: Any, blocks: bool) -> str:

@@ -20,7 +20,7 @@ LEVEL_CEEI = 1e-8
 """Relative error of levels allowed to the Nash product and alpha fairness, whose optimum is irrational."""
 
 GAP = 1e-9
-"""Largest duality gap, per unit of weight; a gap of e bounds level errors by sqrt(e) only, so it is not enough alone."""
+"""Largest duality gap, per unit of weight; a gap of e bounds level errors by sqrt(e) only: not enough alone."""
 
 FIRST_ORDER = 1e-9
 """Largest relative error of a user's first-order condition and of the clearing of a priced resource."""

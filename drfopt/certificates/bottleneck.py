@@ -72,5 +72,6 @@ def _deficits(instance: Instance, levels: np.ndarray, tasks: np.ndarray) -> np.n
 
 def _names(instance: Instance, bottleneck: np.ndarray, at_limit: np.ndarray) -> tuple:
     return tuple(
-        None if limit else instance.resources[j] for j, limit in zip(bottleneck.tolist(), at_limit.tolist(), strict=True)
+        None if limit else instance.resources[j]
+        for j, limit in zip(bottleneck.tolist(), at_limit.tolist(), strict=True)
     )

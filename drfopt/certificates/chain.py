@@ -25,7 +25,7 @@ from ..allocation import Certificate
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
-from .feasibility import infeasibility, room
+from .feasibility import infeasibility
 
 __all__ = ["Round", "certify", "excess", "firm", "unit_costs"]
 
@@ -66,8 +66,8 @@ def excess(prices: np.ndarray, multipliers: np.ndarray, levels: np.ndarray) -> f
 
 
 def unit_costs(instance: Instance, prices: np.ndarray) -> np.ndarray:
-    """Return what one task of each user costs on each class at prices of whole classes, (n, k); inf where it fits not."""
-    total = room(instance)
+    """Return what one task costs on each class at prices of whole classes, (n, k); inf where it does not fit."""
+    total = instance.room
     per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
     costs = instance.demands @ per_unit.T
     return costs if instance.fits is None else np.where(instance.fits, costs, np.inf)
@@ -80,7 +80,11 @@ def certify(
     infeasible, reason = infeasibility(instance, tasks, placement)
     rates = policy.rates(instance)
     levels = rates * tasks
-    tops = np.where(np.isfinite(instance.limits), rates * np.where(np.isfinite(instance.limits), instance.limits, 0), np.inf)
+    tops = np.where(
+        np.isfinite(instance.limits),
+        rates * np.where(np.isfinite(instance.limits), instance.limits, 0),
+        np.inf,
+    )
     unplaced = instance.unplaced()
     at_limit = ~unplaced & (levels >= tops * (1 - LEVEL))
     times = np.zeros(instance.n, dtype=np.int64)
@@ -108,7 +112,8 @@ def certify(
     valid = infeasible <= CAPACITY and violation <= LEVEL
     if not reason and not valid:
         i = int(violations.argmax())
-        reason = f"user {instance.users[i]!r} is not proven to be finished at level {levels[i]:.6g}: off by {violations[i]:.1e}"
+        user = instance.users[i]
+        reason = f"user {user!r} is not proven to be finished at level {levels[i]:.6g}: off by {violations[i]:.1e}"
     return Certificate(
         kind="chain",
         valid=valid,

@@ -13,7 +13,7 @@ from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, GAP
 from .chain import unit_costs
-from .feasibility import infeasibility, room
+from .feasibility import infeasibility
 
 __all__ = ["certify"]
 
@@ -23,7 +23,7 @@ def certify(
 ) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class."""
     infeasible, reason = infeasibility(instance, tasks, placement)
-    total = room(instance)
+    total = instance.room
     budget = np.maximum(prices, 0) * total
     worth = policy.rates(instance)
     playing = ~instance.unplaced() & (instance.limits > 0)

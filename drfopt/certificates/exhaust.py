@@ -11,6 +11,7 @@ Products and sums: users in turn, each with every number of tasks, the rest boun
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -121,7 +122,7 @@ class _Leximin:
         return min(after) >= 0
 
 
-def _choices(options: list[range], total: int):
+def _choices(options: list[range], total: int) -> Iterator[tuple[int, ...]]:
     """Yield every choice of one number from each range with a sum of at most `total`, the largest sums last."""
     free = [r for r in options if len(r) > 1]
     fixed = sum(r.start for r in options)

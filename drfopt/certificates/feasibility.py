@@ -7,14 +7,7 @@ import numpy as np
 from ..instance import Instance
 from ..tolerances import CAPACITY
 
-__all__ = ["infeasibility", "room"]
-
-
-def room(instance: Instance) -> np.ndarray:
-    """Return what each class has in total, (k, m); a pool is one class."""
-    if instance.machines is None:
-        return instance.capacity[None, :]
-    return instance.machine_capacity * instance.counts[:, None]
+__all__ = ["exactly_feasible", "infeasibility"]
 
 
 def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> tuple[float, str]:
@@ -50,11 +43,15 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         cells = tuple(f"{c}/{r}" for c in instance.machine_names for r in instance.resources)
         scale = np.maximum(np.abs(tasks), np.abs(placement).max(axis=1, initial=0))
         lost = np.abs(placement.sum(axis=1) - tasks)
-        seen(np.divide(lost, scale, where=scale > 0, out=np.zeros(instance.n)), "user {!r}: tasks differ from placement", users)
+        seen(
+            np.divide(lost, scale, where=scale > 0, out=np.zeros(instance.n)),
+            "user {!r}: tasks differ from placement",
+            users,
+        )
         seen(-np.minimum(placement, 0).min(axis=1, initial=0), "user {!r} has a negative placement", users)
         misplaced = np.where(instance.fits, 0, np.abs(placement)).max(axis=1, initial=0)
         seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where her task does not fit", users)
-    total = room(instance)
+    total = instance.room
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
     seen(excess.ravel(), "capacity of {!r} is exceeded", cells)
     return worst, "" if worst <= CAPACITY else reason
@@ -78,7 +75,8 @@ def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None)
         for i, x in pattern.items():
             placed[i] += count * x
             if not instance.fits[i, k]:
-                return f"user {instance.users[i]!r} is placed on {instance.machine_names[k]!r}, where her task does not fit"
+                where = instance.machine_names[k]
+                return f"user {instance.users[i]!r} is placed on {where!r}, where her task does not fit"
         if broken := _overfull(instance, pattern, instance.exact_machine_capacity[k], instance.machine_names[k]):
             return broken
     for k, count in enumerate(machines):

@@ -19,7 +19,7 @@ from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, FIRST_ORDER, GAP
 from .chain import unit_costs
-from .feasibility import infeasibility, room
+from .feasibility import infeasibility
 
 __all__ = ["certify", "response_ratio"]
 
@@ -32,7 +32,7 @@ def certify(
 ) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class."""
     infeasible, reason = infeasibility(instance, tasks, placement)
-    total = room(instance)
+    total = instance.room
     prices = np.maximum(prices, 0)
     costs = unit_costs(instance, prices * total)
     cheapest = costs.min(axis=1)
@@ -97,9 +97,7 @@ def _bottlenecks(instance: Instance, prices: np.ndarray, costs: np.ndarray, free
     if instance.machines is None:
         pays = instance.demands * prices[0]
         top = pays.argmax(axis=1)
-        return tuple(
-            None if f else instance.resources[j] for f, j in zip(free.tolist(), top.tolist(), strict=True)
-        )
+        return tuple(None if f else instance.resources[j] for f, j in zip(free.tolist(), top.tolist(), strict=True))
     names = instance.machine_names
     found: list = []
     for i in range(instance.n):

@@ -12,7 +12,7 @@ __all__ = ["certify"]
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificate:
-    """Return the certificate of exact tasks (n,): everybody is at her limit or has a bottleneck, nothing is overfull."""
+    """Return the certificate of exact tasks (n,): all are at a limit or have a bottleneck, and nothing is overfull."""
     demands, capacity = instance.exact_demands, instance.exact_capacity
     used = [sum((x * row[j] for x, row in zip(tasks, demands, strict=True)), Fraction(0)) for j in range(instance.m)]
     levels = [rate * x for rate, x in zip(policy.exact_rates(instance), tasks, strict=True)]

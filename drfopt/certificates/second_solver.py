@@ -150,10 +150,11 @@ def _solve(model: Any, x: dict[int, Any], n: int, deadline: float | None) -> lis
     if model.status == pulp.LpStatusInfeasible:
         return None
     if model.status != pulp.LpStatusOptimal or model.sol_status != pulp.LpSolutionOptimal:
-        raise TimeLimitError("the time limit ran out while a second solver checked the optimum", "an allocation is known, unproven")
+        raise TimeLimitError(
+            "the time limit ran out while a second solver checked the optimum",
+            "an allocation is known, unproven",
+        )
     tasks = [0] * n
     for i, variable in x.items():
         tasks[i] = round(variable.value() or 0)
     return tasks
-
-

@@ -41,7 +41,11 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
 
 
 def certify(
-    instance: Instance, policy: Policy, tasks: np.ndarray, packing: list[Packing] | None, time_limit: float | None = None
+    instance: Instance,
+    policy: Policy,
+    tasks: np.ndarray,
+    packing: list[Packing] | None,
+    time_limit: float | None = None,
 ) -> Certificate:
     """Return the certificate of whole tasks (n,), on machines with the packing that places them."""
     counts = [int(x) for x in tasks.tolist()]
@@ -61,7 +65,9 @@ def certify(
         theirs = score(instance, policy, found)
         better = theirs > own
         if theirs < own and policy.objective == "leximin":
-            raise SolverError("CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed")
+            raise SolverError(
+                "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
+            )
     evidence = {"judge": judge, "score": own, "seconds": time.perf_counter() - begun}
     reason = f"{judge} finds a strictly better allocation" if better else ""
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=evidence, reason=reason)

@@ -16,9 +16,7 @@ NAMES = tuple(format.name for format in FORMATS)
 
 
 def convert(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILES", help="The cluster's own files.", show_default=False)
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILES", help="The cluster's own files.", show_default=False)],
     origin: Annotated[
         str,
         typer.Option(

@@ -9,9 +9,7 @@ from .output import Output
 __all__ = ["engines", "library", "policies"]
 
 
-def engines(
-    json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None
-) -> None:
+def engines(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
     """List the engines and what each can take.
 
     Example: drfopt engines
@@ -24,9 +22,7 @@ def engines(
     out.write(Sheet("engines", columns, rows), rows=len(rows))
 
 
-def policies(
-    json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None
-) -> None:
+def policies(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
     """List the policies: which share is compared, and what is done with it.
 
     Example: drfopt policies
@@ -40,9 +36,7 @@ def policies(
     out.write(Sheet("policies", columns, rows, notes), rows=len(rows))
 
 
-def library(
-    json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None
-) -> None:
+def library(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
     """List the instances that are shipped with the package.
 
     Example: drfopt library

@@ -94,16 +94,12 @@ PolicyName = Annotated[
 WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead of divisible ones.")]
 EngineName = Annotated[
     str,
-    typer.Option(
-        "--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines
-    ),
+    typer.Option("--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(
-        "--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False
-    ),
+    typer.Option("--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 FormatName = Annotated[

@@ -36,7 +36,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         # typer and rich answer a broken pipe with an exit of their own, of another meaning here.
         if not isinstance(error.__context__, BrokenPipeError):
-            return error.code if isinstance(error.code, int) else FAILED
+            return error.code if isinstance(error.code, int) else FAILED if error.code else 0
         error = error.__context__
     status = status_of(error)
     if status == BROKEN_PIPE:

@@ -16,9 +16,7 @@ WHEN_FULL = ("skip", "stop")
 
 def _known(rule: str) -> str:
     if rule not in WHEN_FULL:
-        raise typer.BadParameter(
-            f"{rule!r} is not one of {', '.join(WHEN_FULL)}{suggestion(rule, WHEN_FULL)}"
-        )
+        raise typer.BadParameter(f"{rule!r} is not one of {', '.join(WHEN_FULL)}{suggestion(rule, WHEN_FULL)}")
     return rule
 
 

@@ -31,9 +31,7 @@ def solve(
     from ..solve import solve as solved
 
     with working(f"solving {policy}"):
-        allocation = solved(
-            cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit
-        )
+        allocation = solved(cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit)
     name = instances.title(cluster, instance)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
     if allocation.status == "time_limit":

@@ -12,7 +12,7 @@ __all__ = ["working"]
 
 @contextmanager
 def working(task: str) -> Iterator[None]:
-    """Show `task` on standard error while the block runs; nothing at all where that is not a terminal."""
+    """Show `task`, then what is reported, on standard error; nothing at all where that is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         with interruptible():
             yield
@@ -24,6 +24,6 @@ def working(task: str) -> Iterator[None]:
     with (
         Console(stderr=True).status(Text(task), spinner="line") as status,
         interruptible(status.stop),
-        progress.reporting(lambda text: status.update(Text(f"{task}: {text}"))),
+        progress.reporting(lambda text: status.update(Text(text))),
     ):
         yield

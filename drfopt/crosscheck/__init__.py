@@ -7,6 +7,7 @@ undecided, for an engine always agrees with itself.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,9 @@ class CrossCheck:
         """Return the table: a row an opinion."""
         rows = []
         for opinion in self.opinions:
-            given = opinion.levels is not None
-            lowest = f"{opinion.levels.min():.9g}" if given else ""
-            total = f"{opinion.levels.sum():.12g}" if given else ""
-            rows.append((opinion.engine, lowest, total, f"{opinion.seconds:.3g}", opinion.reason))
+            levels = opinion.levels
+            shown = ("", "") if levels is None else (f"{levels.min():.9g}", f"{levels.sum():.12g}")
+            rows.append((opinion.engine, *shown, f"{opinion.seconds:.3g}", opinion.reason))
         columns = (
             Column("computed by"),
             Column("lowest level", number=True),
@@ -136,10 +136,10 @@ def crosscheck(
     problem = Problem(instance, chosen, integer, time_limit)
     found: list[Opinion] = []
     for engine in engines_for(problem):
-        found.append(_timed(engine.name, lambda name=engine.name: _solved(problem, name)))
+        found.append(_timed(engine.name, partial(_solved, problem, engine.name)))
     for second in opinions.SECONDS:
         if second.takes(problem):
-            found.append(_timed(second.name, lambda compute=second.compute: compute(problem)))
+            found.append(_timed(second.name, partial(second.compute, problem)))
     given = [opinion for opinion in found if opinion.levels is not None]
     if len(given) < 2:
         return CrossCheck(instance, chosen.name, integer, None, None, tuple(found))
@@ -149,7 +149,11 @@ def crosscheck(
 
 def _solved(problem: Problem, engine: str) -> opinions.Found:
     allocation = solve(
-        problem.instance, problem.policy, integer=problem.integer, engine=engine, time_limit=problem.time_limit
+        problem.instance,
+        problem.policy,
+        integer=problem.integer,
+        engine=engine,
+        time_limit=problem.time_limit,
     )
     return opinions.found(problem, allocation.levels, allocation.tasks)
 
@@ -170,8 +174,9 @@ def _difference(one: Opinion, other: Opinion) -> float:
         if isinstance(one.value, float):
             return abs(one.value - other.value) / max(abs(one.value), abs(other.value), 5e-324)
         return 0.0 if one.value == other.value else float("inf")
-    scale = np.maximum(np.abs(one.levels), np.abs(other.levels))
-    return float(np.divide(np.abs(one.levels - other.levels), scale, where=scale > 0, out=np.zeros(len(scale))).max())
+    mine, theirs = np.asarray(one.levels), np.asarray(other.levels)
+    scale = np.maximum(np.abs(mine), np.abs(theirs))
+    return float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max())
 
 
 def _tolerance(problem: Problem) -> float:

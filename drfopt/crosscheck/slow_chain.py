@@ -19,8 +19,8 @@ whom the answer to an earlier one, a feasible allocation, shows above t.
 
 The textbook's chain (Ogryczak, Pioro and Tomaszewski, Telecommunications network design and max-min
 optimization problem, JTIT 2005): it reads no duals, shares no code with an engine, and builds its own rows.
-Its weak side is a user who takes next to nothing: rounding errors of the others are much to her.  Where they
-could decide, the answer is refused.
+Its weak side is a user who takes next to nothing of what others fill: rounding errors of theirs are much to
+her.  Where these could decide, the answer is refused.
 """
 
 import numpy as np
@@ -69,9 +69,7 @@ def levels(instance: Instance, policy: str | Policy) -> np.ndarray:
     return reached
 
 
-def _pairs(
-    instance: Instance, members: np.ndarray, rates: np.ndarray
-) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _pairs(instance: Instance, members: np.ndarray, rates: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Return whose each pair is, (members, pairs) of 0 and 1, and what it costs: a, (classes * m, pairs)."""
     if instance.machines is None or instance.fits is None:
         room, fits = instance.capacity[None, :], np.ones((len(members), 1), dtype=bool)
@@ -83,9 +81,7 @@ def _pairs(
     need = instance.demands[members[user]] / rates[user, None]
     pair, resource = np.nonzero(need)
     row = machine[pair] * instance.m + resource
-    cost = sparse.csr_array(
-        (need[pair, resource] / room.flat[row], (row, pair)), shape=(room.size, len(pairs))
-    )
+    cost = sparse.csr_array((need[pair, resource] / room.flat[row], (row, pair)), shape=(room.size, len(pairs)))
     return sparse.csr_array((np.ones(len(pairs)), (user, pairs))), cost
 
 
@@ -136,8 +132,8 @@ def _stuck(
 ) -> np.ndarray:
     """Return which of the rising, (members,), can have no more than t in an allocation that lowers nobody.
 
-    The programs speak of changes of z.  Rows that z fills, but for rounding, then have the right-hand side 0, so
-    that the rounding errors of large users do not look like room for a small one.
+    The programs speak of changes of z.  A row that z fills then has the right-hand side 0, and the rounding
+    errors of large users do not look like room for a small one.
     """
     rows = sparse.vstack([shares, -owner], format="csr")
     room = np.concatenate([np.ones(shares.shape[0]), np.where(rising, -t, -1.0)]) - rows @ z

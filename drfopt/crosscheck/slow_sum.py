@@ -35,14 +35,14 @@ def tasks(instance: Instance, policy: Policy) -> np.ndarray:
             columns.append(sparse.csc_array(used.reshape(-1, 1)))
             worth.append(rates[i] * alone)
     user = np.array([i for i, _ in owners])
-    alone = np.array([a for _, a in owners])
+    most = np.array([a for _, a in owners])
     limited = [i for i in members if np.isfinite(instance.limits[i])]
     rows = [sparse.hstack(columns)]
-    rows += [sparse.csr_array(((user == i) * alone / instance.limits[i])[None, :]) for i in limited]
+    rows += [sparse.csr_array(((user == i) * most / instance.limits[i])[None, :]) for i in limited]
     matrix = sparse.vstack(rows, format="csr")
     worth_array = np.array(worth)
     found = linprog(-worth_array / worth_array.max(), A_ub=matrix, b_ub=np.ones(matrix.shape[0]), method="highs-ipm")
     if found.status != 0:
         raise SolverError(f"linprog ended without an optimum: {found.message}")
-    np.add.at(result, user, found.x * alone)
+    np.add.at(result, user, found.x * most)
     return result

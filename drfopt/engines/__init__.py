@@ -42,7 +42,8 @@ class Engine:
         """What the engine declares, in one line."""
         tasks = "whole tasks" if self.integer else "divisible tasks"
         exact = ", in rational numbers" if self.exact else ""
-        return f"{'/'.join(sorted(self.objectives))} on {' and '.join(sorted(self.clusters, reverse=True))}, {tasks}{exact}"
+        objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
+        return f"{objectives} on {clusters}, {tasks}{exact}"
 
     def can_take(self, problem: Problem, exact: bool = False) -> bool:
         """Say whether the declarations cover the problem."""
@@ -63,13 +64,13 @@ LEXIMIN, ALPHA, SUM, FILE = (frozenset({word}) for word in ("leximin", "alpha", 
 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
-    Engine("lp-chain", "leximin as a chain of linear programs over HiGHS, finished users read from the duals", LEXIMIN, ANYWHERE),
-    Engine("barrier", "primal-dual interior point on the prices, then Newton on the optimality conditions", ALPHA, ANYWHERE),
-    Engine("conic", "exponential or power cone through cvxpy and Clarabel, then Newton on the optimality conditions", ALPHA, ANYWHERE),
+    Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE),
+    Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
+    Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
     Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
     Engine("leximin-milp", "counting programs over HiGHS, level by level", LEXIMIN, ANYWHERE, integer=True),
-    Engine("nash-milp", "the Nash product as a program with log interpolated between integers, over HiGHS", ALPHA, ANYWHERE, integer=True),
+    Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip

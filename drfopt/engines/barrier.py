@@ -42,7 +42,9 @@ def _interior(market: Market) -> Point:
     for iteration in range(ITERATIONS):
         gap, off = state.gap(), state.residual()
         if not np.isfinite(gap + off):
-            raise SolverError("the interior point method left the range of floats: the levels differ too much for this policy")
+            raise SolverError(
+                "the interior point method left the range of floats: the levels differ too much for this policy"
+            )
         report(f"iteration {iteration}: gap {gap:.1e}")
         if gap <= CLOSE and off <= np.sqrt(CLOSE):
             return Point(state.v, state.p, state.nu)
@@ -59,9 +61,9 @@ def _interior(market: Market) -> Point:
 class _State:
     """An iterate: amounts v, marginal utilities y of the users, prices p, duals nu of limits and s of signs.
 
-    The marginal utility is a variable of its own, tied to the amounts by ``y t^alpha = g``: then all the dual conditions
-    are linear, and that one is a product like the others, only that its value stays: a Newton step from far away goes
-    in the right direction.
+    The marginal utility is a variable of its own, tied to the amounts by ``y t^alpha = g``: then all the dual
+    conditions are linear, and that one is a product like the others, only that its value stays: a Newton step from
+    far away goes in the right direction.
     """
 
     market: Market
@@ -91,7 +93,7 @@ class _State:
         self.h = np.where(self.limited, market.u - self.t, 1.0)
         self.count = len(self.v) + len(self.slack) + int(self.limited.sum())
         self.dual = (self.y - self.nu)[market.user] - market.cost(self.p) + self.s
-        # Taken to the power 1/a the tie is the product of y^(1/a) and t^(alpha/a), neither of them bent more than linearly.
+        # To the power 1/a the tie is the product of y^(1/a) and t^(alpha/a): neither factor grows faster than linearly.
         a = max(market.alpha, 1.0)
         self.bend = a * np.expm1((np.log(market.g) - np.log(self.y) - market.alpha * np.log(self.t)) / a)
 
@@ -107,7 +109,9 @@ class _State:
     def next(self) -> "_State":
         """Return the iterate after a predictor and a corrector."""
         market = self.market
-        reduced = Reduced(market, np.arange(len(self.p)), self.s / self.v, market.alpha * self.y / self.t + self.nu / self.h)
+        reduced = Reduced(
+            market, np.arange(len(self.p)), self.s / self.v, market.alpha * self.y / self.t + self.nu / self.h
+        )
         aim = self._direction(reduced, self.bend, -self.s * self.v, -self.p * self.slack, -self.nu * self.h)
         primal, along = self._lengths(aim)
         money = self.gap() / self.count
@@ -134,9 +138,7 @@ class _State:
             self.s + along * step.s,
         )
 
-    def _direction(
-        self, reduced: Reduced, bend: np.ndarray, rs: np.ndarray, rp: np.ndarray, rn: np.ndarray
-    ) -> "_Step":
+    def _direction(self, reduced: Reduced, bend: np.ndarray, rs: np.ndarray, rp: np.ndarray, rn: np.ndarray) -> "_Step":
         market = self.market
         users = self.y * bend - np.where(self.limited, rn / self.h, 0.0)
         right = self.dual + users[market.user] + rs / self.v - market.cost(rp / self.slack)
@@ -161,10 +163,15 @@ class _State:
         """Return how far amounts, and how far duals, go along a step."""
         limited = self.limited
         primal = min(
-            _room(self.v, step.v), _room(self.slack, -(self.market.matrix @ step.v)), _room(self.h[limited], -step.t[limited])
+            _room(self.v, step.v),
+            _room(self.slack, -(self.market.matrix @ step.v)),
+            _room(self.h[limited], -step.t[limited]),
         )
         along = min(
-            _room(self.y, step.y), _room(self.p, step.p), _room(self.nu[limited], step.nu[limited]), _room(self.s, step.s)
+            _room(self.y, step.y),
+            _room(self.p, step.p),
+            _room(self.nu[limited], step.nu[limited]),
+            _room(self.s, step.s),
         )
         return min(1.0, KEEP * primal), min(1.0, KEEP * along)
 

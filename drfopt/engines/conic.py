@@ -6,12 +6,14 @@ built from the instance, class by class, and shares no row with the other engine
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..errors import SolverError, TimeLimitError
+from ..tolerances import FIRST_ORDER
 from .market import Market, Point
 from .polish import polish
 from .problem import Answer, Problem
@@ -22,11 +24,24 @@ __all__ = ["solve"]
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
     market = Market(problem)
-    return market.answer(polish(market, _cone(problem, market)))
+    start, filled = _cone(problem, market)
+    point = polish(market, start)
+    _agree(market, point, filled(point.v))
+    return market.answer(point)
 
 
-def _cone(problem: Problem, market: Market) -> Point:
-    """Return Clarabel's answer, in the market's units: one unit of a pair is ``market.scale`` tasks."""
+def _agree(market: Market, point: Point, filled: np.ndarray) -> None:
+    """Hold the polished point against the rows of the conic statement: a slip in either is found here."""
+    over, idle = float((filled - 1).max(initial=0)), float(np.abs(1 - filled)[point.p > 0].max(initial=0))
+    if max(over, idle) > FIRST_ORDER:
+        raise SolverError(f"the conic statement and the equations disagree about a capacity by {max(over, idle):.1e}")
+
+
+def _cone(problem: Problem, market: Market) -> tuple[Point, Callable[[np.ndarray], np.ndarray]]:
+    """Return Clarabel's answer, and the function that fills the statement's own capacity rows.
+
+    One unit of a pair is ``market.scale`` tasks; rows are returned in the market's order.
+    """
     import cvxpy as cp
 
     user, machine = problem.pairs
@@ -37,7 +52,7 @@ def _cone(problem: Problem, market: Market) -> Point:
     for k in range(problem.k):
         here = np.flatnonzero(machine == k)
         for j in np.flatnonzero(demands[here].any(axis=0)):
-            capacities.append(demands[here, j] / problem.room[k, j] @ v[here] <= 1)
+            capacities.append(demands[here, j] / problem.instance.room[k, j] @ v[here] <= 1)
             cells.append((k, j))
     limited = np.flatnonzero(np.isfinite(problem.limits))
     limits = [tasks[limited] <= problem.limits[limited] / market.scale[limited]] if limited.size else []
@@ -54,14 +69,22 @@ def _cone(problem: Problem, market: Market) -> Point:
         raise TimeLimitError("the time limit ran out in Clarabel")
     if model.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise SolverError(f"Clarabel ended with status {model.status!r}: try engine 'barrier'")
-    p = np.zeros(len(market.rows.machine))
-    position = {cell: r for r, cell in enumerate(zip(market.rows.machine.tolist(), market.rows.resource.tolist(), strict=True))}
-    for cell, constraint in zip(cells, capacities, strict=True):
-        p[position[cell]] = max(float(constraint.dual_value), 0.0)
-    nu = np.zeros(problem.n)
+    order = {
+        cell: r for r, cell in enumerate(zip(market.rows.machine.tolist(), market.rows.resource.tolist(), strict=True))
+    }
+    place = np.array([order[cell] for cell in cells], dtype=np.intp)
+    p, nu = np.zeros(len(order)), np.zeros(problem.n)
+    p[place] = [max(float(constraint.dual_value), 0.0) for constraint in capacities]
     if limits:
         nu[limited] = np.maximum(limits[0].dual_value, 0)
-    return Point(np.maximum(v.value, 0), p, nu)
+
+    def filled(amounts: np.ndarray) -> np.ndarray:
+        v.value = amounts
+        rows = np.zeros(len(order))
+        rows[place] = [float(constraint.args[0].value) for constraint in capacities]
+        return rows
+
+    return Point(np.maximum(np.asarray(v.value), 0), p, nu), filled
 
 
 def _utility(cp: Any, tasks: Any, market: Market) -> Any:
@@ -70,4 +93,3 @@ def _utility(cp: Any, tasks: Any, market: Market) -> Any:
     if alpha == 1:
         return market.g @ cp.log(tasks)
     return market.g @ cp.power(tasks, 1 - alpha) / (1 - alpha)
-

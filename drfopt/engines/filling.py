@@ -24,7 +24,7 @@ def solve(problem: Problem) -> Answer:
 
 
 def _fill(per_level: np.ndarray, tops: np.ndarray) -> np.ndarray:
-    """Return the levels (n,) of users who take ``per_level`` (n, m) of a pool of ones per unit of level, up to ``tops``."""
+    """Return levels (n,) in a pool of ones, of users who take ``per_level`` (n, m) for a level of 1, up to ``tops``."""
     n, m = per_level.shape
     levels = np.zeros(n)
     free = np.ones(m)

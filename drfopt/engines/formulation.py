@@ -1,9 +1,9 @@
-"""A user's formulation file as an engine: build its program, solve it through cvxpy or PuLP, and again until all are held.
+"""A user's formulation file as an engine: build its program, solve it through cvxpy or PuLP, until all are held.
 
 A file is code.  It runs only because its path was given as a policy, and whatever goes wrong in it is told as one
 sentence with its line.  A notion with levels is leximin, a round at a time: the lowest level is maximised, then each
-user at it is asked, by holding everybody else there, whether she alone could rise; who cannot is held.  With whole tasks
-who stops is a choice, so the smallest sets that let all others rise are tried, and the best outcome is kept.
+user at it is asked, by holding everybody else there, whether she alone could rise; who cannot is held.  With whole
+tasks who stops is a choice, so the smallest sets that let all others rise are tried, and the best outcome is kept.
 """
 
 import importlib.util
@@ -58,7 +58,9 @@ def solve(problem: Problem) -> Answer:
     if problem.integer:
         whole = np.round(tasks)
         if np.abs(whole - tasks).max(initial=0) > WHOLE:
-            raise FormulationError(f"{file.path}: its tasks are not whole numbers: declare them integer, or drop --integer")
+            raise FormulationError(
+                f"{file.path}: its tasks are not whole numbers: declare them integer, or drop --integer"
+            )
         answer = _pack(problem, [int(x) for x in whole], file.path)
     else:
         answer = _place(problem, np.maximum(tasks, 0), file.path)
@@ -127,14 +129,18 @@ class _File:
         self._guarded(spec.loader.exec_module, module)
         build = getattr(module, "build", None)
         if not callable(build):
-            raise FormulationError(f"{self.path}: it defines no function build(data, held): see the protocol of formulation files")
+            raise FormulationError(
+                f"{self.path}: it defines no function build(data, held): see the protocol of formulation files"
+            )
         return build
 
     def _built(self, held: np.ndarray) -> Any:
         built = self._guarded(self.build, self.data, held.copy())
         for name in ("problem", "tasks", "levels"):
             if not hasattr(built, name):
-                raise FormulationError(f"{self.path}: build returned no {name!r}: return a named tuple of problem, tasks, levels")
+                raise FormulationError(
+                    f"{self.path}: build returned no {name!r}: return a named tuple of problem, tasks, levels"
+                )
         return built
 
     def _guarded(self, function: Callable, *arguments: Any) -> Any:
@@ -161,7 +167,9 @@ class _File:
             )
         status = self._guarded(SOLVERS[family], model)
         if status == "unbounded":
-            raise FormulationError(f"{self.path}: its program is unbounded: every user's tasks must be bounded by a capacity")
+            raise FormulationError(
+                f"{self.path}: its program is unbounded: every user's tasks must be bounded by a capacity"
+            )
         if status not in ("optimal", "infeasible"):
             raise SolverError(f"{self.path}: the solver ended with status {status!r}")
         return status == "optimal"
@@ -174,9 +182,13 @@ class _File:
             values = np.full(0, np.nan) if found is None else np.asarray(found, dtype=float)
         n = self.problem.n
         if values.shape != (n,):
-            raise FormulationError(f"{self.path}: {what} has shape {values.shape}, but one for each user is needed: {(n,)}")
+            raise FormulationError(
+                f"{self.path}: {what} has shape {values.shape}, but one for each user is needed: {(n,)}"
+            )
         if not np.isfinite(values).all():
-            raise FormulationError(f"{self.path}: {what} has no value for some user: make it an expression of the variables")
+            raise FormulationError(
+                f"{self.path}: {what} has no value for some user: make it an expression of the variables"
+            )
         return values
 
 
@@ -205,7 +217,7 @@ def _solve_pulp(model: Any) -> str:
 
 
 SOLVERS: dict[str, Callable[[Any], str]] = {"cvxpy": _solve_cvxpy, "pulp": _solve_pulp}
-"""How a program of each modelling language is solved; returns ``optimal``, ``infeasible``, ``unbounded`` or a status."""
+"""How a program of each modelling language is solved: to ``optimal``, ``infeasible``, ``unbounded`` or a status."""
 
 
 # ---- leximin, a round at a time -----------------------------------------------------------------------------------
@@ -265,7 +277,9 @@ def _best_choice(file: _File, held: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 def _must(file: _File, found: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray]:
     if found is None:
-        raise FormulationError(f"{file.path}: a round is infeasible: held levels must be kept with >=, and nothing else asked")
+        raise FormulationError(
+            f"{file.path}: a round is infeasible: held levels must be kept with >=, and nothing else asked"
+        )
     return found
 
 
@@ -288,7 +302,9 @@ def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:
     if (tasks > problem.limits * (1 + FITS)).any():
         i = int(np.argmax(tasks - problem.limits))
         user_name = problem.instance.users[problem.members[i]]
-        raise FormulationError(f"{path}: user {user_name!r} has {tasks[i]:.6g} tasks, above her limit {problem.limits[i]:g}")
+        raise FormulationError(
+            f"{path}: user {user_name!r} has {tasks[i]:.6g} tasks, above her limit {problem.limits[i]:g}"
+        )
     ratio = np.divide(capped, tasks, where=tasks > 0, out=np.zeros_like(tasks))
     return Answer(capped, amounts=amounts * ratio[user])
 
@@ -307,7 +323,10 @@ def _least_overuse(problem: Problem, tasks: np.ndarray) -> tuple[np.ndarray, flo
     low = np.concatenate([np.full(r, -INFINITY), share])
     cost = np.zeros(len(user) + 1)
     cost[-1] = 1
-    solution = run(load(cost, np.full(len(user) + 1, INFINITY), matrix, low, np.concatenate([np.ones(r), share])), "placing tasks")
+    solution = run(
+        load(cost, np.full(len(user) + 1, INFINITY), matrix, low, np.concatenate([np.ones(r), share])),
+        "placing tasks",
+    )
     amounts = np.maximum(solution.columns[:-1], 0) * scale
     total = np.bincount(user, weights=amounts, minlength=problem.n)
     amounts *= np.divide(tasks, total, where=total > 0, out=np.zeros_like(total))[user]

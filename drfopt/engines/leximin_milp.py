@@ -35,7 +35,8 @@ def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of whole tasks, proven level by level."""
     search = _Search(problem)
     while search.active_count():
-        known = f"{problem.n - search.active_count()} of {problem.n} users stopped, the lowest {len(search.stops)} levels found"
+        stopped = problem.n - search.active_count()
+        known = f"{stopped} of {problem.n} users stopped, the lowest {len(search.stops)} levels found"
         report(known)
         try:
             search.advance()
@@ -57,7 +58,9 @@ class _Search:
         self.stops: list[_Stop] = []
         self.pool = instance.machines is None
         if self.pool:
-            self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+            self.demands, self.room = integer_rows(
+                [instance.exact_demands[i] for i in members], instance.exact_capacity
+            )
 
     def active_count(self) -> int:
         """Number of users who have not stopped."""
@@ -73,7 +76,9 @@ class _Search:
         }
         fewest = self._fewest(level, tied)
         if not 1 <= fewest <= len(tied):
-            raise SolverError(f"counting who stops at level {level} gave {fewest} of {len(tied)}: the solver is not believed")
+            raise SolverError(
+                f"counting who stops at level {level} gave {fewest} of {len(tied)}: the solver is not believed"
+            )
         self.stops.append(_Stop(level, fewest, tied))
 
     def answer(self) -> Answer:
@@ -96,9 +101,13 @@ class _Search:
         """Return the largest level that all active users can reach."""
         below = self.stops[-1].level if self.stops else Fraction(0)
         if self.stops and not self._reachable(below, strictly=True):
-            raise SolverError(f"nobody can stop above level {float(below):.6g} though users are active: the solver is not believed")
+            raise SolverError(
+                f"nobody can stop above level {float(below):.6g} though users are active: the solver is not believed"
+            )
         stopped = self._surely_stopped()
-        high = max(rate * most for i, (rate, most) in enumerate(zip(self.rates, self.most, strict=True)) if i not in stopped)
+        high = max(
+            rate * most for i, (rate, most) in enumerate(zip(self.rates, self.most, strict=True)) if i not in stopped
+        )
         low = below
         # Halve the interval until the candidates in it can be listed.
         while True:
@@ -118,11 +127,13 @@ class _Search:
             else:
                 last = middle - 1
         if first == 0:
-            raise SolverError(f"no level above {float(low):.6g} is reachable though users are active: the solver is not believed")
+            raise SolverError(
+                f"no level above {float(low):.6g} is reachable though users are active: the solver is not believed"
+            )
         return candidates[first - 1]
 
     def _candidates(self, low: Fraction, high: Fraction, above: bool, most: int) -> list[Fraction] | None:
-        """Return the levels from low (or above it) to high that some active user can have; None when there are too many."""
+        """Return levels from low (or above it) to high that some active user can have; None when too many."""
         ranges = []
         stopped = self._surely_stopped()
         for i, rate in enumerate(self.rates):
@@ -160,7 +171,9 @@ class _Search:
     def _solve(self, model: Model) -> np.ndarray:
         values = model.solve(self.deadline)
         if values is None:
-            raise SolverError("HiGHS calls a counting program infeasible that has a solution: the solver is not believed")
+            raise SolverError(
+                "HiGHS calls a counting program infeasible that has a solution: the solver is not believed"
+            )
         return values
 
     # ---- programs ---------------------------------------------------------------------------------------------
@@ -185,7 +198,8 @@ class _Search:
 
     def _fits(self, tasks: list[int]) -> bool:
         return all(
-            sum(x * row[j] for x, row in zip(tasks, self.demands, strict=True)) <= total for j, total in enumerate(self.room)
+            sum(x * row[j] for x, row in zip(tasks, self.demands, strict=True)) <= total
+            for j, total in enumerate(self.room)
         )
 
     def _model(

@@ -21,7 +21,7 @@ INFINITY = highspy.kHighsInf
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Capacity rows that some pair enters: `matrix` (rows, pairs) in fractions of a class per task, and which they are."""
+    """Capacity rows that some pair enters: `matrix` (rows, pairs) in fractions of a class a task, and their cells."""
 
     matrix: sparse.csr_matrix
     machine: np.ndarray
@@ -60,7 +60,9 @@ class Solution:
     objective: float
 
 
-def load(cost: np.ndarray, upper: np.ndarray, matrix: sparse.spmatrix, low: np.ndarray, high: np.ndarray) -> highspy.Highs:
+def load(
+    cost: np.ndarray, upper: np.ndarray, matrix: sparse.spmatrix, low: np.ndarray, high: np.ndarray
+) -> highspy.Highs:
     """Return HiGHS holding: minimise ``cost . x``, ``low <= matrix x <= high``, ``0 <= x <= upper``."""
     by_row = sparse.csr_matrix(matrix)
     model = highspy.HighsLp()
@@ -98,5 +100,7 @@ def run(highs: highspy.Highs, what: str, seconds: float | None = None) -> Soluti
         raise SolverError(f"HiGHS ended {what} with status {highs.modelStatusToString(status)!r}: try another engine")
     solution = highs.getSolution()
     return Solution(
-        np.array(solution.col_value), np.array(solution.row_dual), float(highs.getInfo().objective_function_value)
+        np.array(solution.col_value),
+        np.array(solution.row_dual),
+        float(highs.getInfo().objective_function_value),
     )

@@ -34,6 +34,6 @@ def solve(problem: Problem) -> Answer:
     over = np.minimum(1.0, problem.limits / np.where(tasks > 0, tasks, 1.0))
     amounts, tasks = amounts * over[user], tasks * over
     budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
-    total = problem.room
+    total = problem.instance.room
     prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
     return Answer(tasks, amounts=amounts, prices=prices)

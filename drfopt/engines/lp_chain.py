@@ -68,7 +68,12 @@ def _proven(level: float, levels: np.ndarray, multipliers: np.ndarray, prices: n
 
 
 def _round(
-    problem: Problem, rows: Rows, level: float, stopped: np.ndarray, multipliers: np.ndarray, prices: np.ndarray
+    problem: Problem,
+    rows: Rows,
+    level: float,
+    stopped: np.ndarray,
+    multipliers: np.ndarray,
+    prices: np.ndarray,
 ) -> Round:
     everybody = np.zeros(problem.instance.n)
     everybody[problem.members] = multipliers
@@ -95,14 +100,21 @@ class _Chain:
         solution = self._run(known)
         if not 1 / RESCALE < solution.columns[-1] < RESCALE:
             if not solution.columns[-1] > 0:
-                raise SolverError("the program of a round reached level 0 though every user is placed: rescale the instance")
+                raise SolverError(
+                    "the program of a round reached level 0 though every user is placed: rescale the instance"
+                )
             self._build(self.unit * solution.columns[-1], levels)
             solution = self._run(known)
         n = self.problem.n
         multipliers = np.maximum(solution.duals[:n], 0)
         prices = firm(np.maximum(-solution.duals[n:], 0))
         multipliers = np.minimum(multipliers, self._affordable(prices))
-        return solution.columns[-1] * self.unit, solution.columns[:-1] * self.unit, multipliers / self.unit, prices
+        return (
+            solution.columns[-1] * self.unit,
+            solution.columns[:-1] * self.unit,
+            multipliers / self.unit,
+            prices,
+        )
 
     def _affordable(self, prices: np.ndarray) -> np.ndarray:
         """Return the largest multipliers that the prices allow, (n,): the cheapest class of each user."""
@@ -120,7 +132,9 @@ class _Chain:
         n, p = problem.n, len(user)
         level_column = sparse.csr_matrix(-np.isnan(levels).astype(float)[:, None])
         matrix = sparse.bmat([[self.adding, level_column], [self.scaled, None]], format="csr")
-        low = np.concatenate([np.where(np.isnan(levels), 0.0, levels / unit), np.full(len(self.rows.machine), -INFINITY)])
+        low = np.concatenate(
+            [np.where(np.isnan(levels), 0.0, levels / unit), np.full(len(self.rows.machine), -INFINITY)]
+        )
         high = np.concatenate([np.full(n, INFINITY), np.ones(len(self.rows.machine))])
         cost = np.zeros(p + 1)
         cost[-1] = -1

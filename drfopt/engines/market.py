@@ -90,7 +90,7 @@ class Market:
         amounts *= np.where(capped, problem.limits / np.where(capped, tasks, 1), 1)[self.user]
         tasks = np.where(capped, problem.limits, tasks)
         budget = self.rows.spread(np.maximum(point.p, 0), problem.k, problem.m) * np.exp(self.log_money)
-        total = problem.room
+        total = problem.instance.room
         prices = np.divide(budget, total, where=total > 0, out=np.zeros_like(total))
         return Answer(tasks, amounts=amounts, prices=prices)
 
@@ -121,7 +121,9 @@ class Reduced:
         self.tau = np.where(self.free, self.sigma / (1 + self.b * self.sigma), 0.0)
         self.kernel = self._kernel(inverse)
 
-    def solve(self, diagonal: np.ndarray, right: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def solve(
+        self, diagonal: np.ndarray, right: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Solve  ``(D + E' b E) v + A' y = right,  A v - diagonal y = rows``.
 
         Returns

@@ -35,7 +35,7 @@ class Model:
         """Add a column and return its number."""
         if len(self.low) >= COLUMNS:
             raise SolverError(
-                f"the program of whole tasks has over {COLUMNS} columns: merge machines into classes, or leave --integer out"
+                f"the program of whole tasks has over {COLUMNS} columns: merge machines into classes, or drop --integer"
             )
         self.low.append(low)
         self.high.append(high)
@@ -73,7 +73,9 @@ class Model:
         return rounded
 
     def _load(self) -> highspy.Highs:
-        starts, index, values = [0], [], []
+        starts: list[int] = [0]
+        index: list[int] = []
+        values: list[float] = []
         for _, _, terms in self.rows:
             index.extend(terms)
             values.extend(terms.values())
@@ -86,7 +88,7 @@ class Model:
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
         model.a_matrix_.index_ = np.array(index, dtype=np.int32)
-        model.a_matrix_.value_ = np.array(values, dtype=float)
+        model.a_matrix_.value_ = np.array(values, dtype=np.float64)
         kinds = {True: highspy.HighsVarType.kInteger, False: highspy.HighsVarType.kContinuous}
         model.integrality_ = [kinds[whole] for whole in self.whole]
         highs = highspy.Highs()

@@ -36,7 +36,9 @@ def solve(problem: Problem) -> Answer:
         model, supplied, columns = _program(problem, most, chords, served)
         values = model.solve(deadline)
         if values is None:
-            raise SolverError("HiGHS calls the product's program infeasible that has a solution: the solver is not believed")
+            raise SolverError(
+                "HiGHS calls the product's program infeasible that has a solution: the solver is not believed"
+            )
         tasks = [round(values[x]) for x, _, _ in columns]
         missing = 0
         for p, ((_, log, _), x) in enumerate(zip(columns, tasks, strict=True)):

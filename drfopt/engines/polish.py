@@ -23,7 +23,7 @@ ZERO = 1e-12
 """A quantity of scaled size 1 below this is rounding."""
 
 FAR = 0.3
-"""Relative change of a user's tasks beyond which a start was no start: solver and equations speak of different markets."""
+"""Relative change of a user's tasks beyond which the start was none: solver and equations speak of two markets."""
 
 
 def polish(market: Market, start: Point) -> Point:
@@ -41,7 +41,9 @@ def polish(market: Market, start: Point) -> Point:
         moved = np.nan_to_num(np.abs(after - before) / np.maximum(before, ZERO), nan=np.inf)
     if not moved.max() <= FAR:
         user = market.problem.instance.users[market.problem.members[int(moved.argmax())]]
-        raise SolverError(f"Newton's method moved user {user!r} by {moved.max():.1e} of her tasks: the start is not believed")
+        raise SolverError(
+            f"Newton's method moved user {user!r} by {moved.max():.1e} of her tasks: the start is not believed"
+        )
     return point
 
 
@@ -81,7 +83,9 @@ class _Guess:
         t = market.total(point.v)
         size = market.marginal(t)
         negative = self.used & (point.v < -ZERO * t[market.user])
-        lacking = ~self.used & (size[market.user] - point.nu[market.user] - market.cost(point.p) > ZERO * size[market.user])
+        lacking = ~self.used & (
+            size[market.user] - point.nu[market.user] - market.cost(point.p) > ZERO * size[market.user]
+        )
         worthless = self.priced & (point.p < 0)
         overfull = ~self.priced & (market.matrix @ point.v > 1 + ZERO)
         pushed = self.capped & (point.nu < -ZERO * size)
@@ -90,8 +94,7 @@ class _Guess:
         if not any(change.any() for change in changes):
             return False
         if self._repeats():
-            changes = tuple(_first(change) for change in changes)
-        negative, lacking, worthless, overfull, pushed, beyond = changes
+            negative, lacking, worthless, overfull, pushed, beyond = map(_first, changes)
         self.used = (self.used & ~negative) | lacking
         self.priced = (self.priced & ~worthless) | overfull
         self.capped = (self.capped & ~pushed) | beyond
@@ -137,7 +140,10 @@ def _newton(market: Market, guess: _Guess, start: Point) -> Point:
         dual = np.where(guess.used, size[user] - nu[user] - cost, 0.0)
         left = 1 - market.matrix[active] @ v
         # A user at her limit pays her dual whatever it is; only differences between her classes count.
-        error = max(float(np.abs(np.where(guess.capped[user], 0, dual) / size[user]).max()), float(np.abs(left).max(initial=0)))
+        error = max(
+            float(np.abs(np.where(guess.capped[user], 0, dual) / size[user]).max()),
+            float(np.abs(left).max(initial=0)),
+        )
         spread = _spread(market, guess, dual / size[user])
         error = max(error, spread)
         if error < best:

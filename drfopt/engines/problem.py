@@ -90,17 +90,10 @@ class Problem:
         return user, machine
 
     @cached_property
-    def room(self) -> np.ndarray:
-        """What each class has in total of each resource, in the instance's units, (k, m)."""
-        if self.instance.machines is None:
-            return self.instance.capacity[None, :]
-        return self.instance.machine_capacity * self.instance.counts[:, None]
-
-    @cached_property
     def cost(self) -> np.ndarray:
         """Fraction of its class that one task of a pair takes, (pairs, m)."""
         user, machine = self.pairs
-        room = self.room[machine]
+        room = self.instance.room[machine]
         demands = self.instance.demands[self.members[user]]
         return np.divide(demands, room, where=room > 0, out=np.zeros_like(room))
 

@@ -3,8 +3,6 @@
 import math
 import time
 
-import numpy as np
-
 from ..errors import SolverError
 from ..packings import program_values
 from .milp import Model, placed, supply

@@ -47,9 +47,7 @@ def text(name: str) -> str:
     """
     if name not in names():
         near = suggestion(str(name), names()) or "."
-        raise InstanceError(
-            f"there is no library instance {name!r}{near} The library has {', '.join(names())}"
-        )
+        raise InstanceError(f"there is no library instance {name!r}{near} The library has {', '.join(names())}")
     return (files(__name__) / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 
 

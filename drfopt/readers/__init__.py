@@ -68,6 +68,4 @@ def convert(format_name: str, paths: Sequence[str | Path]) -> "Instance":
         if known.name == format_name:
             return known.read(paths)
     names = [known.name for known in FORMATS]
-    raise InstanceError(
-        f"unknown format {format_name!r}: use {', '.join(names)}{suggestion(str(format_name), names)}"
-    )
+    raise InstanceError(f"unknown format {format_name!r}: use {', '.join(names)}{suggestion(str(format_name), names)}")

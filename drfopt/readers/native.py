@@ -69,9 +69,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Instan
         format = sniff(text)
     known = sorted(set(FORMATS.values()))
     if format not in known:
-        raise InstanceError(
-            f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}"
-        )
+        raise InstanceError(f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}")
     if not text.strip():
         raise failure(place, "is empty: see 'drfopt new' for a file to start from")
     file = validated(tree(text, format, place), place)

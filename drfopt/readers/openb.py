@@ -93,16 +93,14 @@ def read(files: Sequence[str | Path]) -> Instance:
         if all(one.kind != kind for one in lists):
             raise failure(
                 f"{lists[0].path}, {lists[1].path}",
-                f"both are lists of {lists[0].kind}: give one of {kind} too, with the columns "
-                f"{','.join(columns)}",
+                f"both are lists of {lists[0].kind}: give one of {kind} too, with the columns {','.join(columns)}",
             )
     nodes, pods = sorted(lists, key=lambda one: one.kind)
     machines, models = _classes(nodes)
     users = _users(pods)
     accepted = [{model.strip() for model in spec.split("|")} for _, _, _, spec in users]
     allowed = [
-        [not spec or model in accept for model in models]
-        for (*_, spec), accept in zip(users, accepted, strict=True)
+        [not spec or model in accept for model in models] for (*_, spec), accept in zip(users, accepted, strict=True)
     ]
     return Instance(
         [list(shape[:3]) for shape in users],
@@ -151,9 +149,7 @@ def _rows(reader: Any, header: list[str], needed: tuple[str, ...], place: str) -
             found = True
             at = f"{place}: line {reader.line_num}"
             if len(cells) != len(header):
-                raise failure(
-                    at, f"has {len(cells)} columns, but the header has {len(header)}: correct the line"
-                )
+                raise failure(at, f"has {len(cells)} columns, but the header has {len(header)}: correct the line")
             yield _Row(at, {column: cells[index[column]] for column in columns})
     except csv.Error as error:
         raise failure(f"{place}: line {reader.line_num}", f"{error}: correct the line") from None
@@ -192,9 +188,7 @@ def _users(pods: _List) -> dict[tuple[Fraction, Fraction, Fraction, str], int]:
         cpu, memory = Fraction(row.amount("cpu_milli"), 1000), Fraction(row.amount("memory_mib"), 1024)
         shape = (cpu, memory, Fraction(devices * milli, 1000), spec)
         if not any(shape[:3]):
-            raise failure(
-                row.place, "the pod demands nothing: give it some cpu, memory or gpu, or leave it out"
-            )
+            raise failure(row.place, "the pod demands nothing: give it some cpu, memory or gpu, or leave it out")
         counts[shape] = counts.get(shape, 0) + 1
     return counts
 

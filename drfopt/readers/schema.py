@@ -45,9 +45,7 @@ def _number(value: Any) -> int | float | Fraction:
     if type(value) is Decimal and value.is_finite() and Decimal(repr(float(value))) == value:
         return float(value) or 0
     if isinstance(value, dict | list) or value is None or isinstance(value, bool):
-        raise InstanceError(
-            f"{shown(value)} is not a number: write an integer, a decimal, a fraction or a quantity"
-        )
+        raise InstanceError(f"{shown(value)} is not a number: write an integer, a decimal, a fraction or a quantity")
     fraction = exact(value)
     return fraction.numerator if fraction.denominator == 1 else fraction
 
@@ -148,9 +146,7 @@ def validated(tree: Any, place: str) -> InstanceFile:
         On the first thing that is wrong, with its place in the file.
     """
     if not isinstance(tree, dict):
-        raise failure(
-            place, f"holds {shown(tree)}: an instance is a table with the keys {', '.join(KEYS[()])}"
-        )
+        raise failure(place, f"holds {shown(tree)}: an instance is a table with the keys {', '.join(KEYS[()])}")
     try:
         return InstanceFile.model_validate(tree)
     except ValidationError as error:

@@ -27,9 +27,7 @@ TOML_WORDS = re.compile(
     | \'\'\' (?: [^']++ | '(?!'') )*+ (?: \'\'\' | \Z )
     | \# [^\n]*+
     | (?P<key> KEY (?: [ \t]*+ \. [ \t]*+ KEY )*+ )
-    '''.replace(
-        "KEY", r"""(?: "(?: [^"\\\n]++ | \\. )*+ (?: " | (?=\n) | \Z) | '[^'\n]*+ '?+ | [\w+-]++ )"""
-    ),
+    '''.replace("KEY", r"""(?: "(?: [^"\\\n]++ | \\. )*+ (?: " | (?=\n) | \Z) | '[^'\n]*+ '?+ | [\w+-]++ )"""),
     re.VERBOSE | re.DOTALL,
 )
 """Strings, comments and dotted keys. Every scan ends in a match of all that it saw, so it is linear."""
@@ -153,9 +151,7 @@ def _bare(key: str) -> str:
     """Return the key with the inside of its quoted parts blanked, at the same length."""
     if '"' not in key and "'" not in key:
         return key
-    return re.sub(
-        r""""(?:[^"\\\n]++|\\.)*+"?+|'[^'\n]*+'?+""", lambda found: " " * len(found.group()), key, flags=re.S
-    )
+    return re.sub(r""""(?:[^"\\\n]++|\\.)*+"?+|'[^'\n]*+'?+""", lambda found: " " * len(found.group()), key, flags=re.S)
 
 
 def _toml_reason(message: str) -> tuple[str, str]:
@@ -199,9 +195,7 @@ def _json(text: str, place: str) -> Any:
         _too_long(text, str(error), place)
     if twice:
         made, key = twice[0]
-        raise failure(
-            place, f"{_path_to(found, made)}key {key!r} is written twice in one table: keep one of them"
-        )
+        raise failure(place, f"{_path_to(found, made)}key {key!r} is written twice in one table: keep one of them")
     return found
 
 

@@ -27,9 +27,7 @@ NAMES_LOOKED_AT = 2000
 
 def one_line(message: str) -> str:
     """Return the message on one line: control characters escaped, the middle of a very long one left out."""
-    line = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in _cut(message)
-    )
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in _cut(message))
     return _cut(line)
 
 
@@ -110,9 +108,7 @@ def _standard_input() -> bytes:
 
 def _decoded(data: bytes, place: str) -> str:
     if len(data) > LARGEST:
-        raise failure(
-            place, f"is larger than {LARGEST // 2**20} MiB: merge identical users or machines first"
-        )
+        raise failure(place, f"is larger than {LARGEST // 2**20} MiB: merge identical users or machines first")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

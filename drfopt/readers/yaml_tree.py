@@ -48,13 +48,9 @@ def resolve(text: str) -> Any:
     if not NUMBER.fullmatch(text):
         return text
     if len(text) > LONGEST:
-        raise ValueError(
-            f"{text[:37]}... is no number anybody needs: write one of at most {LONGEST} characters"
-        )
+        raise ValueError(f"{text[:37]}... is no number anybody needs: write one of at most {LONGEST} characters")
     if OCTAL.fullmatch(text):
-        raise ValueError(
-            f"{text} is octal to some readers of YAML: drop the leading zero, or put a name in quotes"
-        )
+        raise ValueError(f"{text} is octal to some readers of YAML: drop the leading zero, or put a name in quotes")
     if INTEGER.fullmatch(text):
         return int(text)
     try:
@@ -124,9 +120,7 @@ class _Builder:
     def _scalar(self, event: Any) -> None:
         if self.open and isinstance(self.open[-1], dict) and self.keys[-1] is None:
             if event.value in self.open[-1]:
-                self._refuse(
-                    event, f"key {shown(event.value)} is written twice in one table: keep one of them"
-                )
+                self._refuse(event, f"key {shown(event.value)} is written twice in one table: keep one of them")
             self.keys[-1] = event.value
             return
         if not event.implicit[0] or event.style:

@@ -117,9 +117,7 @@ def packable(
     meter = _Meter(budget)
     reached = [(0,) * len(demands)]
     for k, (room, count) in enumerate(machines):
-        allowed = [
-            limits[i] if eligible is None or eligible[i][k] else Fraction(0) for i in range(len(demands))
-        ]
+        allowed = [limits[i] if eligible is None or eligible[i][k] else Fraction(0) for i in range(len(demands))]
         loads = _largest(_loads(demands, room, allowed, meter), meter)
         for _ in range(count):
             before = reached
@@ -173,6 +171,4 @@ class _Meter:
     def spend(self, nodes: int) -> None:
         self.spent += nodes
         if self.spent > self.budget:
-            raise SolverError(
-                f"enumeration needs more than {self.budget:,} nodes here: it is meant for tiny clusters"
-            )
+            raise SolverError(f"enumeration needs more than {self.budget:,} nodes here: it is meant for tiny clusters")

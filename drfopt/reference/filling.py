@@ -65,9 +65,7 @@ def progressive_filling(
     return tasks
 
 
-def _untouched(
-    users: Sequence[int], demands: Sequence[Sequence[Fraction]], left: Sequence[Fraction]
-) -> list[int]:
+def _untouched(users: Sequence[int], demands: Sequence[Sequence[Fraction]], left: Sequence[Fraction]) -> list[int]:
     """Return those of the users who need nothing that is used up."""
     full = [j for j, amount in enumerate(left) if amount == 0]
     return [i for i in users if not any(demands[i][j] for j in full)]

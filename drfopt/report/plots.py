@@ -6,6 +6,8 @@ that are high enough carry their amount. matplotlib is imported when something i
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,17 +107,15 @@ def plot_comparison(
     DrfoptError
         When matplotlib is not installed, there is nothing to draw, or there are fewer axes than allocations.
     """
-    found: list[Allocation] = list(getattr(allocations, "allocations", allocations))
+    found = list(allocations if isinstance(allocations, Iterable) else allocations.allocations)
     if not found:
-        raise DrfoptError(
-            "there is no allocation to draw: compare at least one policy that takes the instance"
-        )
+        raise DrfoptError("there is no allocation to draw: compare at least one policy that takes the instance")
     _matplotlib()
     panels = _panels(found) if axes is None else np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     if len(panels) < len(found):
         raise DrfoptError(f"there are {len(panels)} axes for {len(found)} allocations: give one each")
     parts = _parts(found)
-    for letter, ax, allocation in zip("abcdefghijklmnopqrstuvwxyz", panels, found, strict=False):
+    for letter, ax, allocation in zip(cycle(ascii_lowercase), panels, found, strict=False):
         _draw(ax, allocation, parts)
         ax.set_title(f"({letter}) {_title(allocation)}" if len(found) > 1 else _title(allocation))
     panels[0].set_ylabel("share of the cluster")
@@ -137,9 +137,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise DrfoptError(
-            'drawing needs matplotlib, which is not installed: pip install "drfopt[plot]"'
-        ) from None
+        raise DrfoptError('drawing needs matplotlib, which is not installed: pip install "drfopt[plot]"') from None
     return matplotlib
 
 
@@ -155,11 +153,7 @@ def _panels(allocations: list[Allocation]) -> np.ndarray:
     across = min(len(allocations), 4)
     down = -(-len(allocations) // across)
     size = (0.6 + across * (0.5 + 1.05 * columns), 0.8 + 3.2 * down)
-    grid = (
-        _pyplot()
-        .subplots(down, across, figsize=size, sharey=True, squeeze=False, layout="constrained")[1]
-        .ravel()
-    )
+    grid = _pyplot().subplots(down, across, figsize=size, sharey=True, squeeze=False, layout="constrained")[1].ravel()
     for ax in grid[len(allocations) :]:
         ax.set_axis_off()
     return grid[: len(allocations)]
@@ -189,9 +183,7 @@ def _parts(allocations: list[Allocation]) -> list[Part]:
     largest = np.max([_shares(allocation).max(axis=1) for allocation in allocations], axis=0)
     chosen = np.sort(np.argsort(-largest, kind="stable")[: room - 1])
     others = np.setdiff1d(everyone, chosen)
-    named = [
-        Part(_brief(users[i]), style, everyone[i : i + 1]) for i, style in zip(chosen, STYLES, strict=False)
-    ]
+    named = [Part(_brief(users[i]), style, everyone[i : i + 1]) for i, style in zip(chosen, STYLES, strict=False)]
     return [*named, Part(f"{len(others)} others", OTHERS, others)]
 
 
@@ -258,9 +250,7 @@ def _draw(ax: "Axes", allocation: Allocation, parts: list[Part]) -> None:
     ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def _label(
-    ax: "Axes", resources: tuple[str, ...], held: np.ndarray, base: np.ndarray, height: np.ndarray
-) -> None:
+def _label(ax: "Axes", resources: tuple[str, ...], held: np.ndarray, base: np.ndarray, height: np.ndarray) -> None:
     for j, resource in enumerate(resources):
         if height[j] < LOWEST_LABEL:
             continue

@@ -30,9 +30,7 @@ def write_whole(path: str | Path, text: str) -> None:
         data = text.encode()
     except UnicodeEncodeError as error:
         character = f"U+{ord(text[error.start]):04X}"
-        raise failure(
-            place, f"a name holds the character {character}, half of a pair: no file can hold it"
-        ) from None
+        raise failure(place, f"a name holds the character {character}, half of a pair: no file can hold it") from None
     try:
         target = Path(os.path.realpath(path))
         mode = _mode(target)
@@ -45,9 +43,7 @@ def write_whole(path: str | Path, text: str) -> None:
         _replace(target, data, mode)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, FileNotFoundError):
-            raise failure(
-                place, f"the folder {str(Path(path).parent)!r} does not exist: make it first"
-            ) from None
+            raise failure(place, f"the folder {str(Path(path).parent)!r} does not exist: make it first") from None
         if isinstance(error, IsADirectoryError):
             raise failure(place, "is a folder: name a file in it") from None
         reason = getattr(error, "strerror", None) or str(error)

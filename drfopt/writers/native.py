@@ -67,9 +67,7 @@ def _user(instance: Instance, i: int) -> dict[str, Any]:
     return entry
 
 
-def _amounts(
-    resources: tuple[str, ...], values: tuple[Fraction, ...], owner: str
-) -> dict[str, int | float | str]:
+def _amounts(resources: tuple[str, ...], values: tuple[Fraction, ...], owner: str) -> dict[str, int | float | str]:
     return {resource: _number(value, owner) for resource, value in zip(resources, values, strict=True)}
 
 
@@ -83,9 +81,7 @@ def _number(value: Fraction, owner: str) -> int | float | str:
         text = _decimal(value) or str(value)
         if len(text) <= LONGEST:
             return text
-    raise InstanceError(
-        f"{owner} has an amount near {nearest:g} with more than {LONGEST} digits: round it first"
-    )
+    raise InstanceError(f"{owner} has an amount near {nearest:g} with more than {LONGEST} digits: round it first")
 
 
 def _decimal(value: Fraction) -> str | None:
@@ -111,9 +107,7 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     """
     writers = {"toml": _toml, "json": _json, "yaml": _yaml}
     if format not in writers:
-        raise InstanceError(
-            f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}"
-        )
+        raise InstanceError(f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}")
     return writers[format](document(instance))
 
 
@@ -154,9 +148,7 @@ def _yaml(data: dict[str, Any]) -> str:
 
     Dumper.add_representer(str, text)
     # The width is beyond any line: folded lines are hard to compare.
-    return yaml.dump(
-        data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
-    )
+    return yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False)
 
 
 # ---- TOML --------------------------------------------------------------------------------------------------

@@ -13,9 +13,7 @@ PROGRAM = [sys.executable, "-m", "drfopt"]
 
 
 def run(*arguments, **rest):
-    return subprocess.run(
-        [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=30, **rest
-    )
+    return subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=30, **rest)
 
 
 def test_a_broken_pipe_ends_in_silence(cluster):
@@ -76,9 +74,7 @@ def _on_terminal(cluster, more):
     parent, child = pty.openpty()
     environment = {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"} | more
     environment |= {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
-    subprocess.run(
-        [*PROGRAM, "solve", cluster], stdout=child, stderr=subprocess.DEVNULL, env=environment, timeout=30
-    )
+    subprocess.run([*PROGRAM, "solve", cluster], stdout=child, stderr=subprocess.DEVNULL, env=environment, timeout=30)
     os.close(child)
     pieces = []
     while True:

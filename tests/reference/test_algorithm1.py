@@ -120,9 +120,7 @@ def literal(demands, machines, rates, limits, when_full, eligible):
     passed_over = set()
     while True:
         waiting = [
-            i
-            for i in range(len(demands))
-            if i not in passed_over and (limits[i] is None or tasks[i] + 1 <= limits[i])
+            i for i in range(len(demands)) if i not in passed_over and (limits[i] is None or tasks[i] + 1 <= limits[i])
         ]
         if not waiting:
             return started
@@ -140,7 +138,7 @@ def literal(demands, machines, rates, limits, when_full, eligible):
 
 
 @given(clusters())
-@settings(max_examples=120)
+@settings(max_examples=300)
 def test_same_as_the_literal_algorithm(cluster):
     assert list(placements(**cluster)) == literal(**cluster)
 
@@ -152,9 +150,7 @@ def test_trace_adds_up(cluster):
     demands = cluster["demands"]
     assert [(step.user, step.machine) for step in steps] == list(placements(**cluster))
     assert tasks == [sum(step.user == i for step in steps) for i in range(len(demands))]
-    used = tuple(
-        sum(x * row[j] for x, row in zip(tasks, demands, strict=True)) for j in range(len(demands[0]))
-    )
+    used = tuple(sum(x * row[j] for x, row in zip(tasks, demands, strict=True)) for j in range(len(demands[0])))
     assert not steps or steps[-1].used == used
 
 
@@ -176,9 +172,7 @@ def test_skip_leaves_no_room_for_one_more_task_on_a_pool(cluster):
     cluster |= {"when_full": "skip", "eligible": None, "machines": [(room, 1)]}
     tasks, _ = discrete_filling(**cluster)
     demands, limits = cluster["demands"], cluster["limits"]
-    left = [
-        room[j] - sum(x * row[j] for x, row in zip(tasks, demands, strict=True)) for j in range(len(room))
-    ]
+    left = [room[j] - sum(x * row[j] for x, row in zip(tasks, demands, strict=True)) for j in range(len(room))]
     for x, row, limit in zip(tasks, demands, limits, strict=True):
         full = any(d > amount for d, amount in zip(row, left, strict=True))
         assert full or (limit is not None and x + 1 > limit)

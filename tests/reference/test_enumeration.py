@@ -118,9 +118,7 @@ def everything(demands, machines, limits, eligible):
             [
                 x
                 for x in tables
-                if all(
-                    sum(a * d[j] for a, d in zip(x, demands, strict=True)) <= row[j] for j in range(len(row))
-                )
+                if all(sum(a * d[j] for a, d in zip(x, demands, strict=True)) <= row[j] for j in range(len(row)))
             ]
         )
     sums = {tuple(map(sum, zip(*choice, strict=True))) for choice in product(*loads)}
@@ -130,9 +128,7 @@ def everything(demands, machines, limits, eligible):
 @st.composite
 def clusters(draw):
     n, m, k = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    rooms = draw(
-        st.lists(st.lists(st.sampled_from([1, 2, 3]), min_size=m, max_size=m), min_size=k, max_size=k)
-    )
+    rooms = draw(st.lists(st.lists(st.sampled_from([1, 2, 3]), min_size=m, max_size=m), min_size=k, max_size=k))
     limits = st.sampled_from([None, None, F(0), F(1), F(5, 2)])
     return (
         draw(demand_rows(n, m)),
@@ -143,7 +139,7 @@ def clusters(draw):
 
 
 @given(clusters(), st.lists(AMOUNTS.filter(bool), min_size=3, max_size=3))
-@settings(max_examples=80)
+@settings(max_examples=200)
 def test_same_as_looking_at_everything(cluster, values):
     demands = cluster[0]
     values = values[: len(demands)]

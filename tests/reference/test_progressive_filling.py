@@ -85,9 +85,7 @@ def is_max_min_fair(instance: Instance, policy: str, tasks: list[F]) -> bool:
 
     def has_bottleneck(i: int) -> bool:
         return any(
-            demands[i][j]
-            and used[j] == capacity[j]
-            and all(levels[k] <= levels[i] for k in users if demands[k][j])
+            demands[i][j] and used[j] == capacity[j] and all(levels[k] <= levels[i] for k in users if demands[k][j])
             for j in range(instance.m)
         )
 
@@ -97,7 +95,7 @@ def is_max_min_fair(instance: Instance, policy: str, tasks: list[F]) -> bool:
 
 
 @given(pools(), st.sampled_from(["drf", "asset", "tasks"]))
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_result_is_max_min_fair(instance, policy):
     tasks = fill(instance, policy)
     assert is_max_min_fair(instance, policy, tasks)

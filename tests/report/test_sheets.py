@@ -28,9 +28,7 @@ def test_brackets_are_not_markup():
     assert ONE_THIRD.text().startswith("a [title]\n")
 
 
-@pytest.mark.parametrize(
-    ("share", "drawn"), [(0, ""), (0.5, "█" * 8), (1, "█" * 16), (7, "█" * 16), (-1, "")]
-)
+@pytest.mark.parametrize(("share", "drawn"), [(0, ""), (0.5, "█" * 8), (1, "█" * 16), (7, "█" * 16), (-1, "")])
 def test_a_bar_is_as_long_as_its_share(share, drawn):
     assert Bar(share).drawn().split(" ")[0] == drawn
     assert Bar(share).drawn(blocks=False).split(" ")[0] == "#" * len(drawn)
