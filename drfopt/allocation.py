@@ -177,6 +177,7 @@ class Allocation:
         ]
         document = {
             "instance": self.instance.name,
+            "source": self.instance.source,
             "policy": self.policy,
             "integer": self.integer,
             "engine": self.engine,
@@ -231,8 +232,8 @@ class Allocation:
         rows = [
             (
                 name,
-                _shown(self.tasks[i]),
-                _shown(self.levels[i]),
+                _plain(self.tasks[i]),
+                _plain(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
                 _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
@@ -270,8 +271,8 @@ class Allocation:
             notes.append(f"prices: {prices}")
         if self.unplaced:
             notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
-        if self.instance.source and "pooled" in self.instance.source:
-            notes.append(self.instance.source)
+        if self.instance.source:
+            notes.append(f"source: {self.instance.source}")
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
@@ -289,10 +290,6 @@ def _plain(value: Any) -> float | str | int:
     if isinstance(value, int | np.integer):
         return int(value)
     return float(value)
-
-
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, Fraction) else f"{float(value):.6g}"
 
 
 def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .allocation import Allocation
-from .errors import DrfoptError, PolicyError
+from .errors import CertificateError, DrfoptError, EngineError, PolicyError, SolverError
 from .instance import Instance
 from .policies import policy_named
 from .progress import report
@@ -30,6 +30,8 @@ class Comparison:
         In the order of the policies asked for.
     refusals : dict from policy to str
         Why a policy has no allocation.
+    failed : bool
+        Whether one of the refusals is a solver that failed or ran out of time, rather than a policy that does not apply.
     price_of_fairness : dict from policy to float or None
         1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
     """
@@ -39,6 +41,7 @@ class Comparison:
     policies: tuple[str, ...]
     allocations: tuple[Allocation, ...]
     refusals: dict[str, str]
+    failed: bool
     price_of_fairness: dict[str, float | None]
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,12 +92,12 @@ class Comparison:
         price = self.price_of_fairness.get(allocation.policy)
         return (
             allocation.policy,
-            *((f"{float(x):.6g}" for x in allocation.tasks) if few else ()),
-            f"{float(min(shares, default=0.0)):.4g}",
-            f"{float(allocation.dominant_shares.sum()):.6g}",
-            "" if price is None else f"{price:.2%}",
-            *(f"{float(z):.1%}" for z in allocation.utilization),
-            f"{proof.kind}, violation {proof.violation:.0e}" if proof.valid else "feasible",
+            *(map(float, allocation.tasks) if few else ()),
+            float(min(shares, default=0.0)),
+            float(allocation.dominant_shares.sum()),
+            price,
+            *(float(z) for z in allocation.utilization),
+            proof.kind if proof.valid else "feasible",
         )
 
     def _refused(self, policy: str, width: int) -> tuple:
@@ -133,13 +136,19 @@ def compare(
         policy_named(name)
     allocations: list[Allocation] = []
     refusals: dict[str, str] = {}
+    failure: DrfoptError | None = None
     for name in names:
         report(f"solving {name}")
         try:
             allocations.append(solve(instance, name, integer=integer, time_limit=time_limit))
-        except DrfoptError as error:
+        except (PolicyError, EngineError) as error:
             refusals[name] = str(error)
+        except (SolverError, CertificateError) as error:
+            refusals[name] = str(error)
+            failure = error
     if not allocations:
+        if failure is not None:
+            raise failure
         first = next(iter(refusals))
         raise PolicyError(f"no policy could take the instance; {first}: {refusals[first]}")
     best = _most(instance, allocations, integer, time_limit)
@@ -147,7 +156,7 @@ def compare(
         allocation.policy: None if best is None else _price(float(allocation.dominant_shares.sum()), best)
         for allocation in allocations
     }
-    return Comparison(instance, integer, names, tuple(allocations), refusals, prices)
+    return Comparison(instance, integer, names, tuple(allocations), refusals, failure is not None, prices)
 
 
 def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:

@@ -10,6 +10,7 @@ import numpy as np
 from .allocation import Allocation, Certificate
 from .certificates import bottleneck, chain, duals, prices, rational, whole
 from .certificates.feasibility import infeasibility
+from .deadline import Deadline
 from .engines import Answer, Problem, engine_for
 from .errors import CertificateError, PolicyError
 from .instance import Instance
@@ -43,7 +44,7 @@ def solve(
     exact : bool
         Compute in rational numbers; tasks and levels are `Fraction`s.
     time_limit : float, optional
-        Seconds for the engine.
+        Seconds, the proof included.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, time_limit)
+    problem = Problem(instance, chosen, integer, Deadline.after(time_limit))
     runner = engine_for(engine, problem, exact and not integer)
     answer = runner.solve(problem) if problem.n else _nothing(problem)
     tasks = _spread(problem, answer, exact)
@@ -165,7 +166,7 @@ PROOFS: dict[str, Proof] = {
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
-    "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.time_limit),
+    "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
     "formulation": _feasible,
 }
 """The certificate of each kind of answer."""

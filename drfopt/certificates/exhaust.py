@@ -16,14 +16,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..deadline import NEVER, Deadline
 from ..instance import Instance
 from ..packings import integer_rows, most_alone
 from ..policies import Policy
 
 __all__ = ["better", "playing"]
 
-NODES = 200_000
-"""Branches looked at before the search gives up; a second or two."""
+NODES = 50_000
+"""Branches looked at before the search gives up: some seconds."""
 
 
 class _TooLong(Exception):
@@ -36,45 +37,50 @@ def playing(instance: Instance) -> list[int]:
     return np.flatnonzero(~instance.unplaced(integer=True) & (limits > 0)).tolist()
 
 
-def better(instance: Instance, policy: Policy, tasks: list[int]) -> bool | None:
+def better(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER) -> bool | None:
     """Say whether some allocation of the pool is strictly better; None when the search is too long."""
     members = playing(instance)
     if not members:
         return False
     try:
         if policy.objective == "leximin":
-            return _Leximin(instance, policy, members, tasks).better()
-        return _Product(instance, policy, members, tasks).better()
+            return _Leximin(instance, policy, members, tasks, deadline).better()
+        return _Product(instance, policy, members, tasks, deadline).better()
     except _TooLong:
         return None
 
 
 class _Budget:
-    def __init__(self) -> None:
-        self.left = NODES
+    def __init__(self, deadline: Deadline):
+        self.left, self.deadline = NODES, deadline
 
     def spend(self) -> None:
         """Count a branch."""
         self.left -= 1
         if self.left < 0:
             raise _TooLong
+        if self.left % 1000 == 0:
+            self.deadline.check("the exact search for something better")
 
 
 class _Leximin:
-    """The search over who stops where, on types of identical users."""
+    """The search over who stops where, on types of identical users; levels in a unit that makes them integers."""
 
-    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int]):
+    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], deadline: Deadline):
         demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        rates = policy.exact_rates(instance)
+        exact = policy.exact_rates(instance)
+        unit = math.lcm(*(exact[i].denominator for i in members))
+        rates = [int(exact[i] * unit) for i in members]
         kinds = Counter(
-            (tuple(row), rates[i], most_alone(instance, i)) for row, i in zip(demands, members, strict=True)
+            (tuple(row), rate, most_alone(instance, i)) for row, rate, i in zip(demands, rates, members, strict=True)
         )
         self.kinds = list(kinds)
         self.sizes = list(kinds.values())
         self.room = room
-        self.counts = Counter(rates[i] * tasks[i] for i in members)
+        self.counts = Counter(rate * tasks[i] for rate, i in zip(rates, members, strict=True))
         self.levels = sorted(self.counts)
-        self.budget = _Budget()
+        self.budget = _Budget(deadline)
+        self.seen: set[tuple] = set()
 
     def better(self) -> bool:
         """Say whether the counts can be kept below some level, with fewer at it."""
@@ -82,44 +88,39 @@ class _Leximin:
 
     def _from(self, position: int, active: tuple[int, ...], left: tuple[int, ...]) -> bool:
         """Say so from a level on, given how many of each type have not stopped and what the stopped have left over."""
-        if position == len(self.levels):
+        if position == len(self.levels) or (position, active, left) in self.seen:
             return False
+        self.seen.add((position, active, left))
         level = self.levels[position]
-        options = []
+        options, held, needed = [], [], []
         for (_, rate, most), size in zip(self.kinds, active, strict=True):
-            tied = size if (level / rate).denominator == 1 and level / rate <= most else 0
+            above, beyond = divmod(level, rate)
+            tied = size if not beyond and above <= most else 0
             # Whoever cannot have more than the level, must stop at it; who cannot even have it, spoils the branch.
-            must = size if math.floor(level / rate) + 1 > most else 0
+            must = size if above + 1 > most else 0
             if must > tied:
                 return False
             options.append(range(must, tied + 1))
+            held.append(above)
+            needed.append(above + 1)
         count = self.counts[level]
         for stopping in _choices(options, count):
             self.budget.spend()
-            fewer = sum(stopping) < count
+            after = self._minus(left, held, stopping)
             rest = tuple(size - s for size, s in zip(active, stopping, strict=True))
-            after = self._minus(left, stopping, level)
-            if after is None or not self._rest_fits(after, rest, level):
+            if min(self._minus(after, needed, rest)) < 0:
                 continue
-            if fewer or self._from(position + 1, rest, after):
+            if sum(stopping) < count or self._from(position + 1, rest, after):
                 return True
         return False
 
-    def _minus(self, left: tuple[int, ...], stopping: tuple[int, ...], level: Fraction) -> tuple[int, ...] | None:
+    def _minus(self, left: tuple[int, ...], tasks: list[int], numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what is left over after so many users of each type with so many tasks each."""
         after = list(left)
-        for (row, rate, _), number in zip(self.kinds, stopping, strict=True):
-            if number:
-                tasks = int(level / rate) * number
-                after = [f - tasks * d for f, d in zip(after, row, strict=True)]
-        return tuple(after) if min(after) >= 0 else None
-
-    def _rest_fits(self, left: tuple[int, ...], rest: tuple[int, ...], level: Fraction) -> bool:
-        after = list(left)
-        for (row, rate, _), number in zip(self.kinds, rest, strict=True):
-            if number:
-                tasks = (math.floor(level / rate) + 1) * number
-                after = [f - tasks * d for f, d in zip(after, row, strict=True)]
-        return min(after) >= 0
+        for (row, _, _), x, number in zip(self.kinds, tasks, numbers, strict=True):
+            if x and number:
+                after = [f - x * number * d for f, d in zip(after, row, strict=True)]
+        return tuple(after)
 
 
 def _choices(options: list[range], total: int) -> Iterator[tuple[int, ...]]:
@@ -142,7 +143,7 @@ def _choices(options: list[range], total: int) -> Iterator[tuple[int, ...]]:
 class _Product:
     """The search over numbers of tasks, for the product (with users served first) and for sums."""
 
-    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int]):
+    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], deadline: Deadline):
         self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
         self.product = policy.objective == "alpha"
         rates = policy.exact_rates(instance)
@@ -154,7 +155,7 @@ class _Product:
             self.rates = [rates[i] for i in members]
         self.most = [most_alone(instance, i) for i in members]
         self.own = self._value([tasks[i] for i in members])
-        self.budget = _Budget()
+        self.budget = _Budget(deadline)
 
     def better(self) -> bool:
         """Say whether some allocation has a strictly larger value."""
@@ -172,7 +173,7 @@ class _Product:
             return self._value(chosen) > self.own
         # What everybody else could have alone of what is left bounds every continuation.
         alone = [self._alone(i, left) for i in range(position, len(self.demands))]
-        if not self._bound([*chosen, *alone]) > self.own:
+        if not self._value([*chosen, *alone]) > self.own:
             return False
         row = self.demands[position]
         for x in range(alone[0], -1, -1):
@@ -183,6 +184,3 @@ class _Product:
 
     def _alone(self, i: int, left: tuple[int, ...]) -> int:
         return min(self.most[i], min(f // d for f, d in zip(left, self.demands[i], strict=True) if d))
-
-    def _bound(self, tasks: list[int]) -> tuple:
-        return self._value(tasks)

@@ -1,10 +1,10 @@
 """The optimum of whole tasks by a second solver, CBC through PuLP, on programs stated here and nowhere else."""
 
 import math
-import time
 import warnings
 from typing import Any
 
+from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
 from ..instance import Instance
 from ..packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
@@ -16,12 +16,11 @@ __all__ = ["optimum"]
 PATTERNS = 3000
 
 
-def optimum(instance: Instance, policy: Policy, tasks: list[int], time_limit: float | None = None) -> list[int]:
+def optimum(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER) -> list[int]:
     """Return whole tasks (n,) that CBC finds at least as good as these: strictly better ones if there are any.
 
     Leximin is asked level by level: with the counts of stopped users below it kept, can fewer be at this level?
     """
-    deadline = None if time_limit is None else time.monotonic() + time_limit
     members = playing(instance)
     if not members:
         return list(tasks)
@@ -72,9 +71,7 @@ def _variable(model: Any, name: str, low: float, high: float | None, kind: str =
     return pulp.LpVariable(name, low, high, kind)
 
 
-def _leximin(
-    instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: float | None
-) -> list[int]:
+def _leximin(instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: Deadline) -> list[int]:
     import pulp
 
     rates = policy.exact_rates(instance)
@@ -102,9 +99,7 @@ def _leximin(
     return list(tasks)
 
 
-def _largest(
-    instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: float | None
-) -> list[int]:
+def _largest(instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: Deadline) -> list[int]:
     import pulp
 
     model, x = _cluster(instance, members, "largest")
@@ -139,10 +134,11 @@ def _logarithms(pulp: Any, model: Any, x: dict[int, Any], instance: Instance, me
     model += ceiling * pulp.lpSum(served) + pulp.lpSum(logs)
 
 
-def _solve(model: Any, x: dict[int, Any], n: int, deadline: float | None) -> list[int] | None:
+def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline) -> list[int] | None:
     import pulp
 
-    seconds = None if deadline is None else max(deadline - time.monotonic(), 1)
+    deadline.check("the check of the optimum by a second solver")
+    seconds = None if deadline is NEVER else deadline.left(least=0.1)
     with warnings.catch_warnings():
         # PuLP before 4.0, which is what is asked for, brings CBC along under this name only.
         warnings.simplefilter("ignore", DeprecationWarning)

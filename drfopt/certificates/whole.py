@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..allocation import Certificate
+from ..deadline import NEVER, Deadline
 from ..errors import SolverError
 from ..instance import Instance
 from ..packings import Packing
@@ -45,7 +46,7 @@ def certify(
     policy: Policy,
     tasks: np.ndarray,
     packing: list[Packing] | None,
-    time_limit: float | None = None,
+    deadline: Deadline = NEVER,
 ) -> Certificate:
     """Return the certificate of whole tasks (n,), on machines with the packing that places them."""
     counts = [int(x) for x in tasks.tolist()]
@@ -57,11 +58,11 @@ def certify(
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     own = score(instance, policy, counts)
     begun = time.perf_counter()
-    better = exhaust.better(instance, policy, counts) if instance.machines is None else None
+    better = exhaust.better(instance, policy, counts, deadline) if instance.machines is None else None
     judge = "exact search"
     if better is None:
         judge = "CBC"
-        found = second_solver.optimum(instance, policy, counts, time_limit)
+        found = second_solver.optimum(instance, policy, counts, deadline)
         theirs = score(instance, policy, found)
         better = theirs > own
         if theirs < own and policy.objective == "leximin":

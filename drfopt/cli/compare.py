@@ -45,5 +45,5 @@ def compare(
         return found | {"instance": title, "allocations": rows}
 
     out.write(comparison.sheet(), document)
-    if any(allocation.status == "time_limit" for allocation in comparison.allocations):
+    if comparison.failed:
         raise typer.Exit(FAILED)

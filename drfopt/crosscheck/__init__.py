@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..deadline import Deadline
 from ..engines import Problem, engines_for
 from ..errors import DrfoptError
 from ..instance import Instance
@@ -133,13 +134,14 @@ def crosscheck(
     """
     chosen = policy_named(policy)
     chosen.check(instance)
-    problem = Problem(instance, chosen, integer, time_limit)
+    problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):
-        found.append(_timed(engine.name, partial(_solved, problem, engine.name)))
+        found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit)))
     for second in opinions.SECONDS:
         if second.takes(problem):
-            found.append(_timed(second.name, partial(second.compute, problem)))
+            limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
+            found.append(_timed(second.name, partial(second.compute, limited)))
     given = [opinion for opinion in found if opinion.levels is not None]
     if len(given) < 2:
         return CrossCheck(instance, chosen.name, integer, None, None, tuple(found))
@@ -147,13 +149,13 @@ def crosscheck(
     return CrossCheck(instance, chosen.name, integer, difference <= _tolerance(problem), difference, tuple(found))
 
 
-def _solved(problem: Problem, engine: str) -> opinions.Found:
+def _solved(problem: Problem, engine: str, time_limit: float | None) -> opinions.Found:
     allocation = solve(
         problem.instance,
         problem.policy,
         integer=problem.integer,
         engine=engine,
-        time_limit=problem.time_limit,
+        time_limit=time_limit,
     )
     return opinions.found(problem, allocation.levels, allocation.tasks)
 

@@ -114,7 +114,7 @@ def _cbc(problem: Problem) -> Found:
     order = "drf" if policy.objective != "leximin" else policy.name
     tasks = [int(x) for x in schedule(instance, order, trace=False).tasks]
     for _ in range(IMPROVEMENTS):
-        better = second_solver.optimum(instance, policy, tasks, problem.time_limit)
+        better = second_solver.optimum(instance, policy, tasks, problem.deadline)
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
             return _from_members(problem, [tasks[i] for i in problem.members.tolist()])
         tasks = better

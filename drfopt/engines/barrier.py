@@ -6,12 +6,11 @@ An iteration costs one small Cholesky factorisation over the rows, whatever the 
 the optimality conditions of the constraints found active.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SolverError, TimeLimitError
+from ..errors import SolverError
 from ..progress import report
 from .market import Market, Point, Reduced
 from .polish import polish
@@ -37,7 +36,6 @@ def solve(problem: Problem) -> Answer:
 
 def _interior(market: Market) -> Point:
     """Return a point near the optimum, strictly inside every constraint."""
-    deadline = None if market.problem.time_limit is None else time.monotonic() + market.problem.time_limit
     state = _State.start(market)
     for iteration in range(ITERATIONS):
         gap, off = state.gap(), state.residual()
@@ -48,8 +46,7 @@ def _interior(market: Market) -> Point:
         report(f"iteration {iteration}: gap {gap:.1e}")
         if gap <= CLOSE and off <= np.sqrt(CLOSE):
             return Point(state.v, state.p, state.nu)
-        if deadline is not None and time.monotonic() > deadline:
-            raise TimeLimitError("the time limit ran out in the interior point method", f"the gap was {gap:.1e}")
+        market.problem.deadline.check("the interior point method", f"the gap was {gap:.1e}")
         state = state.next()
     raise SolverError(
         f"the interior point method did not converge in {ITERATIONS} iterations (gap {gap:.1e}, residual {off:.1e}): "

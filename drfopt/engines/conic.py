@@ -57,12 +57,11 @@ def _cone(problem: Problem, market: Market) -> tuple[Point, Callable[[np.ndarray
     limited = np.flatnonzero(np.isfinite(problem.limits))
     limits = [tasks[limited] <= problem.limits[limited] / market.scale[limited]] if limited.size else []
     model = cp.Problem(cp.Maximize(_utility(cp, tasks, market)), [*capacities, *limits])
-    options = {} if problem.time_limit is None else {"time_limit": problem.time_limit}
     try:
         with warnings.catch_warnings():
             # "May be inaccurate" is what the Newton steps are for, and the certificate is the judge.
             warnings.simplefilter("ignore")
-            model.solve(solver=cp.CLARABEL, **options)
+            model.solve(solver=cp.CLARABEL, time_limit=problem.deadline.left())
     except cp.SolverError as error:
         raise SolverError(f"Clarabel failed: {error}") from None
     if model.status in (cp.USER_LIMIT, "user_limit"):

@@ -9,7 +9,6 @@ tasks who stops is a choice, so the smallest sets that let all others rise are t
 import importlib.util
 import itertools
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DrfoptError, FormulationError, SolverError, TimeLimitError
+from ..errors import DrfoptError, FormulationError, SolverError
 from ..progress import report
 from .linear import INFINITY, capacity_rows, load, run, user_rows
 from .milp import Model, placed, supply
@@ -86,7 +85,6 @@ class _File:
     def __init__(self, problem: Problem):
         self.path = problem.policy.argument
         self.problem = problem
-        self.deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
         self.build = self._load()
         instance, members = problem.instance, problem.members
         weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
@@ -111,8 +109,7 @@ class _File:
 
     def round(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return tasks (n,) and levels (n,) of a round, or None when it is infeasible."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise TimeLimitError(f"the time limit ran out in {self.path}")
+        self.problem.deadline.check(self.path)
         self.solves += 1
         built = self._built(held)
         if not self._optimal(built.problem):

@@ -7,7 +7,6 @@ pool without an open choice feasibility is one sum in integers; otherwise it is 
 """
 
 import math
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -54,7 +53,6 @@ class _Search:
         rates = problem.policy.exact_rates(instance)
         self.rates = [rates[i] for i in members]
         self.most = [most_alone(instance, i) for i in members]
-        self.deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
         self.stops: list[_Stop] = []
         self.pool = instance.machines is None
         if self.pool:
@@ -150,7 +148,7 @@ class _Search:
             least = self._least(level, strictly)
             return all(x <= most for x, most in zip(least, self.most, strict=True)) and self._fits(least)
         model, _, _ = self._model(level, strictly)
-        return model.solve(self.deadline) is not None
+        return model.solve(self.problem.deadline) is not None
 
     def _fewest(self, level: Fraction, tied: dict[int, int]) -> int:
         """Return the least number of tied users who must stop at the level."""
@@ -169,7 +167,7 @@ class _Search:
             self.stops.pop()
 
     def _solve(self, model: Model) -> np.ndarray:
-        values = model.solve(self.deadline)
+        values = model.solve(self.problem.deadline)
         if values is None:
             raise SolverError(
                 "HiGHS calls a counting program infeasible that has a solution: the solver is not believed"

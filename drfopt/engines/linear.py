@@ -10,6 +10,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
 from ..tolerances import SOLVER_FEASIBILITY
 from .problem import Problem
@@ -82,7 +83,7 @@ def load(
     return highs
 
 
-def run(highs: highspy.Highs, what: str, seconds: float | None = None) -> Solution:
+def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution:
     """Solve and return the optimum.
 
     Raises
@@ -90,8 +91,7 @@ def run(highs: highspy.Highs, what: str, seconds: float | None = None) -> Soluti
     TimeLimitError, SolverError
         When HiGHS ends with any status other than optimal; `what` names the program.
     """
-    if seconds is not None:
-        highs.setOptionValue("time_limit", highs.getRunTime() + max(seconds, 0.0))
+    highs.setOptionValue("time_limit", highs.getRunTime() + deadline.left())
     highs.run()
     status = highs.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:

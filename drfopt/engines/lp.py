@@ -28,7 +28,7 @@ def solve(problem: Problem) -> Answer:
         np.full(matrix.shape[0], -INFINITY),
         np.ones(matrix.shape[0]),
     )
-    solution = run(highs, "the largest sum", problem.time_limit)
+    solution = run(highs, "the largest sum", problem.deadline)
     amounts = np.maximum(solution.columns, 0) * step
     tasks = np.bincount(user, weights=amounts, minlength=problem.n)
     over = np.minimum(1.0, problem.limits / np.where(tasks > 0, tasks, 1.0))

@@ -8,8 +8,6 @@ this level in every optimum.  At a vertex a stuck user may have multiplier zero;
 finds her.  Of the multipliers only those are believed that prove the level to the accuracy promised.
 """
 
-import time
-
 import numpy as np
 from scipy import sparse
 
@@ -87,7 +85,6 @@ class _Chain:
         self.problem = problem
         self.rows = capacity_rows(problem)
         self.adding = user_rows(problem)
-        self.deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
         self.unit = 0.0
         # If everybody could use every class, the level would be this: the first unit.
         self.expected = 1 / float((problem.shares / problem.rates[:, None]).sum(axis=0).max())
@@ -151,8 +148,7 @@ class _Chain:
         self.held[fresh] = True
 
     def _run(self, known: str) -> Solution:
-        left = None if self.deadline is None else self.deadline - time.monotonic()
         try:
-            return run(self.highs, "a round of the chain", left)
+            return run(self.highs, "a round of the chain", self.problem.deadline)
         except TimeLimitError as error:
             raise TimeLimitError(str(error), known) from None

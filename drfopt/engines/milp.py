@@ -1,11 +1,11 @@
 """Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines."""
 
-import time
 from dataclasses import dataclass, field
 
 import highspy
 import numpy as np
 
+from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
 from ..packings import Packing, integer_rows, maximal_patterns, most_alone, program_rows, trimmed
 from .problem import Answer, Problem
@@ -47,7 +47,7 @@ class Model:
         """Add the row ``low <= sum of terms <= high``."""
         self.rows.append((low, high, terms))
 
-    def solve(self, deadline: float | None = None) -> np.ndarray | None:
+    def solve(self, deadline: Deadline = NEVER) -> np.ndarray | None:
         """Return an optimal point, or None when there is no feasible one.
 
         Raises
@@ -55,8 +55,8 @@ class Model:
         TimeLimitError, SolverError
         """
         highs = self._load()
-        if deadline is not None:
-            highs.setOptionValue("time_limit", max(deadline - time.monotonic(), 0.01))
+        deadline.check("an integer program")
+        highs.setOptionValue("time_limit", deadline.left())
         highs.run()
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:

@@ -6,7 +6,6 @@ added where a solution needs them, until none is missing.
 """
 
 import math
-import time
 
 from ..errors import PolicyError, SolverError
 from ..packings import most_alone
@@ -27,14 +26,13 @@ def solve(problem: Problem) -> Answer:
     if problem.policy.alpha != 1:
         raise PolicyError(f"{problem.policy.name} is not defined for whole tasks: use ceei, or drop --integer")
     instance, members = problem.instance, problem.members.tolist()
-    deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
     most = [most_alone(instance, i) for i in members]
     chords = [_first_chords(u) for u in most]
-    served = _served(problem, most, deadline)
+    served = _served(problem, most)
     for attempt in range(ROUNDS):
         report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
         model, supplied, columns = _program(problem, most, chords, served)
-        values = model.solve(deadline)
+        values = model.solve(problem.deadline)
         if values is None:
             raise SolverError(
                 "HiGHS calls the product's program infeasible that has a solution: the solver is not believed"
@@ -56,14 +54,14 @@ def _first_chords(most: int) -> set[int]:
     return {2**e for e in range(most.bit_length()) if 2**e < most}
 
 
-def _served(problem: Problem, most: list[int], deadline: float | None) -> int:
+def _served(problem: Problem, most: list[int]) -> int:
     """Return how many users can have a task at once."""
     model = Model()
     supplied = supply(model, problem)
     for terms in supplied.tasks:
         has = model.column(1.0, -1.0)
         model.row(0, math.inf, terms | {has: -1.0})
-    values = model.solve(deadline)
+    values = model.solve(problem.deadline)
     if values is None:
         raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
     return sum(round(v) for v, c in zip(values, model.cost, strict=True) if c)

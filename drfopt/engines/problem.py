@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..deadline import NEVER, Deadline
 from ..instance import Instance
 from ..policies import Policy, shares_per_task
 
@@ -26,14 +27,13 @@ class Problem:
     integer : bool
     members : int array (n,)
         Rows of the instance that take part; every array below is in their order.
-    time_limit : float or None
-        Seconds.
+    deadline : Deadline
     """
 
     instance: Instance
     policy: Policy
     integer: bool = False
-    time_limit: float | None = None
+    deadline: Deadline = NEVER
 
     @cached_property
     def members(self) -> np.ndarray:

@@ -1,7 +1,6 @@
 """The largest sum of levels with whole tasks (utilitarian, throughput), as one integer program over HiGHS."""
 
 import math
-import time
 
 from ..errors import SolverError
 from ..packings import program_values
@@ -24,8 +23,7 @@ def solve(problem: Problem) -> Answer:
         column = model.column(math.inf if limit is None else math.floor(limit), -w)
         model.row(-math.inf, 0, {column: 1.0} | {c: -x for c, x in terms.items()})
         columns.append(column)
-    deadline = None if problem.time_limit is None else time.monotonic() + problem.time_limit
-    values = model.solve(deadline)
+    values = model.solve(problem.deadline)
     if values is None:
         raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
     tasks = [round(values[column]) for column in columns]
