@@ -177,7 +177,6 @@ class Allocation:
         ]
         document = {
             "instance": self.instance.name,
-            "source": self.instance.source,
             "policy": self.policy,
             "integer": self.integer,
             "engine": self.engine,

@@ -31,7 +31,7 @@ class Comparison:
     refusals : dict from policy to str
         Why a policy has no allocation.
     failed : bool
-        Whether one of the refusals is a solver that failed or ran out of time, rather than a policy that does not apply.
+        Whether a refusal is a solver that failed or ran out of time, rather than a policy that does not apply.
     price_of_fairness : dict from policy to float or None
         1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
     """

@@ -7,6 +7,7 @@ from fractions import Fraction
 from .instance import Instance
 
 __all__ = [
+    "LARGEST",
     "Packing",
     "integer_rows",
     "maximal_patterns",

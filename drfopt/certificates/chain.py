@@ -98,8 +98,8 @@ def certify(
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
         left, multipliers = _excess(instance, rates, levels, link)
-        with np.errstate(divide="ignore"):
-            could_rise = np.where(multipliers[finished] > 0, left / multipliers[finished] / link.level, np.inf)
+        proven = multipliers[finished] * link.level
+        could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(finished), np.inf))
         off_level = np.abs(levels[finished] / link.level - 1)
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1

@@ -32,11 +32,20 @@ def certify(
     if unlimited.any():
         with np.errstate(divide="ignore"):
             raised = max(1.0, float((worth[unlimited] / cheapest[unlimited]).max()))
+        if raised == np.inf:
+            free = instance.users[int(np.argmax(unlimited & (cheapest == 0)))]
+            return Certificate(
+                "duals",
+                False,
+                np.inf,
+                gap=np.inf,
+                reason=f"a task of user {free!r} costs nothing, and she has no limit",
+            )
         budget, cheapest = budget * raised, cheapest * raised
     finite = playing & ~unlimited
     profit = np.zeros(instance.n)
     profit[finite] = np.maximum(worth[finite] - cheapest[finite], 0) * instance.limits[finite]
-    bound = float(np.nan_to_num(budget, nan=np.inf).sum() + profit.sum())
+    bound = float(budget.sum() + profit.sum())
     objective = float(worth @ tasks)
     gap = max(bound - objective, 0.0) / objective if objective > 0 else float(bound > 0)
     violation = max(infeasible, float(np.abs(tasks[~playing]).max(initial=0.0)))

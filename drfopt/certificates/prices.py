@@ -42,7 +42,8 @@ def certify(
     mu = policy.rates(instance) * weights
 
     levels = np.where(playing, mu * tasks / weights, 1.0)
-    ratio = np.where(playing, response_ratio(levels, np.where(playing, cheapest / mu, 1.0), policy.alpha), 1.0)
+    share_cost = np.divide(cheapest, mu, where=playing, out=np.ones(instance.n))
+    ratio = np.where(playing, response_ratio(levels, share_cost, policy.alpha), 1.0)
     off = np.where(at_limit, np.maximum(ratio - 1, 0), np.abs(ratio - 1))
     off[~playing] = np.where(tasks[~playing] == 0, 0, np.inf)
 
@@ -53,13 +54,15 @@ def certify(
     uncleared = np.where(priced, unused, 0.0)
 
     dearer = np.where(amounts > 0, costs - np.where(playing, cheapest, 0)[:, None], 0)
-    money = weights * levels ** (1 - policy.alpha)
     # At the limit, whoever would like more does the best she can: she loses nothing.
     losing = playing & ~(at_limit & (ratio <= 1))
     reached = np.where(losing, ratio, 1.0)
-    loss = money * reached ** (policy.alpha - 1) * _regret(reached, policy.alpha)
-    missed = float((prices * (total - used))[priced].sum() + (amounts * dearer).sum() + loss.sum())
-    gap = abs(missed) / float(money[playing].sum()) if playing.any() else 0.0
+    # Far from the optimum powers overflow; a gap of inf or NaN is not below the tolerance either.
+    with np.errstate(over="ignore", invalid="ignore"):
+        money = weights * levels ** (1 - policy.alpha)
+        loss = money * reached ** (policy.alpha - 1) * _regret(reached, policy.alpha)
+        missed = float((prices * (total - used))[priced].sum() + (amounts * dearer).sum() + loss.sum())
+        gap = abs(missed) / float(money[playing].sum()) if playing.any() else 0.0
 
     violation = max(float(off.max()), float(uncleared.max()), infeasible)
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= FIRST_ORDER

@@ -22,6 +22,9 @@ ITERATIONS = 200
 CLOSE = 1e-9
 """Gap, relative to all money, at which the active constraints are told apart; below it, slacks drown in rounding."""
 
+RESOLVED = 1e-6
+"""Smallest part of the mean that a user's money may be for her to be resolved; below it floats run out."""
+
 KEEP = 0.995
 """Part of the way to the boundary that a step takes."""
 
@@ -37,21 +40,22 @@ def solve(problem: Problem) -> Answer:
 def _interior(market: Market) -> Point:
     """Return a point near the optimum, strictly inside every constraint."""
     state = _State.start(market)
+    near: _State | None = None
     for iteration in range(ITERATIONS):
-        gap, off = state.gap(), state.residual()
+        gap, off = state.gap() / state.money(), state.residual()
         if not np.isfinite(gap + off):
-            raise SolverError(
-                "the interior point method left the range of floats: the levels differ too much for this policy"
-            )
+            break
         report(f"iteration {iteration}: gap {gap:.1e}")
-        if gap <= CLOSE and off <= np.sqrt(CLOSE):
-            return Point(state.v, state.p, state.nu)
         market.problem.deadline.check("the interior point method", f"the gap was {gap:.1e}")
+        if off <= np.sqrt(CLOSE):
+            if gap <= CLOSE:
+                return state.point()
+            near = state
         state = state.next()
-    raise SolverError(
-        f"the interior point method did not converge in {ITERATIONS} iterations (gap {gap:.1e}, residual {off:.1e}): "
-        "try engine 'conic'"
-    )
+    # Rounding may stop it short of resolving the poorest; whether that is enough, the certificate decides.
+    if near is None:
+        raise SolverError("the interior point method did not converge: the levels differ too much for this policy")
+    return near.point()
 
 
 @dataclass(eq=False)
@@ -94,9 +98,18 @@ class _State:
         a = max(market.alpha, 1.0)
         self.bend = a * np.expm1((np.log(market.g) - np.log(self.y) - market.alpha * np.log(self.t)) / a)
 
+    def point(self) -> Point:
+        """Return what the Newton steps start from."""
+        return Point(self.v, self.p, self.nu)
+
     def gap(self) -> float:
-        """Products of all inequalities and their duals, added up; relative to all money, which is 1."""
+        """Products of all inequalities and their duals, added up."""
         return float(self.s @ self.v + self.p @ self.slack + (self.nu * self.h)[self.limited].sum())
+
+    def money(self) -> float:
+        """What users pay for what they have, as if all paid as little as the poorest: she too is to be resolved."""
+        paid = self.y * self.t
+        return max(float(paid.min()) * len(paid), RESOLVED * float(paid.sum()))
 
     def residual(self) -> float:
         """Largest relative error of the equations."""
@@ -111,13 +124,13 @@ class _State:
         )
         aim = self._direction(reduced, self.bend, -self.s * self.v, -self.p * self.slack, -self.nu * self.h)
         primal, along = self._lengths(aim)
-        money = self.gap() / self.count
+        mean = self.gap() / self.count
         after = self._moved(aim, primal, along)
-        # Second-order terms count for as much of the step as could be taken.
-        part = primal * along
-        target = money * min(max((after / (money * self.count)) ** 3, 1e-6), 1.0)
+        target = mean * min(max((after / (mean * self.count)) ** 3, 1e-6), 1.0)
         # Products far below what is asked for help nobody, and their slacks would drown before the equations hold.
-        target = max(target, 0.1 * CLOSE / self.count)
+        target = max(target, 0.1 * CLOSE * self.money() / self.count)
+        # Second-order terms count for as much of the way to zero as could be gone, and will be.
+        part = primal * along * max(1 - target / mean, 0.0) ** 2
         step = self._direction(
             reduced,
             self.bend - part * market.alpha / max(market.alpha, 1.0) * (aim.y / self.y) * (aim.t / self.t),

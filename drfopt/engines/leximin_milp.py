@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import SolverError, TimeLimitError
-from ..packings import integer_rows, most_alone
+from ..packings import LARGEST, integer_rows, most_alone
 from ..progress import report
 from .milp import Model, Supply, placed, supply
 from .problem import Answer, Problem
@@ -37,6 +37,7 @@ def solve(problem: Problem) -> Answer:
         stopped = problem.n - search.active_count()
         known = f"{stopped} of {problem.n} users stopped, the lowest {len(search.stops)} levels found"
         report(known)
+        problem.deadline.check("counting who stops", known)
         try:
             search.advance()
         except TimeLimitError as error:
@@ -91,6 +92,8 @@ class _Search:
         for (stop, i), column in choice.items():
             if round(values[column]):
                 tasks[i] = self.stops[stop].tasks[i]
+        if supplied is None:
+            return Answer(np.array(tasks, dtype=np.int64))
         return placed(self.problem, supplied, values, tasks)
 
     # ---- the search for a level -------------------------------------------------------------------------------
@@ -202,14 +205,12 @@ class _Search:
 
     def _model(
         self, level: Fraction | None, strictly: bool = False, counted: bool = True
-    ) -> tuple[Model, Supply, dict[tuple[int, int], int]]:
+    ) -> tuple[Model, Supply | None, dict[tuple[int, int], int]]:
         """Return the program: choices of stopped users that keep the counts, and tasks enough for everybody else.
 
         Without a level everybody has stopped.  With ``counted=False`` the number of the last stop is left open.
         """
         model = Model()
-        supplied = supply(model, self.problem)
-        stopped = self._surely_stopped()
         choice: dict[tuple[int, int], int] = {}
         for s, stop in enumerate(self.stops):
             if stop.count == len(stop.tasks):
@@ -218,22 +219,50 @@ class _Search:
                 choice[s, i] = model.column(1.0)
             if counted or s < len(self.stops) - 1:
                 model.row(stop.count, stop.count, {choice[s, i]: 1.0 for i in stop.tasks})
-        for i, terms in enumerate(supplied.tasks):
-            options = {s: column for (s, user), column in choice.items() if user == i}
-            row = dict(terms)
-            if i in stopped:
-                model.row(stopped[i], math.inf, row)
-                continue
-            need = 0 if level is None else self._need(i, level, strictly)
-            must_stop = level is None or need > self.most[i]
-            if must_stop:
-                need = 0
-                # Without an option to stop there is nothing left for her: the row 0 >= 1 says so.
-                model.row(1.0, 1.0, dict.fromkeys(options.values(), 1.0) or {model.column(0.0): 1.0})
-            elif options:
-                model.row(0.0, 1.0, dict.fromkeys(options.values(), 1.0))
-            # tasks >= sum of chosen stops + need * (1 - chosen): one row, whatever is chosen.
-            for s, column in options.items():
-                row[column] = float(need - self.stops[s].tasks[i])
-            model.row(need, math.inf, row)
+        least, extra = self._needs(model, choice, level, strictly)
+        if self.pool:
+            self._pool_rows(model, least, extra)
+            return model, None, choice
+        supplied = supply(model, self.problem)
+        for terms, need, options in zip(supplied.tasks, least, extra, strict=True):
+            model.row(need, math.inf, terms | {column: -float(x) for column, x in options.items()})
         return model, supplied, choice
+
+    def _needs(
+        self, model: Model, choice: dict[tuple[int, int], int], level: Fraction | None, strictly: bool
+    ) -> tuple[list[int], list[dict[int, int]]]:
+        """Return the tasks of each user when none of her options is chosen, and what each option changes them by."""
+        stopped = self._surely_stopped()
+        least: list[int] = []
+        extra: list[dict[int, int]] = []
+        for i in range(len(self.rates)):
+            if i in stopped:
+                least.append(stopped[i])
+                extra.append({})
+                continue
+            options = {column: self.stops[s].tasks[i] for (s, user), column in choice.items() if user == i}
+            need = 0 if level is None else self._need(i, level, strictly)
+            if level is None or need > self.most[i]:
+                need = 0
+                # She must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.
+                model.row(1.0, 1.0, dict.fromkeys(options, 1.0) or {model.column(0.0): 1.0})
+            elif options:
+                model.row(0.0, 1.0, dict.fromkeys(options, 1.0))
+            least.append(need)
+            extra.append({column: x - need for column, x in options.items()})
+        return least, extra
+
+    def _pool_rows(self, model: Model, least: list[int], extra: list[dict[int, int]]) -> None:
+        """Add the capacities of a pool: what the choices change, within what the least tasks leave, in integers."""
+        for j, total in enumerate(self.room):
+            left = total - sum(x * row[j] for x, row in zip(least, self.demands, strict=True))
+            terms = {
+                column: x * row[j]
+                for row, options in zip(self.demands, extra, strict=True)
+                for column, x in options.items()
+                if x and row[j]
+            }
+            unit = max((abs(x) for x in terms.values()), default=1)
+            unit = 1 if unit <= LARGEST else unit
+            if terms or left < 0:
+                model.row(-math.inf, left / unit, {column: x / unit for column, x in terms.items()})

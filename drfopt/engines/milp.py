@@ -54,6 +54,10 @@ class Model:
         ------
         TimeLimitError, SolverError
         """
+        if any(not terms and not low <= 0 <= high for low, high, terms in self.rows):
+            return None
+        if not self.low:
+            return np.zeros(0)
         highs = self._load()
         deadline.check("an integer program")
         highs.setOptionValue("time_limit", deadline.left())

@@ -7,6 +7,7 @@ are looked at, wrong guesses are corrected, and the equations are solved again.
 """
 
 import numpy as np
+from scipy import sparse
 
 from ..errors import SolverError
 from .market import Market, Point, Reduced
@@ -72,7 +73,9 @@ class _Guess:
         # The cheapest class of a user is used whatever the solver says.
         self.used |= cost <= cheapest[market.user] * (1 + ZERO)
         slack = 1 - market.matrix @ start.v
-        self.priced = start.p * len(start.p) >= slack
+        # Part of what a user would pay for a little more that a row alone asks: of her who minds it most.
+        asked = sparse.diags(start.p) @ market.matrix @ sparse.diags(1 / market.marginal(t)[market.user])
+        self.priced = asked.max(axis=1).toarray().ravel() >= slack
         gap = np.where(np.isfinite(market.u), 1 - t / market.u, np.inf)
         self.capped = start.nu / market.marginal(t) >= gap
         self.seen: set[bytes] = set()

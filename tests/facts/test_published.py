@@ -27,9 +27,7 @@ def instance_of(fact):
         demands={user: dict(zip(resources, row, strict=True)) for user, row in given["demands"].items()},
         capacity=None if machines else dict(zip(resources, given["capacity"], strict=True)),
         machines=machines
-        and [
-            Machine(m["name"], dict(zip(resources, m["capacity"], strict=True)), m.get("count", 1)) for m in machines
-        ],
+        and [Machine(m["name"], dict(zip(resources, m["capacity"], strict=True)), m.get("count", 1)) for m in machines],
         weights={
             user: dict(zip(resources, w, strict=True)) if isinstance(w, list) else w
             for user, w in given.get("weights", {}).items()
@@ -80,7 +78,11 @@ def test_divisible_tasks(fact):
 
 @pytest.mark.parametrize(
     "fact",
-    [f for f in CONTINUOUS if policy_named(f["policy"]).objective == "leximin" and f["tasks"] and "machines" not in f["instance"]],
+    [
+        f
+        for f in CONTINUOUS
+        if policy_named(f["policy"]).objective == "leximin" and f["tasks"] and "machines" not in f["instance"]
+    ],
     ids=lambda fact: fact["id"],
 )
 def test_exactly_where_the_answer_is_rational(fact):

@@ -1,0 +1,170 @@
+"""Questions about machines: made clusters, and the public openb trace from its files to a comparison."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from drfopt.allocation import Allocation
+from drfopt.compare import Comparison, compare
+from drfopt.instance import Instance
+from drfopt.readers import convert
+from drfopt.solve import solve
+
+from . import peers
+from .families import cluster
+from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven
+from .pools import engine_way, levels_of, market, one_lp
+from .reference import lowest, off
+
+__all__ = ["data_folder", "machines", "openb"]
+
+SLOW_CHAIN = 60
+"""Users up to which the chain with one LP a user is asked on machines."""
+
+FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
+
+FIRST_LEVEL, MOST_TASKS = 8.08090e-4, 7960.73
+"""Of openb, recorded to six digits by other programs before this package had any: the highest level that everybody
+can have, if nobody has a limit; and the most tasks, divisible, within the limits."""
+
+
+def machines(bench: Bench, size: tuple[int, int, bool]) -> list[Row]:
+    """Measure DRF and CEEI on a made cluster."""
+    n, k, limited = size
+    name = f"{n} users, {k} classes" + (", limits" if limited else "")
+
+    def build() -> Instance:
+        return cluster(n, k, limited=limited)
+
+    levels = peers.one_lp_a_user(build()) if n <= SLOW_CHAIN else solve(build(), "drf").levels
+    fair = Case(
+        group="drf",
+        name=name,
+        n=n,
+        build=build,
+        reference="the chain with one LP a user" if n <= SLOW_CHAIN else "lp-chain",
+        ways=(
+            engine_way("drf", "lp-chain", bench.limit, lambda a: off(a.levels, levels) if n <= SLOW_CHAIN else None),
+            *(one_lp(method, bench.limit, levels) for method in ("highs-ds", "highs-ipm")),
+            levels_of("one LP a user", peers.one_lp_a_user, levels, SLOW_CHAIN, "thousands of programs"),
+        ),
+    )
+    tasks = solve(build(), "ceei", engine="conic").tasks
+    nash = Case(
+        group="ceei",
+        name=name,
+        n=n,
+        build=build,
+        reference="conic, polished",
+        yardstick="cvxpy + Clarabel",
+        ways=(
+            engine_way("ceei", "barrier", bench.limit, lambda allocation: off(allocation.tasks, tasks)),
+            engine_way("ceei", "conic", bench.limit),
+            market("CLARABEL", "yardstick", bench.limit, tasks),
+        ),
+    )
+    return bench.measure("machines", fair) + bench.measure("machines", nash)
+
+
+def data_folder() -> Path:
+    """Return the folder of the public traces: DRFOPT_DATA, or the folder beside the repository."""
+    beside = Path(__file__).resolve().parents[1] / "../shared/data"
+    return Path(os.environ.get("DRFOPT_DATA") or beside)
+
+
+def openb(bench: Bench, pods: int | None) -> list[Row]:
+    """Measure the openb trace end to end; `pods` cuts the list for a quick look, None takes all."""
+    files = [data_folder() / "openb" / name for name in FILES]
+    if not all(file.is_file() for file in files):
+        return bench.measure("openb", Case("openb", "gpuspec33", 0, lambda: None, (_missing(),)))
+    with tempfile.TemporaryDirectory() as folder:
+        if pods is not None:
+            files = [_cut(file, pods, Path(folder)) for file in files]
+        whole = convert("openb", files)
+        whole.save(Path(folder) / "openb.toml")
+        return bench.measure("openb", _trace(bench, files, Path(folder) / "openb.toml", whole, pods is None))
+
+
+def _trace(bench: Bench, files: list[Path], saved: Path, whole: Instance, complete: bool) -> Case:
+    free = _without_limits(whole)
+    seconds = bench.limit
+
+    def solved(label: str, policy: str, judge: Callable[[Instance, Allocation], Verdict] = _proof) -> Way:
+        return Way(label, "drfopt", lambda i: solve(i, policy, time_limit=seconds), judge)
+
+    def first_level(instance: Instance, allocation: Allocation) -> Verdict:
+        error = abs(lowest(allocation.levels, free) / FIRST_LEVEL - 1) if complete else None
+        return proven(allocation.certificate, error, "of the lowest level")
+
+    def most_tasks(instance: Instance, allocation: Allocation) -> Verdict:
+        error = abs(allocation.tasks.sum() / MOST_TASKS - 1) if complete else None
+        return proven(allocation.certificate, error, "of the sum")
+
+    return Case(
+        group="openb",
+        name=f"{whole.n} users, {whole.k} classes",
+        n=whole.n,
+        build=lambda: Instance.load(saved),
+        reference="six recorded digits",
+        ways=(
+            one_lp("highs-ds", seconds, None),
+            one_lp("highs-ipm", seconds, None),
+            Way("convert", "drfopt", lambda instance: convert("openb", files)),
+            solved("drf", "drf"),
+            Way("drf, no limits", "drfopt", lambda i: solve(free, "drf", time_limit=seconds), first_level),
+            solved("asset", "asset"),
+            solved("ceei", "ceei"),
+            engine_way("ceei", "conic", seconds),
+            solved("utilitarian", "utilitarian"),
+            solved("throughput", "throughput", most_tasks),
+            Way("compare, three policies", "drfopt", lambda i: compare(i, time_limit=seconds), _all_proven),
+            Way("the command drfopt compare", "drfopt", lambda i: _command(saved, seconds)),
+        ),
+    )
+
+
+def _proof(instance: Instance, allocation: Allocation) -> Verdict:
+    return proven(allocation.certificate)
+
+
+def _all_proven(instance: Instance, comparison: Comparison) -> Verdict:
+    refused = ", ".join(comparison.refusals)
+    valid = all(allocation.certificate.valid for allocation in comparison.allocations) and not refused
+    return Verdict(proof="valid" if valid else "invalid", note=f"refused: {refused}" if refused else "")
+
+
+def _missing() -> Way:
+    def run(instance: None) -> None:
+        raise Absent("the trace is not there: set DRFOPT_DATA to the folder that has openb/")
+
+    return Way("convert", "drfopt", run)
+
+
+def _cut(file: Path, rows: int, folder: Path) -> Path:
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    short = folder / file.name
+    short.write_text("".join(lines[: rows + 1]), encoding="utf-8")
+    return short
+
+
+def _without_limits(instance: Instance) -> Instance:
+    return Instance(
+        instance.demands,
+        machines=instance.machines,
+        eligible=np.array(instance.eligible),
+        users=instance.users,
+        resources=instance.resources,
+    )
+
+
+def _command(saved: Path, seconds: float) -> None:
+    words = [sys.executable, "-m", "drfopt", "compare", str(saved), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=10 * seconds, check=False)
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or ["nothing on standard error"]
+        raise Failure(f"exit status {done.returncode}: {last[0]}")

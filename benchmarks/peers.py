@@ -1,0 +1,197 @@
+"""Others' ways to an answer, with what is installed anyway: scipy's linprog and milp over HiGHS, cvxpy's solvers.
+
+Each states its program as a careful user would, scaled so that levels and capacities are near 1: a peer that loses
+here does not lose for want of units. `cvxpy-leximin`, where somebody has it, is asked too.
+"""
+
+import importlib.util
+import warnings
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from drfopt.crosscheck import slow_chain
+from drfopt.instance import Instance
+from drfopt.policies import dominant_rates
+from formulations import ceei as nash_program
+
+from .measure import Absent, Failure
+
+__all__ = ["Market", "leximin_cvxpy", "lowest_level", "lowest_whole_level", "nash_product", "one_lp_a_user"]
+
+
+DUST = 1e-4
+"""Part of a user's tasks, of her limit or of a capacity that a conic solver's tolerance may leave behind."""
+
+
+class Pairs(NamedTuple):
+    """Who can run something where: users (p,), classes (p,), and the room of every class (k, m)."""
+
+    user: np.ndarray
+    machine: np.ndarray
+    room: np.ndarray
+
+
+def _pairs(instance: Instance) -> Pairs:
+    fits = ~instance.unplaced()[:, None] if instance.fits is None else instance.fits
+    return Pairs(*np.nonzero(fits & (instance.limits > 0)[:, None]), instance.room)
+
+
+def _capacities(instance: Instance, pairs: Pairs, unit: np.ndarray) -> sparse.csr_array:
+    """Return the rows of all classes and resources, as parts of a class; a column is `unit` (p,) tasks of a pair."""
+    need = instance.demands[pairs.user] * unit[:, None]
+    pair, resource = np.nonzero(need)
+    row = pairs.machine[pair] * instance.m + resource
+    part = need[pair, resource] / pairs.room.flat[row]
+    return sparse.csr_array((part, (row, pair)), shape=(pairs.room.size, len(pairs.user)))
+
+
+def lowest_level(instance: Instance, method: str, seconds: float) -> float:
+    """Return the highest level everybody can have: ONE program of a leximin, by linprog."""
+    pairs = _pairs(instance)
+    rates = dominant_rates(instance)
+    members, owner = np.unique(pairs.user, return_inverse=True)
+    # In this unit everybody at level 1 would just overfill one pool, if all came at once.
+    unit = 1 / len(members)
+    rows = _capacities(instance, pairs, unit / rates[pairs.user])
+    adding = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))
+    everybody = sparse.csr_array(np.ones((len(members), 1)))
+    matrix = sparse.block_array([[rows, None], [-adding, everybody]], format="csr")
+    right = np.concatenate([np.ones(rows.shape[0]), np.zeros(len(members))])
+    tops = rates[members] * instance.limits[members] / unit
+    limited = np.flatnonzero(np.isfinite(tops))
+    if limited.size:
+        over = sparse.hstack([adding[limited], sparse.csr_array((len(limited), 1))])
+        matrix, right = sparse.vstack([matrix, over], format="csr"), np.concatenate([right, tops[limited]])
+    cost = np.zeros(matrix.shape[1])
+    cost[-1] = -1
+    found = linprog(cost, A_ub=matrix, b_ub=right, method=method, options={"time_limit": seconds})
+    if found.status != 0:
+        raise Failure(f"linprog ended without an optimum: {found.message}")
+    return float(found.x[-1]) * unit
+
+
+def lowest_whole_level(instance: Instance, seconds: float) -> float:
+    """Return the highest level everybody can have with whole tasks: ONE program, by milp, machine by machine."""
+    rates = dominant_rates(instance)
+    if instance.machines is None:
+        rooms = [(0, instance.capacity)]
+    else:
+        rooms = [(k, row) for k, row in enumerate(instance.machine_capacity) for _ in range(int(instance.counts[k]))]
+    fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else instance.fits
+    pairs = [(i, q) for q, (k, _) in enumerate(rooms) for i in range(instance.n) if fits[i, k]]
+    rows = np.zeros((len(rooms) * instance.m + instance.n, len(pairs) + 1))
+    for column, (i, q) in enumerate(pairs):
+        rows[q * instance.m : (q + 1) * instance.m, column] = instance.demands[i]
+        rows[len(rooms) * instance.m + i, column] = -rates[i]
+    rows[len(rooms) * instance.m :, -1] = 1
+    right = np.concatenate([*(room for _, room in rooms), np.zeros(instance.n)])
+    found = milp(
+        np.append(np.zeros(len(pairs)), -1),
+        constraints=LinearConstraint(sparse.csr_array(rows), ub=right),
+        integrality=np.append(np.ones(len(pairs)), 0),
+        bounds=Bounds(0, np.inf),
+        options={"time_limit": seconds, "mip_rel_gap": 0.0},
+    )
+    if found.status != 0:
+        raise Failure(f"milp ended without an optimum: {found.message}")
+    return float(found.x[-1])
+
+
+def one_lp_a_user(instance: Instance) -> np.ndarray:
+    """Return leximin levels (n,) by the textbook's chain: a program a round, and one for every user in doubt."""
+    return slow_chain.levels(instance, "drf")
+
+
+class Market(NamedTuple):
+    """What a conic solver says: tasks (n,), placed as (n, k), and prices (k, m) of a unit; a pool is one class."""
+
+    tasks: np.ndarray
+    placement: np.ndarray
+    prices: np.ndarray
+    status: str
+
+
+def nash_product(instance: Instance, solver: str, seconds: float) -> Market:
+    """Return CEEI as cvxpy gets it from a conic solver, the program being ``formulations/ceei.py``."""
+    import cvxpy as cp
+
+    members = np.flatnonzero(~instance.unplaced())
+    data = SimpleNamespace(
+        demands=instance.demands[members],
+        capacity=instance.capacity,
+        machines=instance.machine_capacity,
+        counts=instance.counts,
+        eligible=None if instance.fits is None else instance.fits[members],
+        weights=np.broadcast_to(instance.weights[members, None], (len(members), instance.m)),
+        limits=instance.limits[members],
+    )
+    program = nash_program.build(data, np.full(len(members), np.nan))
+    limit = {"CLARABEL": {"time_limit": seconds}, "SCS": {"time_limit_secs": seconds}}[solver]
+    with warnings.catch_warnings():
+        # An inaccurate answer is judged like any other; the status says so.
+        warnings.simplefilter("ignore")
+        try:
+            program.problem.solve(solver=solver, **limit)
+        except cp.SolverError as error:
+            raise Failure(f"{solver}: {error}") from None
+    if program.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise Failure(f"{solver} ended with status {program.problem.status!r}")
+    (placed,) = [z.value for z in program.problem.variables() if z.name() == "z"]
+    return _tidied(
+        instance,
+        members,
+        program.tasks.value,
+        placed,
+        program.problem.constraints[0].dual_value,
+        program.problem.status,
+    )
+
+
+def _tidied(
+    instance: Instance, members: np.ndarray, found: np.ndarray, placed: np.ndarray, duals: np.ndarray, status: str
+) -> Market:
+    """Return the answer with what its tolerance left behind cleared away, so that it is judged by what it means.
+
+    An interior point method ends with a little on every class and a small price on everything, and just below every
+    limit. Nothing below `DUST` of what it belongs to is held against it.
+    """
+    tasks, placement = np.zeros(instance.n), np.zeros((instance.n, len(instance.room)))
+    tasks[members] = np.maximum(found, 0)
+    tasks = np.where(tasks >= instance.limits * (1 - DUST), instance.limits, tasks)
+    placed = np.where(placed > DUST * placed.max(axis=1, keepdims=True), placed, 0)
+    total = placed.sum(axis=1, keepdims=True)
+    placement[members] = np.divide(placed, total, where=total > 0, out=np.zeros_like(placed)) * tasks[members, None]
+    used = placement.T @ instance.demands
+    full = used >= instance.room * (1 - DUST)
+    prices = np.divide(np.maximum(duals, 0), instance.room, where=full & (instance.room > 0), out=np.zeros(used.shape))
+    return Market(tasks, placement, prices, status)
+
+
+def leximin_cvxpy(instance: Instance) -> np.ndarray:
+    """Return leximin levels (n,) of a pool by cvxpy-leximin, with its own default method."""
+    if importlib.util.find_spec("cvxpy_leximin") is None:
+        raise Absent("not installed")
+    import cvxpy as cp
+    from cvxpy_leximin import Leximin, Problem
+
+    rates = dominant_rates(instance)
+    level = cp.Variable(instance.n, nonneg=True)
+    takes = instance.demands / instance.capacity / rates[:, None] / instance.n
+    tops = instance.limits * rates * instance.n
+    constraints = [takes.T @ level <= 1]
+    limited = np.flatnonzero(np.isfinite(tops))
+    if limited.size:
+        constraints.append(level[limited] <= tops[limited])
+    problem = Problem(Leximin([level[i] for i in range(instance.n)]), constraints)
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except Exception as error:
+        # Whatever stops a rival inside is a result of the measurement, not of this program.
+        raise Failure(f"cvxpy-leximin stopped: {type(error).__name__}: {error}") from None
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise Failure(f"cvxpy-leximin ended with status {problem.status!r}")
+    return np.array(level.value) / instance.n

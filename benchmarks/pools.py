@@ -1,0 +1,141 @@
+"""Questions about one pool: leximin and CEEI, from ten users to a hundred thousand, and on awkward families."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from drfopt.allocation import Allocation
+from drfopt.certificates import prices
+from drfopt.errors import DrfoptError
+from drfopt.instance import Instance
+from drfopt.policies import policy_named
+from drfopt.solve import solve
+
+from . import peers
+from .families import family_named
+from .measure import Bench, Case, Row, Verdict, Way, proven, without
+from .reference import ceei_tasks, leximin_levels, lowest, off
+
+__all__ = ["SUM", "ceei", "engine_way", "levels_of", "leximin", "market", "one_lp"]
+
+SLOW_CHAIN = 200
+"""Users up to which the chain with one LP a user is asked; it solves thousands of programs beyond."""
+
+CVXPY_LEXIMIN = 10
+"""Users up to which cvxpy-leximin is asked: its default method was still running after 90 s with 50."""
+
+SUM = Way("D.sum()", "yardstick", lambda instance: instance.demands.sum())
+"""One look at every demand: nothing that reads its input can be faster."""
+
+
+def leximin(bench: Bench, size: tuple[str, int]) -> list[Row]:
+    """Measure DRF on one pool of a family."""
+    name, n = size
+    build = family_named(name).build
+    levels, source = leximin_levels(build(n))
+    case = Case(
+        group=name,
+        name=f"n = {n:,}",
+        n=n,
+        build=lambda: build(n),
+        reference=f"levels in {source}",
+        yardstick="one LP",
+        ways=(
+            SUM,
+            Way("Instance(...)", "drfopt", _again),
+            *(
+                engine_way("drf", name, bench.limit, lambda allocation: off(allocation.levels, levels))
+                for name in ("filling", "lp-chain")
+            ),
+            *(one_lp(method, bench.limit, levels) for method in ("highs-ds", "highs-ipm")),
+            levels_of("one LP a user", peers.one_lp_a_user, levels, SLOW_CHAIN, "thousands of programs"),
+            levels_of("cvxpy-leximin", peers.leximin_cvxpy, levels, CVXPY_LEXIMIN, "it ends in no minute"),
+        ),
+    )
+    return bench.measure("leximin-pool", case)
+
+
+def ceei(bench: Bench, size: tuple[str, int]) -> list[Row]:
+    """Measure CEEI on one pool of a family."""
+    name, n = size
+    build = family_named(name).build
+    instance = build(n)
+    tasks = ceei_tasks(instance, _beginning(instance))
+    case = Case(
+        group=name,
+        name=f"n = {n:,}",
+        n=n,
+        build=lambda: build(n),
+        reference="tasks in long double",
+        yardstick="cvxpy + Clarabel",
+        ways=(
+            SUM,
+            *(
+                engine_way("ceei", name, bench.limit, lambda allocation: off(allocation.tasks, tasks))
+                for name in ("barrier", "conic")
+            ),
+            market("CLARABEL", "yardstick", bench.limit, tasks),
+            market("SCS", "peer", bench.limit, tasks),
+        ),
+    )
+    return bench.measure("ceei-pool", case)
+
+
+def _beginning(instance: Instance) -> np.ndarray:
+    """Return prices (m,) near the equilibrium, of the first engine that has an answer."""
+    try:
+        return solve(instance, "ceei", engine="barrier").prices
+    except DrfoptError:
+        return solve(instance, "ceei", engine="conic").prices
+
+
+def market(solver: str, role: str, seconds: float, tasks: np.ndarray | None) -> Way:
+    """Return the way of a conic solver, its answer held against ours and against our certificate."""
+
+    def judge(instance: Instance, answer: peers.Market) -> Verdict:
+        placement = None if instance.machines is None else answer.placement
+        certificate = prices.certify(instance, policy_named("ceei"), answer.tasks, placement, answer.prices)
+        error = None if tasks is None else off(answer.tasks, tasks)
+        return proven(certificate, error, f"the solver says {answer.status}")
+
+    label = {"CLARABEL": "cvxpy + Clarabel", "SCS": "cvxpy + SCS"}[solver]
+    return Way(label, role, lambda instance: peers.nash_product(instance, solver, seconds), judge)
+
+
+def _again(instance: Instance) -> Instance:
+    """Check the same arrays once more, as a user's own arrays would be."""
+    return Instance(np.array(instance.demands), np.array(instance.capacity), max_tasks=np.array(instance.limits))
+
+
+def engine_way(
+    policy: str, engine: str, seconds: float, error: Callable[[Allocation], float | None] = lambda allocation: None
+) -> Way:
+    """Return the way of one engine: to solve and to prove."""
+    return Way(
+        f"drfopt {engine}",
+        "drfopt",
+        lambda instance: solve(instance, policy, engine=engine, time_limit=seconds),
+        lambda instance, allocation: proven(allocation.certificate, error(allocation)),
+    )
+
+
+def one_lp(method: str, seconds: float, levels: np.ndarray | None) -> Way:
+    """Return the way of one max-min program by HiGHS, its level held against the lowest of the levels (n,)."""
+
+    def judge(instance: Instance, level: float) -> Verdict:
+        error = None if levels is None else abs(level / lowest(levels, instance) - 1)
+        return without(error, "the lowest level only")
+
+    label = {"highs-ds": "one LP, HiGHS simplex", "highs-ipm": "one LP, HiGHS interior point"}[method]
+    return Way(label, "yardstick", lambda i: peers.lowest_level(i, method, seconds), judge)
+
+
+def levels_of(
+    label: str, run: Callable[[Instance], np.ndarray], levels: np.ndarray, largest: int | None = None, why: str = ""
+) -> Way:
+    """Return the way of a peer that computes levels (n,)."""
+
+    def judge(instance: Instance, answer: np.ndarray) -> Verdict:
+        return without(off(answer, levels))
+
+    return Way(label, "peer", run, judge, largest, why)

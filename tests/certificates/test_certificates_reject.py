@@ -1,0 +1,247 @@
+"""Every certificate can fail: perturbed answers, merged rounds, users finished early and forged proofs are rejected."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from drfopt.certificates import bottleneck, chain, duals, prices, rational, whole
+from drfopt.certificates.chain import Round
+from drfopt.engines import Problem, engine_for
+from drfopt.instance import Instance, Machine
+from drfopt.policies import policy_named
+from drfopt.solve import solve
+
+SIZES = [1e-6, 1e-3, 0.3]
+
+
+@pytest.fixture
+def two_levels():
+    """Levels 1/3, 1/3, 1/3, 5/6: two rounds, in a pool and on one machine."""
+    demands = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.5], [0.0, 1.0]])
+    return Instance(demands, machines=[Machine("m", [1.0, 1.0])])
+
+
+@pytest.fixture
+def classes():
+    demands = np.array([[1.0, 1.0], [1.0, 2.0], [3.0, 1.0], [1.0, 0.0]])
+    machines = [Machine("a", [4.0, 6.0], 2), Machine("b", [6.0, 4.0], 1)]
+    return Instance(demands, machines=machines, max_tasks=[np.inf, np.inf, np.inf, 1.0])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "single:cpu"])
+def test_bottleneck(paper, policy, size, sign):
+    chosen = policy_named(policy)
+    tasks = solve(paper, policy).tasks
+    assert bottleneck.certify(paper, chosen, tasks).valid
+    for i in range(paper.n):
+        moved = tasks.copy()
+        moved[i] *= 1 + sign * size
+        refused = bottleneck.certify(paper, chosen, moved)
+        assert not refused.valid
+        assert refused.reason
+
+
+def test_bottleneck_sees_limits_and_the_unplaced():
+    instance = Instance([[1, 1], [1, 0], [0, 1]], [1, 0], max_tasks=[None, 0.25, None])
+    tasks = solve(instance).tasks
+    assert tasks.tolist() == [0, 0.25, 0]
+    assert not bottleneck.certify(instance, policy_named("drf"), tasks * (1 - 1e-6)).valid
+    assert not bottleneck.certify(instance, policy_named("drf"), np.array([0.1, 0.25, 0])).valid
+    assert not bottleneck.certify(instance, policy_named("drf"), np.array([0, 0.3, 0])).valid
+
+
+def test_rational(paper):
+    tasks = solve(paper, "asset", exact=True).tasks
+    assert rational.certify(paper, policy_named("asset"), tasks).valid
+    for i in range(paper.n):
+        moved = tasks.copy()
+        moved[i] *= 1 - type(tasks[0])(1, 10**30)
+        assert not rational.certify(paper, policy_named("asset"), moved).valid
+
+
+def rounds_of(allocation):
+    return list(allocation.certificate.evidence["rounds"])
+
+
+def certified(instance, allocation, rounds, tasks=None, placement=None):
+    return chain.certify(
+        instance,
+        policy_named("drf"),
+        allocation.tasks if tasks is None else tasks,
+        allocation.placement if placement is None else placement,
+        rounds,
+    )
+
+
+def test_chain_of_two_levels(two_levels):
+    allocation = solve(two_levels)
+    assert allocation.levels == pytest.approx([1 / 3, 1 / 3, 1 / 3, 5 / 6])
+    rounds = rounds_of(allocation)
+    assert len(rounds) >= 2
+    assert certified(two_levels, allocation, rounds).valid
+    assert not certified(two_levels, allocation, rounds[:-1]).valid, "a round is missing"
+    assert not certified(two_levels, allocation, [*rounds, rounds[-1]]).valid, "users are finished twice"
+
+
+def test_chain_rejects_merged_rounds(two_levels):
+    allocation = solve(two_levels)
+    rounds = rounds_of(allocation)
+    everybody = np.arange(4)
+    for one in rounds:
+        merged = replace(one, finished=everybody)
+        assert not certified(two_levels, allocation, [merged]).valid
+        # The same with all levels forged down to the lowest: now the last user could rise.
+        flat = np.array([1 / 3, 1 / 3, 1 / 3, 1 / 3])
+        assert not certified(two_levels, allocation, [merged], tasks=flat, placement=flat[:, None]).valid
+
+
+def test_chain_rejects_a_user_finished_early(two_levels):
+    allocation = solve(two_levels)
+    low = allocation.tasks.copy()
+    low[3] = 0.5
+    rounds = rounds_of(allocation)
+    early = Round(0.5, np.array([3]), np.array([0.0, 0.0, 0.0, 1e-9]), np.array([[0.0, 1e-9]]))
+    for forged in (early, replace(early, multipliers=np.ones(4), prices=np.array([[1.0, 1.0]]))):
+        assert not certified(two_levels, allocation, [*rounds[:-1], forged], tasks=low, placement=low[:, None]).valid
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_chain_rejects_moved_tasks(classes, size, sign):
+    allocation = solve(classes)
+    rounds = rounds_of(allocation)
+    assert allocation.certificate.valid
+    for i in range(classes.n):
+        factor = np.ones(classes.n)
+        factor[i] += sign * size
+        moved = certified(
+            classes, allocation, rounds, allocation.tasks * factor, allocation.placement * factor[:, None]
+        )
+        assert not moved.valid
+        assert moved.reason
+
+
+def test_chain_rejects_lost_multipliers_and_prices(classes):
+    allocation = solve(classes)
+    rounds = rounds_of(allocation)
+    for r, one in enumerate(rounds):
+        for broken in (
+            replace(one, multipliers=one.multipliers * 0),
+            replace(one, prices=one.prices * 0),
+            replace(one, prices=one.prices * (1 + 1e-6)),
+            replace(one, level=one.level * (1 + 1e-6)),
+            replace(one, level=one.level * (1 - 1e-6)),
+            replace(one, finished=one.finished[:-1]),
+        ):
+            assert not certified(classes, allocation, [*rounds[:r], broken, *rounds[r + 1 :]]).valid
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:0.5"])
+@pytest.mark.parametrize("where", ["paper", "classes"])
+def test_prices(request, where, policy, size, sign):
+    instance = request.getfixturevalue(where)
+    chosen = policy_named(policy)
+    answer = engine_for("auto", Problem(instance, chosen)).solve(Problem(instance, chosen))
+    placement = Problem(instance, chosen).placement(answer.amounts)
+    proof = prices.certify(instance, chosen, answer.tasks, placement, answer.prices)
+    assert proof.valid
+    for i in range(instance.n):
+        factor = np.ones(instance.n)
+        factor[i] += sign * size
+        moved = None if placement is None else placement * factor[:, None]
+        assert not prices.certify(instance, chosen, answer.tasks * factor, moved, answer.prices).valid
+    assert not prices.certify(instance, chosen, answer.tasks, placement, answer.prices * (1 + sign * size)).valid
+
+
+def test_prices_reject_a_dear_class(classes):
+    # Prices that differ by class: a user moved to the dearer one pays more than she has to.
+    instance = Instance(
+        [[1, 0], [1, 0]], machines=[Machine("a", [1, 1]), Machine("b", [3, 1])], eligible=[[True, True], [True, False]]
+    )
+    allocation = solve(instance, "ceei")
+    assert allocation.prices[0, 0] == pytest.approx(1.0)
+    assert allocation.prices[1, 0] == pytest.approx(1 / 3)
+    forged = np.array([[0.5, 2.5], [0.5, 0.0]])
+    assert not prices.certify(instance, policy_named("ceei"), np.array([3.0, 0.5]), forged, allocation.prices).valid
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("policy", ["utilitarian", "throughput"])
+def test_duals(paper, policy, size):
+    allocation = solve(paper, policy)
+    priced = allocation.prices[None, :]
+    chosen = policy_named(policy)
+    assert duals.certify(paper, chosen, allocation.tasks, None, priced).valid
+    for i in range(paper.n):
+        for sign in (1, -1):
+            moved = allocation.tasks.copy()
+            moved[i] *= 1 + sign * size
+            assert not duals.certify(paper, chosen, moved, None, priced).valid
+    assert not duals.certify(paper, chosen, allocation.tasks, None, priced * 0).valid
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "ceei", "utilitarian", "throughput"])
+def test_whole_tasks_in_a_pool(paper, policy):
+    chosen = policy_named(policy)
+    best = solve(paper, policy, integer=True).tasks
+    score = whole.score(paper, chosen, best.tolist())
+    for a in range(10):
+        for b in range(10):
+            proof = whole.certify(paper, chosen, np.array([a, b]), None)
+            feasible = a + 3 * b <= 9 and 4 * a + b <= 18
+            assert proof.valid == (feasible and whole.score(paper, chosen, [a, b]) == score)
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian"])
+def test_whole_tasks_on_machines(policy):
+    instance = Instance([[1, 7], [1, 4]], machines=[Machine("node", [4, 14], 3)])
+    chosen = policy_named(policy)
+    allocation = solve(instance, policy, integer=True)
+    packing = (
+        engine_for("auto", Problem(instance, chosen, True)).solve(Problem(instance, chosen, True)).evidence["packing"]
+    )
+    assert whole.certify(instance, chosen, allocation.tasks, packing).valid
+    less = allocation.tasks.copy()
+    less[np.argmax(less)] -= 1
+    assert not whole.certify(instance, chosen, less, packing).valid, "the packing is of other tasks"
+    k, count, pattern = packing[0]
+    assert not whole.certify(instance, chosen, allocation.tasks, [(k, count + 3, pattern), *packing[1:]]).valid
+    crowded = [(0, 1, {i: int(x) for i, x in enumerate(allocation.tasks) if x})]
+    assert not whole.certify(instance, chosen, allocation.tasks, crowded).valid, "all on one machine"
+
+
+def test_whole_tasks_judged_by_the_second_solver(monkeypatch, paper):
+    from drfopt.certificates import exhaust
+
+    monkeypatch.setattr(exhaust, "NODES", 0)
+    for policy in ("drf", "asset", "ceei", "utilitarian"):
+        chosen = policy_named(policy)
+        proof = whole.certify(paper, chosen, solve(paper, policy, integer=True).tasks, None)
+        assert proof.valid
+        assert proof.evidence["judge"] == "CBC"
+        worse = whole.certify(paper, chosen, np.array([2, 2]), None)
+        assert worse.valid is False
+        assert "strictly better" in worse.reason
+
+
+def test_infeasible_answers_are_infeasible(classes):
+    from drfopt.certificates.feasibility import infeasibility
+
+    allocation = solve(classes)
+    tasks, placement = allocation.tasks, allocation.placement
+    assert infeasibility(classes, tasks, placement)[0] <= 1e-9
+    for spoiled, words in (
+        ((tasks, placement * 0.99), "differ from placement"),
+        ((tasks * 1.5, placement * 1.5), "exceeded|limit"),
+        ((-tasks, -placement), "negative"),
+        ((tasks * np.nan, placement), "not finite"),
+    ):
+        violation, reason = infeasibility(classes, *spoiled)
+        assert violation > 1e-9
+        assert re.search(words, reason)

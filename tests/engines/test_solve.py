@@ -1,0 +1,126 @@
+"""The one door: what it takes, what it says no to, and what it returns."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from drfopt.errors import EngineError, PolicyError, SolverError, TimeLimitError
+from drfopt.instance import Instance, Machine
+from drfopt.solve import solve
+
+
+def test_the_paper(paper):
+    drf = solve(paper)
+    assert drf.tasks == pytest.approx([3, 2])
+    assert drf.dominant_shares == pytest.approx([2 / 3, 2 / 3])
+    assert drf.dominant_resources == ("memory", "cpu")
+    assert drf.used == pytest.approx([9, 14])
+    assert drf.certificate.bottlenecks == ("cpu", "cpu")
+    assert drf.prices is None
+    ceei = solve(paper, "ceei")
+    assert ceei.tasks == pytest.approx([45 / 11, 18 / 11], rel=1e-12)
+    assert ceei.prices == pytest.approx([1 / 5, 1 / 90], rel=1e-12)
+
+
+def test_exact_answers_are_fractions(paper):
+    asset = solve(paper, "asset", exact=True)
+    assert asset.tasks.tolist() == [Fraction(63, 25), Fraction(54, 25)]
+    assert asset.levels.tolist() == [Fraction(21, 25)] * 2
+    assert asset.usage[0].tolist() == [Fraction(63, 25), Fraction(252, 25)]
+    assert asset.to_dict()["users"][0]["tasks"] == "63/25"
+
+
+def test_answers_do_not_change(paper):
+    with pytest.raises(AttributeError):
+        solve(paper).tasks = 1
+    with pytest.raises(AttributeError, match="does not change"):
+        paper.name = "other"
+    with pytest.raises(ValueError, match="read-only"):
+        paper.demands[0, 0] = 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"policy": "drff"}, PolicyError, "no policy 'drff': did you mean 'drf'"),
+        ({"policy": "single:gpu"}, PolicyError, "cluster does not have.*cpu, memory"),
+        ({"policy": "single:"}, PolicyError, "names no resource"),
+        ({"policy": "alpha:-1"}, PolicyError, "0 or more"),
+        ({"policy": "alpha:nan"}, PolicyError, "0 or more"),
+        ({"policy": "missing.py"}, PolicyError, "no formulation file 'missing.py'"),
+        ({"engine": "fillin"}, EngineError, "no engine 'fillin': did you mean 'filling'"),
+        ({"engine": "conic"}, EngineError, "takes alpha.*engines that do: filling, lp-chain"),
+        ({"policy": "ceei", "exact": True}, EngineError, "no engine takes ceei.*exactly"),
+        ({"policy": "alpha:2", "integer": True}, PolicyError, "not defined for whole tasks"),
+        ({"time_limit": 0}, PolicyError, "positive number of seconds"),
+    ],
+)
+def test_what_it_says_no_to(paper, arguments, error, words):
+    with pytest.raises(error, match=words):
+        solve(paper, **arguments)
+
+
+def test_scalar_weights_are_asked_for():
+    instance = Instance([[1, 1]], [1, 1], weights=[[1, 2]])
+    assert solve(instance, "drf").levels == pytest.approx([1.0])
+    for policy in ("ceei", "tasks", "alpha:2"):
+        with pytest.raises(PolicyError, match="one weight a user"):
+            solve(instance, policy)
+
+
+def test_one_resource_that_somebody_does_not_need():
+    with pytest.raises(PolicyError, match="user 'u2' demands none of it"):
+        solve(Instance([[1, 1], [0, 1]], [1, 1]), "single:r1")
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "tasks", "utilitarian", "throughput"])
+@pytest.mark.parametrize("integer", [False, True])
+def test_nobody_can_run_anything(policy, integer):
+    for instance in (
+        Instance([[1, 1], [2, 0]], [0, 0]),
+        Instance([[1, 1], [2, 0]], [5, 5], max_tasks=[0, 0]),
+        Instance([[1, 1], [2, 0]], machines=[Machine("m", [0.5, 0.5])]),
+    ):
+        allocation = solve(instance, policy, integer=integer)
+        assert allocation.tasks.tolist() == [0, 0]
+        assert allocation.certificate.valid
+        assert (allocation.unplaced == ("u1", "u2")) == (instance.limits[0] > 0)
+
+
+def test_the_unplaced_are_named_and_drag_nobody_down():
+    machines = [Machine("small", [2, 2], 2)]
+    allocation = solve(Instance([[1, 1], [3, 1]], machines=machines))
+    assert allocation.unplaced == ("u2",)
+    assert allocation.tasks == pytest.approx([4, 0])
+    pool = Instance([[1, 1], [3, 1]], [2, 9])
+    assert solve(pool).unplaced == ()
+    assert solve(pool, integer=True).unplaced == ("u2",)
+
+
+def test_limits_round_down_for_whole_tasks():
+    instance = Instance([[1], [1]], [10], max_tasks=[2.9, 0.5])
+    allocation = solve(instance, integer=True)
+    assert allocation.tasks.tolist() == [2, 0]
+    assert allocation.unplaced == ()
+
+
+def test_classes_on_which_no_task_fits_are_no_room():
+    # A whole task must fit on one machine, in the continuous version too.
+    machines = [Machine("big", [4, 4]), Machine("small", [1, 1], 100)]
+    allocation = solve(Instance([[2, 1]], machines=machines))
+    assert allocation.tasks == pytest.approx([2])
+    assert allocation.placement == pytest.approx(np.array([[2.0, 0.0]]))
+
+
+def test_huge_counts_are_no_matter():
+    instance = Instance([[1, 4], [3, 1]], [9e12, 18e12])
+    assert solve(instance, integer=True).tasks.tolist() == [3 * 10**12, 2 * 10**12]
+
+
+def test_time_limits_end_in_an_exception():
+    rng = np.random.default_rng(0)
+    instance = Instance(rng.random((30, 4)), np.full(4, 200.0))
+    with pytest.raises(TimeLimitError, match="time limit"):
+        solve(instance, "drf", integer=True, time_limit=1e-3)
+    assert issubclass(TimeLimitError, SolverError)

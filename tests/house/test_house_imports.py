@@ -1,0 +1,105 @@
+"""The arrows of the house: every module imports the floors below its own, and nothing looks up."""
+
+import re
+import tomllib
+
+import pytest
+from house_source import REPOSITORY, foreign, imports, modules
+
+FLOORS = (
+    ("errors", "tolerances", "quantities", "deadline", "progress", "tables"),
+    ("arrays", "instance", "allocation", "library", "readers", "writers"),
+    ("policies", "packings", "certificates"),
+    ("engines", "reference"),
+    ("solve", "schedule"),
+    ("compare", "crosscheck", "audit", "planning", "simulation"),
+    ("cli", "report"),
+    ("drfopt", "__main__"),
+)
+"""Files and folders of the package, the ground floor first; on top the package's own face."""
+
+SAME_FLOOR = {
+    ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
+    ("deadline", "errors"): "a moment that has passed is told in the package's own words",
+    ("instance", "arrays"): "an instance is made of tables",
+    ("instance", "readers"): "Instance.load is a door to them, opened inside the method",
+    ("instance", "writers"): "Instance.save is a door to them, opened inside the method",
+    ("instance", "library"): "Instance.library is a door to it, opened inside the method",
+    ("allocation", "instance"): "an allocation is one of an instance, and checks itself against it",
+    ("library", "instance"): "what it returns",
+    ("library", "readers"): "its files are native instance files",
+    ("readers", "instance"): "what they return",
+    ("writers", "instance"): "what they are given",
+    ("writers", "readers"): "keys and grammar of the native file are stated once",
+    ("certificates", "policies"): "a proof is one of a policy's claim",
+    ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
+    ("engines", "reference"): "the engine for rational numbers is the reference, given arrays",
+}
+"""Arrows between two files or folders of one floor, each with its reason."""
+
+UPWARDS = {
+    ("cli", "drfopt"): "the version stands where the build reads it",
+}
+
+SHIPPED = {"yaml": "PyYAML"}
+"""Names of imports that are called otherwise on the package index."""
+
+FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
+PACKAGE = modules("drfopt")
+
+
+def arrows():
+    """Yield place, from and to of every import that leaves its file or folder."""
+    names = {module.name for module in PACKAGE}
+    for module in PACKAGE:
+        for line, name in imports(module):
+            if name.partition(".")[0] != "drfopt":
+                continue
+            target = name if name in names else name.rpartition(".")[0]
+            unit = target.split(".")[1] if "." in target else "drfopt"
+            if unit != module.unit:
+                yield f"{module.place}, line {line}", module.unit, unit
+
+
+def test_every_file_and_folder_has_a_floor():
+    assert {module.unit for module in PACKAGE} <= set(FLOOR)
+
+
+def test_nothing_imports_from_above():
+    wrong = [
+        f"{place}: {source} (floor {FLOOR[source]}) imports {target} (floor {FLOOR[target]})"
+        for place, source, target in arrows()
+        if FLOOR[target] >= FLOOR[source] and (source, target) not in SAME_FLOOR | UPWARDS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_exception_is_one():
+    drawn = {(source, target) for _, source, target in arrows()}
+    assert set(SAME_FLOOR) | set(UPWARDS) <= drawn
+    assert all(FLOOR[source] == FLOOR[target] for source, target in SAME_FLOOR)
+
+
+def test_the_package_imports_what_it_declares_and_nothing_of_the_repository():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["plot"], *extras["frame"]]
+    allowed = {re.match(r"[\w-]+", requirement)[0] for requirement in declared}
+    wrong = [
+        f"{module.place}, line {line}: {name}"
+        for module in PACKAGE
+        for line, name in foreign(module)
+        if SHIPPED.get(name, name) not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("module", modules("formulations"), ids=lambda module: module.path.stem)
+def test_a_formulation_can_be_copied_anywhere(module):
+    assert {name for _, name in foreign(module)} <= {"numpy", "cvxpy", "pulp"}
+    assert not [name for _, name in imports(module) if name.startswith("formulations")]
+
+
+def test_the_reference_needs_nothing_but_fractions():
+    used = {name for module in PACKAGE if module.unit == "reference" for _, name in foreign(module)}
+    assert not used

@@ -1,0 +1,123 @@
+"""The public face: what ``drfopt`` exports, in whatever order modules are imported, and how little that costs."""
+
+import ast
+import importlib
+import subprocess
+import sys
+
+import pytest
+from house_source import REPOSITORY, modules
+
+import drfopt
+from drfopt.engines import ENGINES
+from drfopt.tables import FORMATS
+
+PUBLIC = [
+    "Allocation",
+    "Certificate",
+    "CertificateError",
+    "DrfoptError",
+    "EngineError",
+    "FormulationError",
+    "Instance",
+    "InstanceError",
+    "Machine",
+    "PolicyError",
+    "SolverError",
+    "TimeLimitError",
+    "compare",
+    "crosscheck",
+    "schedule",
+    "solve",
+]
+
+FUNCTIONS = ("compare", "crosscheck", "schedule", "solve")
+
+HEAVY = ("cvxpy", "pulp", "matplotlib", "pandas", "scipy", "highspy", "pydantic", "typer", "rich")
+"""Packages that are imported when they are needed and not before."""
+
+SUBMODULES = [module.name for module in modules("drfopt") if not module.path.stem.startswith("__main__")]
+
+
+def fresh(code: str) -> str:
+    """Return what a new interpreter prints."""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=REPOSITORY)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+def test_the_public_names_are_these():
+    assert drfopt.__all__ == PUBLIC
+    assert dir(drfopt) == sorted([*PUBLIC, "__version__"])
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_what_its_module_says(name):
+    value = getattr(drfopt, name)
+    assert value.__name__ == name
+    assert value is getattr(importlib.import_module(value.__module__), name)
+    assert value.__doc__
+
+
+def test_type_checkers_are_told_the_same_names():
+    (module,) = (module for module in modules("drfopt") if module.name == "drfopt")
+    (block,) = (node for node in module.tree.body if isinstance(node, ast.If))
+    assert sorted(name.name for node in block.body for name in node.names) == PUBLIC
+
+
+def test_a_name_that_is_none_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"'drfopt' has no attribute 'slove'"):
+        drfopt.slove  # noqa: B018
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from drfopt import {0}",
+        "import drfopt.{0}; from drfopt import {0}",
+        "from drfopt import {0}; import drfopt.{0}; from drfopt import {0}",
+        "import drfopt.{0}; import drfopt; {0} = drfopt.{0}",
+        "from drfopt.{0} import {0}; import drfopt; assert drfopt.{0} is {0}",
+        "import importlib; module = importlib.import_module('drfopt.{0}'); from drfopt import {0}; "
+        "assert module.{0} is {0} and module is not {0}",
+    ],
+)
+def test_a_function_is_the_function_whoever_imported_its_module(name, code):
+    assert fresh(code.format(name) + f"; print(type({name}).__name__, {name}.__module__)") == f"function drfopt.{name}"
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = f"import sys, drfopt; print([name for name in ('numpy', *{HEAVY}) if name in sys.modules])"
+    assert fresh(code) == "[]"
+
+
+def test_solving_a_pool_imports_no_solver():
+    code = "from drfopt import Instance, Machine, solve, compare, schedule; import sys; "
+    code += f"solve(Instance([[1, 4], [3, 1]], [9, 18])); print([name for name in {HEAVY} if name in sys.modules])"
+    assert fresh(code) == "[]"
+
+
+@pytest.mark.parametrize("name", SUBMODULES)
+def test_every_module_lists_what_is_public_in_it(name):
+    module = importlib.import_module(name)
+    assert module.__doc__
+    if module.__doc__ and not hasattr(module, "__all__"):
+        # A folder that only holds modules has nothing of its own to list.
+        assert not [key for key in vars(module) if callable(vars(module)[key]) and not key.startswith("_")]
+        return
+    assert len(set(module.__all__)) == len(module.__all__)
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_every_engine_of_the_table_has_its_module(engine):
+    module = importlib.import_module(f"drfopt.engines.{engine.name.replace('-', '_')}")
+    assert callable(module.solve)
+
+
+def test_engines_have_different_names_and_every_format_writes():
+    assert len({engine.name for engine in ENGINES}) == len(ENGINES)
+    assert tuple(FORMATS) == ("table", "json", "csv", "markdown", "latex")
+    assert all(callable(write) for write in FORMATS.values())
