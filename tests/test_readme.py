@@ -168,6 +168,7 @@ def test_set_up_is_two_commands_and_ci_runs_the_second():
     script = REPOSITORY / ".ci/run"
     assert script.read_text(encoding="utf-8").splitlines()[-1] == tests
     assert os.access(script, os.X_OK)
+    assert tests in (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
 
 
 def rewritten(folder):

@@ -23,6 +23,12 @@ NEAR = 1e-8
 ZERO = 1e-12
 """A quantity of scaled size 1 below this is rounding."""
 
+UNNOTICED = 1e-3
+"""Price of a whole idle row, relative to all money, that is a solver's tolerance."""
+
+UNFILLED = 1e-7
+"""Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
+
 FAR = 0.3
 """Relative change of a user's tasks beyond which the start was none: solver and equations speak of two markets."""
 
@@ -73,9 +79,11 @@ class _Guess:
         # The cheapest class of a user is used whatever the solver says.
         self.used |= cost <= cheapest[market.user] * (1 + ZERO)
         slack = 1 - market.matrix @ start.v
-        # Part of what a user would pay for a little more that a row alone asks: of her who minds it most.
+        # Part of what a user would pay for a little more that a row alone asks: of her who minds it most.  A price so
+        # small that all money would not notice it on an idle row is a solver's zero, whatever it is to a user.
         asked = sparse.diags(start.p) @ market.matrix @ sparse.diags(1 / market.marginal(t)[market.user])
-        self.priced = asked.max(axis=1).toarray().ravel() >= slack
+        money = float(market.marginal(t) @ t)
+        self.priced = (asked.max(axis=1).toarray().ravel() >= slack) & (start.p >= UNNOTICED * money * slack)
         gap = np.where(np.isfinite(market.u), 1 - t / market.u, np.inf)
         self.capped = start.nu / market.marginal(t) >= gap
         self.seen: set[bytes] = set()
@@ -89,8 +97,14 @@ class _Guess:
         lacking = ~self.used & (
             size[market.user] - point.nu[market.user] - market.cost(point.p) > ZERO * size[market.user]
         )
+        filled = market.matrix @ point.v
         worthless = self.priced & (point.p < 0)
-        overfull = ~self.priced & (market.matrix @ point.v > 1 + ZERO)
+        idle = np.where(self.priced, 1 - filled, 0.0)
+        if idle.max(initial=0) > UNFILLED:
+            # A row that no price fills, because all who use it are at their limits, is worth nothing either; while it
+            # is thought to be, the equations have no solution, and other rows look idle too: the idlest goes first.
+            worthless[int(idle.argmax())] = True
+        overfull = ~self.priced & (filled > 1 + ZERO)
         pushed = self.capped & (point.nu < -ZERO * size)
         beyond = ~self.capped & (t > market.u * (1 + ZERO))
         changes = (negative, lacking, worthless, overfull, pushed, beyond)
