@@ -39,7 +39,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
         if wrong and not reason:
             reason = f"user {user!r} with {tasks[i]} tasks is neither at her limit nor has she a bottleneck"
     return Certificate(
-        kind="bottleneck, exact",
+        kind="bottleneck",
         valid=not reason,
         violation=float("inf") if reason else 0.0,
         bottlenecks=tuple(bottlenecks),
