@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,16 @@ from drfopt.solve import solve
 from . import peers
 from .families import cluster
 from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven
-from .pools import engine_way, levels_of, market, one_lp
+from .pools import STATEMENTS, engine_way, levels_of, market, one_lp
 from .reference import lowest, off
 
-__all__ = ["data_folder", "machines", "openb"]
+__all__ = ["Shape", "data_folder", "machines", "openb"]
 
-SLOW_CHAIN = 60
+SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked on machines."""
+
+ON_MACHINES = tuple(STATEMENTS)[:2]
+"""On machines a user's level is a sum over classes, and needs its row."""
 
 FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
 
@@ -33,34 +37,49 @@ FIRST_LEVEL, MOST_TASKS = 8.08090e-4, 7960.73
 can have, if nobody has a limit; and the most tasks, divisible, within the limits."""
 
 
-def machines(bench: Bench, size: tuple[int, int, bool]) -> list[Row]:
+@dataclass(frozen=True)
+class Shape:
+    """A made cluster: users, classes, whether users have limits, and the part of the classes open to a user."""
+
+    n: int
+    k: int
+    limited: bool = False
+    open_to: float = 0.3
+
+    def build(self) -> Instance:
+        """Make it."""
+        return cluster(self.n, self.k, limited=self.limited, open_to=self.open_to)
+
+
+def machines(bench: Bench, size: Shape) -> list[Row]:
     """Measure DRF and CEEI on a made cluster."""
-    n, k, limited = size
-    name = f"{n} users, {k} classes" + (", limits" if limited else "")
-
-    def build() -> Instance:
-        return cluster(n, k, limited=limited)
-
-    levels = peers.one_lp_a_user(build()) if n <= SLOW_CHAIN else solve(build(), "drf").levels
+    slow = size.n <= SLOW_CHAIN
+    levels = peers.one_lp_a_user(size.build()) if slow else None
+    tasks = solve(size.build(), "ceei", engine="conic").tasks
+    name = f"{size.n:,} x {size.k}, {size.open_to:.0%} open" + (", limits" if size.limited else "")
     fair = Case(
         group="drf",
         name=name,
-        n=n,
-        build=build,
-        reference="the chain with one LP a user" if n <= SLOW_CHAIN else "lp-chain",
+        n=size.n,
+        build=size.build,
+        reference="the chain with one LP a user",
         ways=(
-            engine_way("drf", "lp-chain", bench.limit, lambda a: off(a.levels, levels) if n <= SLOW_CHAIN else None),
-            *(one_lp(method, bench.limit, levels) for method in ("highs-ds", "highs-ipm")),
+            Way(
+                "drfopt lp-chain",
+                "drfopt",
+                lambda instance: solve(instance, "drf", engine="lp-chain", time_limit=bench.limit),
+                lambda instance, allocation: _chain_verdict(allocation, levels),
+            ),
+            *(one_lp(statement, bench.limit, levels) for statement in ON_MACHINES),
             levels_of("one LP a user", peers.one_lp_a_user, levels, SLOW_CHAIN, "thousands of programs"),
         ),
     )
-    tasks = solve(build(), "ceei", engine="conic").tasks
     nash = Case(
         group="ceei",
         name=name,
-        n=n,
-        build=build,
-        reference="conic, polished",
+        n=size.n,
+        build=size.build,
+        reference="the conic engine, polished",
         yardstick="cvxpy + Clarabel",
         ways=(
             engine_way("ceei", "barrier", bench.limit, lambda allocation: off(allocation.tasks, tasks)),
@@ -69,6 +88,12 @@ def machines(bench: Bench, size: tuple[int, int, bool]) -> list[Row]:
         ),
     )
     return bench.measure("machines", fair) + bench.measure("machines", nash)
+
+
+def _chain_verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
+    error = None if levels is None else off(allocation.levels, levels)
+    rounds = len(allocation.certificate.evidence["rounds"])
+    return proven(allocation.certificate, error, f"rounds: {rounds}")
 
 
 def data_folder() -> Path:
@@ -112,8 +137,7 @@ def _trace(bench: Bench, files: list[Path], saved: Path, whole: Instance, comple
         build=lambda: Instance.load(saved),
         reference="six recorded digits",
         ways=(
-            one_lp("highs-ds", seconds, None),
-            one_lp("highs-ipm", seconds, None),
+            *(one_lp(statement, seconds, None) for statement in ON_MACHINES),
             Way("convert", "drfopt", lambda instance: convert("openb", files)),
             solved("drf", "drf"),
             Way("drf, no limits", "drfopt", lambda i: solve(free, "drf", time_limit=seconds), first_level),

@@ -6,7 +6,6 @@ here does not lose for want of units. `cvxpy-leximin`, where somebody has it, is
 
 import importlib.util
 import warnings
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +15,19 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from drfopt.crosscheck import slow_chain
 from drfopt.instance import Instance
 from drfopt.policies import dominant_rates
-from formulations import ceei as nash_program
 
 from .measure import Absent, Failure
 
-__all__ = ["Market", "leximin_cvxpy", "lowest_level", "lowest_whole_level", "nash_product", "one_lp_a_user"]
+__all__ = [
+    "Market",
+    "leximin_cvxpy",
+    "lowest_level",
+    "lowest_level_without_rows",
+    "lowest_whole_level",
+    "nash_product",
+    "one_lp_a_user",
+    "tidied",
+]
 
 
 DUST = 1e-4
@@ -50,7 +57,7 @@ def _capacities(instance: Instance, pairs: Pairs, unit: np.ndarray) -> sparse.cs
 
 
 def lowest_level(instance: Instance, method: str, seconds: float) -> float:
-    """Return the highest level everybody can have: ONE program of a leximin, by linprog."""
+    """Return the highest level everybody can have: ONE program of a leximin, by linprog, a row "level >= t" a user."""
     pairs = _pairs(instance)
     rates = dominant_rates(instance)
     members, owner = np.unique(pairs.user, return_inverse=True)
@@ -68,10 +75,39 @@ def lowest_level(instance: Instance, method: str, seconds: float) -> float:
         matrix, right = sparse.vstack([matrix, over], format="csr"), np.concatenate([right, tops[limited]])
     cost = np.zeros(matrix.shape[1])
     cost[-1] = -1
-    found = linprog(cost, A_ub=matrix, b_ub=right, method=method, options={"time_limit": seconds})
+    return _largest_last(matrix, right, cost, method, seconds) * unit
+
+
+def lowest_level_without_rows(instance: Instance, seconds: float) -> float:
+    """Return the same on a pool, stated with ``level = t + what she has above it``: no row a user is left.
+
+    The lowest level can be no higher than the lowest limit, which bounds t; above t nobody need have anything.
+    """
+    pairs = _pairs(instance)
+    rates = dominant_rates(instance)[pairs.user]
+    unit = 1 / len(rates)
+    rows = _capacities(instance, pairs, unit / rates)
+    matrix = sparse.hstack([rows, sparse.csr_array(rows.sum(axis=1)[:, None])], format="csr")
+    cost = np.zeros(matrix.shape[1])
+    cost[-1] = -1
+    bounds = np.zeros((len(cost), 2))
+    bounds[:, 1] = np.inf
+    bounds[-1, 1] = (rates * instance.limits[pairs.user]).min() / unit
+    return _largest_last(matrix, np.ones(len(rows.indptr) - 1), cost, "highs", seconds, bounds) * unit
+
+
+def _largest_last(
+    matrix: sparse.csr_array,
+    right: np.ndarray,
+    cost: np.ndarray,
+    method: str,
+    seconds: float,
+    bounds: np.ndarray | tuple = (0, None),
+) -> float:
+    found = linprog(cost, A_ub=matrix, b_ub=right, bounds=bounds, method=method, options={"time_limit": seconds})
     if found.status != 0:
         raise Failure(f"linprog ended without an optimum: {found.message}")
-    return float(found.x[-1]) * unit
+    return float(found.x[-1])
 
 
 def lowest_whole_level(instance: Instance, seconds: float) -> float:
@@ -116,58 +152,48 @@ class Market(NamedTuple):
 
 
 def nash_product(instance: Instance, solver: str, seconds: float) -> Market:
-    """Return CEEI as cvxpy gets it from a conic solver, the program being ``formulations/ceei.py``."""
+    """Return CEEI as cvxpy gets it from a conic solver: a column a pair, counted in parts of what she could expect."""
     import cvxpy as cp
 
-    members = np.flatnonzero(~instance.unplaced())
-    data = SimpleNamespace(
-        demands=instance.demands[members],
-        capacity=instance.capacity,
-        machines=instance.machine_capacity,
-        counts=instance.counts,
-        eligible=None if instance.fits is None else instance.fits[members],
-        weights=np.broadcast_to(instance.weights[members, None], (len(members), instance.m)),
-        limits=instance.limits[members],
-    )
-    program = nash_program.build(data, np.full(len(members), np.nan))
+    pairs = _pairs(instance)
+    members, owner = np.unique(pairs.user, return_inverse=True)
+    incomes, limits = instance.weights[members], instance.limits[members]
+    unit = incomes / incomes.sum() / dominant_rates(instance)[members]
+    rows = _capacities(instance, pairs, unit[owner])
+    v = cp.Variable(len(owner), nonneg=True)
+    tasks = v if instance.machines is None else sparse.csr_matrix((np.ones(len(owner)), (owner, range(len(owner))))) @ v
+    capacity = sparse.csr_matrix(rows) @ v <= 1
+    limited = np.flatnonzero(np.isfinite(limits))
+    most = [tasks[limited] <= (limits / unit)[limited]] if limited.size else []
+    problem = cp.Problem(cp.Maximize(incomes @ cp.log(tasks)), [capacity, *most])
     limit = {"CLARABEL": {"time_limit": seconds}, "SCS": {"time_limit_secs": seconds}}[solver]
     with warnings.catch_warnings():
         # An inaccurate answer is judged like any other; the status says so.
         warnings.simplefilter("ignore")
         try:
-            program.problem.solve(solver=solver, **limit)
+            problem.solve(solver=solver, **limit)
         except cp.SolverError as error:
             raise Failure(f"{solver}: {error}") from None
-    if program.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise Failure(f"{solver} ended with status {program.problem.status!r}")
-    (placed,) = [z.value for z in program.problem.variables() if z.name() == "z"]
-    return _tidied(
-        instance,
-        members,
-        program.tasks.value,
-        placed,
-        program.problem.constraints[0].dual_value,
-        program.problem.status,
-    )
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise Failure(f"{solver} ended with status {problem.status!r}")
+    placement = np.zeros((instance.n, len(instance.room)))
+    placement[pairs.user, pairs.machine] = np.maximum(v.value, 0) * unit[owner]
+    return tidied(instance, placement, np.reshape(capacity.dual_value, instance.room.shape), problem.status)
 
 
-def _tidied(
-    instance: Instance, members: np.ndarray, found: np.ndarray, placed: np.ndarray, duals: np.ndarray, status: str
-) -> Market:
+def tidied(instance: Instance, placement: np.ndarray, duals: np.ndarray, status: str) -> Market:
     """Return the answer with what its tolerance left behind cleared away, so that it is judged by what it means.
 
     An interior point method ends with a little on every class and a small price on everything, and just below every
     limit. Nothing below `DUST` of what it belongs to is held against it.
     """
-    tasks, placement = np.zeros(instance.n), np.zeros((instance.n, len(instance.room)))
-    tasks[members] = np.maximum(found, 0)
-    tasks = np.where(tasks >= instance.limits * (1 - DUST), instance.limits, tasks)
-    placed = np.where(placed > DUST * placed.max(axis=1, keepdims=True), placed, 0)
-    total = placed.sum(axis=1, keepdims=True)
-    placement[members] = np.divide(placed, total, where=total > 0, out=np.zeros_like(placed)) * tasks[members, None]
-    used = placement.T @ instance.demands
-    full = used >= instance.room * (1 - DUST)
-    prices = np.divide(np.maximum(duals, 0), instance.room, where=full & (instance.room > 0), out=np.zeros(used.shape))
+    placement = np.where(placement > DUST * placement.max(axis=1, keepdims=True), placement, 0)
+    total = placement.sum(axis=1)
+    tasks = np.where(total >= instance.limits * (1 - DUST), instance.limits, total)
+    placement *= np.divide(tasks, total, where=total > 0, out=np.zeros(instance.n))[:, None]
+    unused = placement.T @ instance.demands < instance.room * (1 - DUST)
+    worth = np.where((duals < DUST * duals.sum()) & unused | (instance.room == 0), 0, np.maximum(duals, 0))
+    prices = np.divide(worth, instance.room, where=instance.room > 0, out=np.zeros(worth.shape))
     return Market(tasks, placement, prices, status)
 
 

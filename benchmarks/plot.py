@@ -20,8 +20,9 @@ class Line:
 LINES = {
     "drfopt filling": Line("#0072B2", "o"),
     "drfopt lp-chain": Line("#56B4E9", "s"),
-    "one LP, HiGHS simplex": Line("#999999", "^", "--"),
-    "one LP, HiGHS interior point": Line("#555555", "v", "--"),
+    "one LP, a row a user, simplex": Line("#999999", "^", "--"),
+    "one LP, a row a user, interior point": Line("#777777", "v", "--"),
+    "one LP, no row a user": Line("#222222", "D", "--"),
     "one LP a user": Line("#D55E00", "x"),
     "drfopt barrier": Line("#0072B2", "o"),
     "drfopt conic": Line("#56B4E9", "s"),
@@ -51,7 +52,8 @@ def draw(rows: list[Row], path: Path) -> None:
         ax.set(xscale="log", yscale="log", xlabel="users", title=f"{title}, {FAMILY} demands")
         ax.grid(which="major", color="#E5E5E5", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8)
+        if ax.lines:
+            ax.legend(frameon=False, fontsize=8)
     figure.axes[0].set_ylabel("seconds")
     # Without the software's version in it the file changes only when the picture does.
     figure.savefig(path, dpi=100, metadata={"Software": None})

@@ -16,13 +16,20 @@ from .families import family_named
 from .measure import Bench, Case, Row, Verdict, Way, proven, without
 from .reference import ceei_tasks, leximin_levels, lowest, off
 
-__all__ = ["SUM", "ceei", "engine_way", "levels_of", "leximin", "market", "one_lp"]
+__all__ = ["STATEMENTS", "SUM", "ceei", "engine_way", "levels_of", "leximin", "market", "one_lp"]
 
 SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked; it solves thousands of programs beyond."""
 
 CVXPY_LEXIMIN = 10
 """Users up to which cvxpy-leximin is asked: its default method was still running after 90 s with 50."""
+
+STATEMENTS = {
+    "one LP, a row a user, simplex": lambda i, seconds: peers.lowest_level(i, "highs-ds", seconds),
+    "one LP, a row a user, interior point": lambda i, seconds: peers.lowest_level(i, "highs-ipm", seconds),
+    "one LP, no row a user": peers.lowest_level_without_rows,
+}
+"""Ways to state and solve one max-min program; the last is for pools only."""
 
 SUM = Way("D.sum()", "yardstick", lambda instance: instance.demands.sum())
 """One look at every demand: nothing that reads its input can be faster."""
@@ -47,7 +54,7 @@ def leximin(bench: Bench, size: tuple[str, int]) -> list[Row]:
                 engine_way("drf", name, bench.limit, lambda allocation: off(allocation.levels, levels))
                 for name in ("filling", "lp-chain")
             ),
-            *(one_lp(method, bench.limit, levels) for method in ("highs-ds", "highs-ipm")),
+            *(one_lp(statement, bench.limit, levels) for statement in STATEMENTS),
             levels_of("one LP a user", peers.one_lp_a_user, levels, SLOW_CHAIN, "thousands of programs"),
             levels_of("cvxpy-leximin", peers.leximin_cvxpy, levels, CVXPY_LEXIMIN, "it ends in no minute"),
         ),
@@ -119,15 +126,14 @@ def engine_way(
     )
 
 
-def one_lp(method: str, seconds: float, levels: np.ndarray | None) -> Way:
+def one_lp(statement: str, seconds: float, levels: np.ndarray | None) -> Way:
     """Return the way of one max-min program by HiGHS, its level held against the lowest of the levels (n,)."""
 
     def judge(instance: Instance, level: float) -> Verdict:
         error = None if levels is None else abs(level / lowest(levels, instance) - 1)
         return without(error, "the lowest level only")
 
-    label = {"highs-ds": "one LP, HiGHS simplex", "highs-ipm": "one LP, HiGHS interior point"}[method]
-    return Way(label, "yardstick", lambda i: peers.lowest_level(i, method, seconds), judge)
+    return Way(statement, "yardstick", lambda instance: STATEMENTS[statement](instance, seconds), judge)
 
 
 def levels_of(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import clusters, pools, whole
+from .clusters import Shape
 from .measure import Bench, Row
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
@@ -113,15 +114,22 @@ QUESTIONS = (
             "20 times as long as ours and agree to 1e-9. CEEI by interior point 0.3 s, by the conic engine 0.6 s, "
             "both proven; Clarabel alone 0.3 s with tasks off by 1e-5."
         ),
-        sizes=((40, 8, False), (40, 8, True), (200, 30, False), (200, 30, True)),
+        sizes=(
+            Shape(40, 8),
+            Shape(40, 8, limited=True),
+            Shape(200, 30),
+            Shape(200, 30, limited=True),
+            Shape(200, 30, open_to=0.05),
+            Shape(1000, 100, open_to=0.02),
+        ),
         run=clusters.machines,
-        smoke=((12, 4, False), (12, 4, True)),
+        smoke=(Shape(12, 4), Shape(12, 4, limited=True)),
     ),
     Question(
         name="openb",
         question=(
-            "How long does a production cluster take from its own files to a comparison of policies? The openb trace: "
-            "8,152 pods of 457 kinds, 1,523 nodes of 27 classes."
+            "The openb trace is a production cluster, 8,152 pods of 457 kinds on 1,523 nodes of 27 classes: how long "
+            "does it take from its own files to a comparison of policies?"
         ),
         expectation=(
             "Converting 0.2 s. DRF and asset fairness 1 to 3 s each, since most users finish at their limits; DRF "

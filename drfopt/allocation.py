@@ -9,6 +9,7 @@ import numpy as np
 
 from .instance import Instance
 from .tables import Bar, Column, Sheet
+from .tolerances import LEVEL
 
 __all__ = ["Allocation", "Certificate"]
 
@@ -295,7 +296,7 @@ def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:
-        return "her limit" if float(tasks) >= limit * (1 - 1e-9) else ""
+        return "her limit" if float(tasks) >= limit * (1 - LEVEL) else ""
     if isinstance(bottleneck, str):
         return bottleneck
     first = ", ".join(bottleneck[:2])

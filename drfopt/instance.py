@@ -11,6 +11,7 @@ import numpy as np
 
 from .arrays import Places, Table, as_float, table
 from .errors import InstanceError, suggestion
+from .naming import by_user, listed, resource_names, row_of, rows_of_users, some, unique
 
 __all__ = ["Instance", "Machine"]
 
@@ -92,12 +93,12 @@ class Instance:
         self.machine_capacity: Any = None
         self.capacity: np.ndarray
         classes = None if machines is None else _classes(machines)
-        rows, self._users = _rows_of_users(demands, users)
+        rows, self._users = rows_of_users(demands, users)
         n = len(rows) if self._users is None else len(self._users)
         if n == 0:
             raise InstanceError("the instance has no users: list at least one")
-        columns = _resource_names(resources, rows, capacity if classes is None else classes[0].capacity)
-        self.resources = _unique(columns, "resource")
+        columns = resource_names(resources, rows, capacity if classes is None else classes[0].capacity)
+        self.resources = unique(columns, "resource")
         m = len(self.resources)
         if m == 0:
             raise InstanceError("the cluster has no resources: list at least one")
@@ -274,7 +275,7 @@ class Instance:
         rest.setdefault("users", [str(user) for user in frame.index])
         rest.setdefault("resources", [str(column) for column in demands.columns])
         if isinstance(capacity, Mapping):
-            capacity = _row(capacity, rest["resources"], "capacity")
+            capacity = row_of(capacity, rest["resources"], "capacity")
         return cls(demands.to_numpy(), capacity, **rest)
 
     # ---- manners ----------------------------------------------------------------------------------------------
@@ -308,7 +309,7 @@ class Instance:
 
     def _demand_table(self, rows: Any, n: int, m: int) -> Table:
         if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
-            rows = [_row(row, self.resources, f"user {user!r}") for user, row in zip(self.users, rows, strict=True)]
+            rows = [row_of(row, self.resources, f"user {user!r}") for user, row in zip(self.users, rows, strict=True)]
         demands = table(rows, (n, m), Places("demand", _Names(self), self.resources))
         idle = ~(demands.floats > 0).any(axis=1)
         if idle.any():
@@ -319,18 +320,18 @@ class Instance:
     def _place_machines(self, capacity: Any, classes: tuple[Machine, ...] | None) -> None:
         if classes is None:
             if isinstance(capacity, Mapping):
-                capacity = _row(capacity, self.resources, "capacity")
+                capacity = row_of(capacity, self.resources, "capacity")
             places = Places("capacity", columns=self.resources, row_word="")
-            self._capacity = table(_listed(capacity), (self.m,), places)
+            self._capacity = table(listed(capacity), (self.m,), places)
             self.capacity = self._capacity.floats
             return
-        names = _unique([machine.name for machine in classes], "machine class")
+        names = unique([machine.name for machine in classes], "machine class")
         if not classes:
             raise InstanceError("the cluster has no machines: list at least one class")
         rows = [
-            _row(machine.capacity, self.resources, f"machine class {machine.name!r}")
+            row_of(machine.capacity, self.resources, f"machine class {machine.name!r}")
             if isinstance(machine.capacity, Mapping)
-            else _listed(machine.capacity)
+            else listed(machine.capacity)
             for machine in classes
         ]
         for machine, row in zip(classes, rows, strict=True):
@@ -360,8 +361,8 @@ class Instance:
             ones = np.broadcast_to(1.0, (self.n,))
             return Table(ones)
         if isinstance(weights, Mapping):
-            weights = _by_user(weights, self.users, "weights", 1)
-        values = _listed(weights)
+            weights = by_user(weights, self.users, "weights", 1)
+        values = listed(weights)
         per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
         if per_resource:
             values = [self._weight_row(user, value) for user, value in zip(self.users, values, strict=False)]
@@ -377,15 +378,15 @@ class Instance:
 
     def _weight_row(self, user: str, value: Any) -> list:
         if isinstance(value, Mapping):
-            return _row(value, self.resources, f"user {user!r}: weight", missing=1)
+            return row_of(value, self.resources, f"user {user!r}: weight", missing=1)
         return list(value) if isinstance(value, list | tuple) else [value] * self.m
 
     def _limit_table(self, limits: Any) -> Table:
         if limits is None:
             return Table(np.broadcast_to(np.inf, (self.n,)))
         if isinstance(limits, Mapping):
-            limits = _by_user(limits, self.users, "max_tasks", None)
-        return table(_listed(limits), (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
+            limits = by_user(limits, self.users, "max_tasks", None)
+        return table(listed(limits), (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
 
     def _eligibility(self, eligible: Any) -> Any:
         if self.machines is None:
@@ -398,7 +399,7 @@ class Instance:
             allowed = np.ones((self.n, self.k), dtype=bool)
         elif isinstance(eligible, Mapping):
             allowed = np.ones((self.n, self.k), dtype=bool)
-            listed = _by_user(eligible, self.users, "machines", None)
+            listed = by_user(eligible, self.users, "machines", None)
             for i, names in enumerate(listed):
                 if names is not None:
                     allowed[i] = self._classes_named(self.users[i], names)
@@ -419,7 +420,7 @@ class Instance:
             if name not in known:
                 raise InstanceError(
                     f"user {user!r} may use machine class {name!r}, but the cluster has "
-                    f"{_some(known)}{suggestion(str(name), known)}"
+                    f"{some(known)}{suggestion(str(name), known)}"
                 )
         return np.array([name in listed for name in known], dtype=bool)
 
@@ -449,39 +450,6 @@ class _Names(Sequence):
 
     def __getitem__(self, index: Any) -> Any:
         return self._instance.users[index]
-
-
-def _rows_of_users(demands: Any, users: Sequence[str] | None) -> tuple[Any, tuple[str, ...] | None]:
-    if isinstance(demands, Mapping):
-        if users is not None and list(users) != list(demands):
-            raise InstanceError("users are named twice, by demands and by users, and differ: give them once")
-        rows = list(demands.values())
-        for user, row in zip(demands, rows, strict=True):
-            if not isinstance(row, Mapping) and not isinstance(row, list | tuple | np.ndarray):
-                raise InstanceError(f"user {user!r}: demand is {row!r}: write a table of resource and amount")
-        return [_listed(row) for row in rows], _unique([str(user) for user in demands], "user")
-    rows = _listed(demands)
-    if not isinstance(rows, list | np.ndarray) or (isinstance(rows, np.ndarray) and rows.ndim != 2):
-        raise InstanceError("demands must be a mapping from user to {resource: amount}, or an array of shape (n, m)")
-    if users is None:
-        return rows, None if len(rows) else ()
-    names = _unique([str(user) for user in users], "user")
-    if len(names) != len(rows):
-        raise InstanceError(f"there are {len(names)} names for {len(rows)} rows of demands: give one a row")
-    return rows, names
-
-
-def _resource_names(resources: Sequence[str] | None, rows: Any, capacity: Any) -> list[str]:
-    if resources is not None:
-        return [str(resource) for resource in resources]
-    if isinstance(capacity, Mapping):
-        return [str(resource) for resource in capacity]
-    if len(rows) and isinstance(rows[0], Mapping):
-        raise InstanceError("demands name resources and the capacity does not: give it as a mapping, or name resources")
-    width = np.shape(capacity)
-    if len(width) != 1:
-        raise InstanceError("the capacity must be a mapping from resource to amount, or an array of shape (m,)")
-    return [f"r{j}" for j in range(1, width[0] + 1)]
 
 
 def _classes(machines: Any) -> tuple[Machine, ...]:
@@ -515,50 +483,3 @@ def _count(machine: Machine) -> int:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
         raise InstanceError(f"machine class {machine.name!r}: count is {count!r}: write a whole number, 1 or more")
     return int(count)
-
-
-def _row(values: Mapping, resources: Sequence[str], owner: str, missing: int = 0) -> list:
-    for resource in values:
-        if resource not in resources:
-            verb = "demands" if owner.startswith("user") and not owner.endswith("weight") else "names"
-            raise InstanceError(
-                f"{owner} {verb} {str(resource)!r}, but the cluster has {_some(resources)}"
-                f"{suggestion(str(resource), resources)}"
-            )
-    return [values.get(resource, missing) for resource in resources]
-
-
-def _by_user(values: Mapping, users: Sequence[str], what: str, missing: Any) -> list:
-    known = set(users)
-    for user in values:
-        if user not in known:
-            raise InstanceError(f"{what} are given for {str(user)!r}, who is not a user{suggestion(str(user), users)}")
-    return [values.get(user, missing) for user in users]
-
-
-def _listed(values: Any) -> Any:
-    """Return sequences and frames as list or array, everything else as it is."""
-    if hasattr(values, "to_numpy"):
-        return values.to_numpy()
-    if isinstance(values, np.ndarray):
-        return values if values.dtype.kind in "fiu" else values.tolist()
-    if isinstance(values, tuple | range):
-        return list(values)
-    return values
-
-
-def _unique(names: Sequence[str], what: str) -> tuple[str, ...]:
-    if len(set(names)) < len(names):
-        seen: set[str] = set()
-        for name in names:
-            if name in seen:
-                raise InstanceError(f"{what} {name!r} is listed twice: give each {what} one name")
-            seen.add(name)
-    if any(not name for name in names):
-        raise InstanceError(f"a {what} has an empty name: give each {what} a name")
-    return tuple(names)
-
-
-def _some(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -5,6 +5,7 @@ either makes the levels leximin (max-min, then the next lowest, and so on), or m
 A new notion is one row here, or one formulation file.
 """
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -233,7 +234,16 @@ def _formulation(path: str) -> Policy:
         raise PolicyError(
             f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)"
         )
-    return Policy(path, "dominant", "formulation", "per resource", "a formulation file", path, argument=path)
+    return Policy(path, "dominant", "formulation", "per resource", _title(path), path, argument=path)
+
+
+def _title(path: str) -> str:
+    """Return the first line of a formulation file's docstring; the file is read and not run."""
+    try:
+        words = ast.get_docstring(ast.parse(Path(path).read_text(encoding="utf-8")))
+    except (OSError, SyntaxError, ValueError):
+        words = None
+    return words.splitlines()[0] if words else "a formulation file"
 
 
 def shares_per_task(instance: Instance) -> np.ndarray:

@@ -93,8 +93,10 @@ def laid_out(folder, data):
 
 def policies_table():
     """Return the table of policies as README has it."""
-    rows = [f"| `{row.name}` | {row.summary} | {row.objective} | {row.weights} |" for row in POLICIES]
-    return "\n".join(["| policy | what it is | objective | weights |", "|---|---|---|---|", *rows, ""])
+    heading = "| policy | what it is | share compared | objective | weights |\n|---|---|---|---|---|\n"
+    return heading + "".join(
+        f"| `{row.name}` | {row.summary} | {row.measure} | {row.objective} | {row.weights} |\n" for row in POLICIES
+    )
 
 
 @pytest.mark.parametrize("block", blocks("console"), ids=lambda block: commands(block)[0][0])

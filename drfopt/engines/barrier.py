@@ -22,6 +22,9 @@ ITERATIONS = 200
 CLOSE = 1e-9
 """Gap, relative to all money, at which the active constraints are told apart; below it, slacks drown in rounding."""
 
+FASTEST = 1e-6
+"""Largest fall of the products in one step; faster, and the next step starts too close to the boundary."""
+
 RESOLVED = 1e-6
 """Smallest part of the mean that a user's money may be for her to be resolved; below it floats run out."""
 
@@ -126,7 +129,7 @@ class _State:
         primal, along = self._lengths(aim)
         mean = self.gap() / self.count
         after = self._moved(aim, primal, along)
-        target = mean * min(max((after / (mean * self.count)) ** 3, 1e-6), 1.0)
+        target = mean * min(max((after / (mean * self.count)) ** 3, FASTEST), 1.0)
         # Products far below what is asked for help nobody, and their slacks would drown before the equations hold.
         target = max(target, 0.1 * CLOSE * self.money() / self.count)
         # Second-order terms count for as much of the way to zero as could be gone, and will be.

@@ -19,6 +19,9 @@ __all__ = ["Rows", "Solution", "capacity_rows", "load", "run", "user_rows"]
 
 INFINITY = highspy.kHighsInf
 
+SMALLEST = 1e-12
+"""Smallest entry of a row that HiGHS keeps when asked to; by default it drops what is below 1e-9."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -77,8 +80,8 @@ def load(
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("primal_feasibility_tolerance", SOLVER_FEASIBILITY)
     highs.setOptionValue("dual_feasibility_tolerance", SOLVER_FEASIBILITY)
-    # Entries below 1e-9 are dropped by default: a small task on a large machine would cost nothing.
-    highs.setOptionValue("small_matrix_value", 1e-12)
+    # What is dropped is free: a small task on a large machine would cost nothing.
+    highs.setOptionValue("small_matrix_value", SMALLEST)
     highs.passModel(model)
     return highs
 

@@ -27,6 +27,13 @@ REFINEMENTS = 2
 """Corrections of a Newton step by its own residual."""
 
 TINY = 1e-300
+"""Stands for 0 where something is divided by it."""
+
+RANK = 1e-14
+"""Eigenvalue, relative to the largest, below which a direction of the prices is free."""
+
+ROUNDING = 1e-13
+"""Relative distance from a limit that adding up a user's pairs leaves."""
 
 
 @dataclass(eq=False)
@@ -86,7 +93,7 @@ class Market:
         problem = self.problem
         amounts = np.maximum(point.v, 0) * self.scale[self.user]
         tasks = self.total(amounts)
-        capped = tasks >= problem.limits * (1 - 1e-13)
+        capped = tasks >= problem.limits * (1 - ROUNDING)
         amounts *= np.where(capped, problem.limits / np.where(capped, tasks, 1), 1)[self.user]
         tasks = np.where(capped, problem.limits, tasks)
         budget = self.rows.spread(np.maximum(point.p, 0), problem.k, problem.m) * np.exp(self.log_money)
@@ -170,7 +177,7 @@ class Reduced:
             factor = linalg.cho_factor(scaled, check_finite=False)
         except linalg.LinAlgError:
             values, vectors = linalg.eigh(scaled, check_finite=False)
-            inverse = np.where(values > 1e-14 * values[-1], 1 / np.maximum(values, TINY), 0.0)
+            inverse = np.where(values > RANK * values[-1], 1 / np.maximum(values, TINY), 0.0)
             return lambda right: (vectors @ (inverse * (vectors.T @ (right * size)))) * size
         return lambda right: linalg.cho_solve(factor, right * size, check_finite=False) * size
 

@@ -15,6 +15,12 @@ __all__ = ["Model", "Supply", "placed", "supply"]
 PATTERNS = 3000
 """Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
 
+INTEGRAL = 1e-9
+"""Distance from a whole number asked of HiGHS."""
+
+ROUNDED = 1e-4
+"""Distance from a whole number beyond which its answer is not rounded but refused."""
+
 COLUMNS = 200_000
 """Largest program that is built at all."""
 
@@ -72,7 +78,7 @@ class Model:
         values = np.array(highs.getSolution().col_value)
         whole = np.array(self.whole)
         rounded = np.where(whole, np.round(values), values)
-        if np.abs(values - rounded).max(initial=0.0) > 1e-4:
+        if np.abs(values - rounded).max(initial=0.0) > ROUNDED:
             raise SolverError("HiGHS returned a fraction where a whole number was asked for")
         return rounded
 
@@ -102,7 +108,7 @@ class Model:
         # The default gaps, 1e-4 of the objective and 1e-6 of it, would make "optimal" a matter of taste.
         highs.setOptionValue("mip_rel_gap", 0.0)
         highs.setOptionValue("mip_abs_gap", 0.0)
-        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+        highs.setOptionValue("mip_feasibility_tolerance", INTEGRAL)
         highs.passModel(model)
         return highs
 

@@ -20,6 +20,12 @@ STEPS = 40
 NEAR = 1e-8
 """Diagonal over pairs, relative to the curvature of the user's utility: it vanishes from the answer as steps repeat."""
 
+EXACT = 1e-15
+"""Relative error of the equations at which there is nothing left to gain."""
+
+FREE = 1e-13
+"""Diagonal over rows, relative to the matrix: it keeps prices that are not unique near the start."""
+
 ZERO = 1e-12
 """A quantity of scaled size 1 below this is rounding."""
 
@@ -165,12 +171,12 @@ def _newton(market: Market, guess: _Guess, start: Point) -> Point:
         error = max(error, spread)
         if error < best:
             best, kept = error, Point(v, p, nu)
-        if error <= 1e-15 or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
+        if error <= EXACT or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
             break
         d = np.where(guess.used, NEAR * market.curvature(t)[user], np.inf)
         b = np.where(guess.capped, np.inf, market.curvature(t))
         reduced = Reduced(market, active, d, b)
-        diagonal = 1e-13 * np.maximum(reduced.kernel.diagonal(), 1e-300)
+        diagonal = FREE * np.maximum(reduced.kernel.diagonal(), 1e-300)
         dv, change, dp = reduced.solve(diagonal, dual, left)
         full = np.zeros(len(p))
         full[active] = dp

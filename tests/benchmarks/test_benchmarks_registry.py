@@ -9,10 +9,17 @@ from benchmarks import page
 from benchmarks.__main__ import main
 from benchmarks.families import POOLS, cluster, whole_pool
 from benchmarks.measure import Absent, Bench, Case, Failure, Row, Verdict, Way
+from benchmarks.peers import Market, nash_product, tidied
+from benchmarks.pools import STATEMENTS, market
 from benchmarks.questions import QUESTIONS, question_named
-from benchmarks.reference import ceei_tasks, leximin_levels, off
+from benchmarks.reference import ceei_tasks, leximin_levels, lowest, off
 from drfopt.errors import SolverError
 from drfopt.solve import solve
+
+# The first row of demands and the first class. Should numpy ever draw other numbers from a seed, then the committed
+# results are of other instances, and have to be made anew.
+GENERIC_3 = [34, 16, 0, 32, 80, 27, 4, 98]
+CLUSTER_12 = [96, 384, 8, 500]
 
 QUICK = {"limit": 20.0, "budget": 0.0, "most": 1}
 
@@ -33,7 +40,7 @@ def test_names_are_different():
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_a_question_has_all_it_needs(question):
-    assert question.question.endswith("?") or ": " in question.question
+    assert question.question.endswith("?")
     assert len(question.expectation) > 100, "an expectation says what and why"
     assert question.happened, "after the committed run somebody writes what happened"
     assert question.sizes and question.smoke
@@ -57,7 +64,6 @@ def test_an_instance_is_the_same_every_time(name):
 
 
 def test_an_instance_is_the_same_in_every_process():
-    """The first numbers, written down: a seed that depended on the process would miss them."""
     assert POOLS[0].build(3).demands[0].tolist() == GENERIC_3
     assert cluster(12, 4, limited=True).machine_capacity[0].tolist() == CLUSTER_12
 
@@ -163,7 +169,7 @@ def test_a_tiny_question_runs_and_its_rows_survive_the_file(tmp_path, monkeypatc
     own = {row.way: row for row in rows if row.role == "drfopt"}
     assert own["drfopt filling"].proof == own["drfopt lp-chain"].proof == "valid"
     assert own["drfopt filling"].error < 1e-12
-    assert {row.way for row in rows if row.role == "yardstick"} >= {"D.sum()", "one LP, HiGHS simplex"}
+    assert {row.way for row in rows if row.role == "yardstick"} >= {"D.sum()", "one LP, no row a user"}
 
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(page, "RESULTS", tmp_path)
@@ -171,17 +177,42 @@ def test_a_tiny_question_runs_and_its_rows_survive_the_file(tmp_path, monkeypatc
     kept = page.read()
     assert [row.way for row in kept] == [row.way for row in rows]
     assert all(isinstance(row, Row) for row in kept)
-    np.testing.assert_allclose(
-        [row.seconds or 0 for row in kept], [row.seconds or 0 for row in rows], rtol=1e-5
-    )
+    np.testing.assert_allclose([row.seconds or 0 for row in kept], [row.seconds or 0 for row in rows], rtol=1e-5)
     assert "**drfopt filling**" in (tmp_path / page.PAGE).read_text(encoding="utf-8")
 
 
-def test_an_inaccurate_answer_is_rejected_beside_its_time():
-    rows = question_named("ceei-pool").run(Bench(**QUICK), ("generic", 10))
-    verdict = {row.way: row.proof for row in rows}
-    assert verdict["drfopt barrier"] == verdict["drfopt conic"] == "valid"
-    assert verdict["cvxpy + Clarabel"] == "invalid"
+def test_an_inaccurate_answer_of_a_peer_is_rejected():
+    instance = POOLS[0].build(10)
+    found = solve(instance, "ceei")
+    judge = market("CLARABEL", "peer", 20.0, found.tasks).judge
+    for change, verdict in ((0.0, "valid"), (-1e-6, "invalid")):
+        tasks = found.tasks * (1 + change * np.eye(10)[3])
+        judged = judge(instance, Market(tasks, tasks[:, None], found.prices[None, :], "optimal"))
+        assert judged.proof == verdict
+        assert judged.error == pytest.approx(-change)
+
+
+def test_what_a_tolerance_leaves_behind_is_not_held_against_a_peer():
+    instance = POOLS[3].build(40)
+    found = solve(instance, "ceei")
+    dusty = found.tasks * np.where(found.tasks == instance.limits, 1 - 1e-6, 1)
+    duals = found.prices * instance.capacity
+    cleared = tidied(instance, dusty[:, None], duals[None, :] + 1e-9 * duals.sum(), "optimal")
+    np.testing.assert_allclose(cleared.tasks, found.tasks, rtol=1e-12)
+    assert (cleared.prices[0] > 0).tolist() == (found.prices > 0).tolist()
+
+
+def test_a_conic_solver_is_asked_the_right_question():
+    for instance in (POOLS[3].build(12), cluster(12, 4, limited=True)):
+        theirs = nash_product(instance, "CLARABEL", 20.0)
+        assert off(theirs.tasks, solve(instance, "ceei").tasks) < 1e-3
+
+
+def test_one_program_is_stated_rightly_in_every_way():
+    for instance in (POOLS[0].build(12), POOLS[3].build(12)):
+        expected = lowest(leximin_levels(instance)[0], instance)
+        for statement in STATEMENTS.values():
+            assert statement(instance, 20.0) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_missing_trace_is_a_row(tmp_path, monkeypatch):

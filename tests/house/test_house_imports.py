@@ -8,7 +8,7 @@ from house_source import REPOSITORY, foreign, imports, modules
 
 FLOORS = (
     ("errors", "tolerances", "quantities", "deadline", "progress", "tables"),
-    ("arrays", "instance", "allocation", "library", "readers", "writers"),
+    ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
     ("solve", "schedule"),
@@ -22,6 +22,7 @@ SAME_FLOOR = {
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
     ("instance", "arrays"): "an instance is made of tables",
+    ("instance", "naming"): "and of names",
     ("instance", "readers"): "Instance.load is a door to them, opened inside the method",
     ("instance", "writers"): "Instance.save is a door to them, opened inside the method",
     ("instance", "library"): "Instance.library is a door to it, opened inside the method",

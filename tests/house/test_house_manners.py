@@ -13,7 +13,7 @@ SMALL, GUARD = 1e-3, 1e-100
 """A float literal between these is a tolerance; below, it keeps a division from dividing by zero."""
 
 NETS = {
-    "drfopt/engines/formulation.py": "the user's code may raise anything, and all of it is told with its line",
+    "drfopt/engines/user_file.py": "the user's code may raise anything, and all of it is told with its line",
 }
 """Where everything is caught, and why."""
 
