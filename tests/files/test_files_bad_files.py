@@ -106,9 +106,7 @@ def test_long_names_stay_on_a_short_line() -> None:
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(
-        InstanceError, match=r"unknown format 'tomml': use json, toml, yaml: did you mean 'toml'"
-    ):
+    with pytest.raises(InstanceError, match=r"unknown format 'tomml': use json, toml, yaml: did you mean 'toml'"):
         native.loads(POOL, "tomml")
 
 

@@ -68,9 +68,7 @@ def test_summaries() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(
-        InstanceError, match=r"no library instance 'nsdi2012': did you mean 'nsdi2011'\? .*has .*thm5"
-    ):
+    with pytest.raises(InstanceError, match=r"no library instance 'nsdi2012': did you mean 'nsdi2011'\? .*has .*thm5"):
         Instance.library("nsdi2012")
     for strange in ("../nsdi2011", "", "nsdi2011.toml", "NSDI2011"):
         with pytest.raises(InstanceError):
@@ -89,9 +87,7 @@ def test_template() -> None:
 def test_the_part_of_the_template_that_is_commented_out() -> None:
     lines = template.text().splitlines()
     first = lines.index("# [[machines]]")
-    machines = [
-        line.removeprefix("# ") for line in lines[first:] if re.match(r"# (\[\[|name|count|capacity)", line)
-    ]
+    machines = [line.removeprefix("# ") for line in lines[first:] if re.match(r"# (\[\[|name|count|capacity)", line)]
     last = next(line.removeprefix("# ") for line in lines if line.startswith("# machines ="))
     pool = lines.index("[capacity]")
     users = lines[lines.index("[[users]]") : first - 2]

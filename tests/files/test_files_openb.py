@@ -42,9 +42,7 @@ def test_the_published_trace(data_folder: Path) -> None:
 
 def test_the_pods_without_constraints(data_folder: Path) -> None:
     folder = data_folder / "openb"
-    instance = convert(
-        "openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"]
-    )
+    instance = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"])
     assert instance.n == 151
     assert instance.eligible.all()
 
@@ -60,9 +58,7 @@ def test_merging_and_names(tmp_path: Path) -> None:
     assert instance.exact_demands[0] == (Fraction(3, 2), 2, Fraction(46, 100))
     assert instance.exact_demands[1] == (Fraction(3, 2), Fraction(2000, 1024), 2)
     assert instance.eligible.tolist() == [[True, False], [True, True], [False, False]]
-    assert instance.unplaced().tolist() == [False, False, True], (
-        "a model the cluster has not: she fits nowhere"
-    )
+    assert instance.unplaced().tolist() == [False, False, True], "a model the cluster has not: she fits nowhere"
 
 
 def test_short_lists(tmp_path: Path) -> None:

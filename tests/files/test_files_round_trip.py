@@ -54,8 +54,7 @@ def instances(draw: st.DrawFn) -> Instance:
     if draw(st.booleans()):
         names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
         rest["machines"] = [
-            Machine(name, dict(zip(resources, row(AMOUNT), strict=True)), draw(st.integers(1, 5)))
-            for name in names
+            Machine(name, dict(zip(resources, row(AMOUNT), strict=True)), draw(st.integers(1, 5))) for name in names
         ]
         listed = st.none() | st.lists(st.sampled_from(names), unique=True)
         rest["eligible"] = {user: draw(listed) for user in users}
@@ -138,8 +137,7 @@ VALUES = {
 def test_values_are_kept_exactly(literal: str, value: Fraction) -> None:
     texts = {
         "toml": f'capacity.cpu = {literal}\n[[users]]\nname = "A"\ndemand.cpu = {literal}\n',
-        "json": f'{{"capacity": {{"cpu": {literal}}}, '
-        f'"users": [{{"name": "A", "demand": {{"cpu": {literal}}}}}]}}',
+        "json": f'{{"capacity": {{"cpu": {literal}}}, "users": [{{"name": "A", "demand": {{"cpu": {literal}}}}}]}}',
         "yaml": f"capacity:\n  cpu: {literal}\nusers:\n- name: A\n  demand:\n    cpu: {literal}\n",
     }
     for form, text in texts.items():
@@ -202,9 +200,7 @@ weight = { cpu = 2, memory = 1 }
 
 def test_more_digits_than_a_file_may_hold() -> None:
     long = Fraction(3**1000, 3**1000 + 1)
-    with pytest.raises(
-        InstanceError, match=r"user 'A' has an amount near 1 with more than 400 digits: round it first"
-    ):
+    with pytest.raises(InstanceError, match=r"user 'A' has an amount near 1 with more than 400 digits: round it first"):
         writer.document(Instance({"A": {"cpu": long}}, {"cpu": 1}))
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import pulp
 import pytest
 
-POSITIVE = (
-    1e-6  # below it a dual is 0: HiGHS decides on duals to 1e-7, and those of these instances are near 1
-)
+POSITIVE = 1e-6  # below it a dual is 0: HiGHS decides on duals to 1e-7, and those of these instances are near 1
 
 
 def make(demands, capacity=None, *, machines=None, counts=None, eligible=None, weights=1.0, limits=np.inf):
@@ -43,9 +41,7 @@ def solve(program):
         assert pulp.LpStatus[program.problem.solve(pulp.HiGHS(msg=False, gapRel=0, gapAbs=0))] == "Optimal"
         tasks = np.array([x.value() for x in program.tasks])
         assert np.allclose(tasks, tasks.round(), rtol=0, atol=1e-6)
-        return tasks.round(), None if program.levels is None else np.array(
-            [s.value() for s in program.levels]
-        )
+        return tasks.round(), None if program.levels is None else np.array([s.value() for s in program.levels])
     program.problem.solve(solver=cp.HIGHS if program.problem.is_qp() else cp.CLARABEL)
     assert program.problem.status == cp.OPTIMAL
     return program.tasks.value, None if program.levels is None else program.levels.value

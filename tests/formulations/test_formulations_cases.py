@@ -219,14 +219,9 @@ def whole_tasks(data):
         strict=True,
     ):
         most = [
-            int((capacity[d > 0] // d[d > 0]).min()) if e else 0
-            for d, e in zip(data.demands, open_to, strict=True)
+            int((capacity[d > 0] // d[d > 0]).min()) if e else 0 for d, e in zip(data.demands, open_to, strict=True)
         ]
-        here = [
-            x
-            for x in product(*(range(u + 1) for u in most))
-            if (np.array(x) @ data.demands <= capacity).all()
-        ]
+        here = [x for x in product(*(range(u + 1) for u in most)) if (np.array(x) @ data.demands <= capacity).all()]
         reachable = {tuple(a + b for a, b in zip(x, y, strict=True)) for x in reachable for y in here}
     return [x for x in reachable if (np.array(x) <= data.limits).all()]
 

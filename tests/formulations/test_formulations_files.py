@@ -36,15 +36,8 @@ def test_the_folder_is_complete():
 def test_imports(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
     imported = {
-        name.name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for name in node.names
-    } | {
-        node.module.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and not node.level
-    }
+        name.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
+    } | {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
     assert imported <= {"numpy", "cvxpy", "pulp", "typing", "math"}
     assert len(imported & {"cvxpy", "pulp"}) == 1
@@ -81,9 +74,7 @@ def test_names_of_the_constraints_stand_in_the_docstring(file, lab):
 def test_a_copy_works_alone_and_builds_without_solving(file, lab, tmp_path, monkeypatch):
     copy = tmp_path / file.name
     copy.write_bytes(file.read_bytes())
-    monkeypatch.setattr(
-        sys, "path", [p for p in sys.path if Path(p or ".").resolve() != FOLDER.parent.resolve()]
-    )
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if Path(p or ".").resolve() != FOLDER.parent.resolve()])
     data = lab.make([(1, 4), (3, 1)], machines=[(4, 8), (5, 5)], counts=[2, 1])
     before = {name: np.copy(value) for name, value in vars(data).items()}
     program = load(copy).build(data, np.full(2, np.nan))
@@ -104,9 +95,7 @@ def test_a_copy_works_alone_and_builds_without_solving(file, lab, tmp_path, monk
 
 
 def test_the_readme_lists_every_file_and_nothing_else():
-    assert sorted(set(re.findall(r"^\| \[(\w+\.py)\]\(\1\)", README, re.MULTILINE))) == [
-        f.name for f in FILES
-    ]
+    assert sorted(set(re.findall(r"^\| \[(\w+\.py)\]\(\1\)", README, re.MULTILINE))) == [f.name for f in FILES]
 
 
 def test_the_code_of_the_readme_prints_what_it_says(capsys):
@@ -123,7 +112,5 @@ def test_the_example_of_the_readme(lab):
         found, _ = lab.solve(lab.build(name, data))
         assert found == pytest.approx(tasks) and share @ found == pytest.approx(total)
     x = cp.Variable(3, nonneg=True)
-    assert cp.Problem(cp.Maximize(share @ x), [data.demands.T @ x <= 1]).solve(
-        solver=cp.HIGHS
-    ) == pytest.approx(7 / 5)
+    assert cp.Problem(cp.Maximize(share @ x), [data.demands.T @ x <= 1]).solve(solver=cp.HIGHS) == pytest.approx(7 / 5)
     assert x.value == pytest.approx((0, 2 / 5, 1 / 5), abs=1e-9)

@@ -65,9 +65,7 @@ def test_the_irrational_equilibrium_of_theorem_5(lab):
     assert tasks == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    "demands", [((2, 1), (1, 2)), ((1, 1), (1, 2), (3, 1)), ((5, 3), (2, 7), (1, 1), (4, 4))]
-)
+@pytest.mark.parametrize("demands", [((2, 1), (1, 2)), ((1, 1), (1, 2), (3, 1)), ((5, 3), (2, 7), (1, 1), (4, 4))])
 @pytest.mark.parametrize("name", ["drf", "asset"])
 def test_positive_demands_finish_in_one_round_at_the_closed_form(lab, name, demands):
     """Theorem 13 and its like for asset fairness: everybody rises until the first resource is full."""

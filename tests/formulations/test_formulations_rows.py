@@ -30,9 +30,7 @@ def affine(program, expression):
     r, columns = expression.value.ravel(), []
     for variable in variables:
         for index in np.ndindex(variable.shape):
-            variable.value = (
-                np.array([i == index for i in np.ndindex(variable.shape)]).reshape(variable.shape) * 1.0
-            )
+            variable.value = np.array([i == index for i in np.ndindex(variable.shape)]).reshape(variable.shape) * 1.0
             columns.append(expression.value.ravel() - r)
         variable.value = np.zeros(variable.shape)
     return np.array(columns).T, r
@@ -218,9 +216,7 @@ def test_asset_integer_on_machines_has_a_column_for_every_machine(lab):
 
 def test_ceei_integer_rows(lab):
     """Of 6 units user 1 (weight 2, two units a task) runs 3 alone, user 2 (three units) 2, user 3 none."""
-    program = lab.build(
-        "ceei_integer", lab.make([[2], [3], [1]], [6], weights=(2, 1, 1), limits=(INF, INF, 0))
-    )
+    program = lab.build("ceei_integer", lab.make([[2], [3], [1]], [6], weights=(2, 1, 1), limits=(INF, INF, 0)))
     K = 1 + 2 * np.log(3) + np.log(2)
     check_table(
         program.problem,

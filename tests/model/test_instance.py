@@ -75,7 +75,9 @@ def test_the_grammar_of_quantities(text, value):
     assert parse(text) == value == exact(text)
 
 
-@pytest.mark.parametrize("text", ["", "x", "1/0", "1 Gi", "1K", "0x10", "1e", "--1", "1_000", "nan", "inf", "1e999999999", "9" * 500])
+@pytest.mark.parametrize(
+    "text", ["", "x", "1/0", "1 Gi", "1K", "0x10", "1e", "--1", "1_000", "nan", "inf", "1e999999999", "9" * 500]
+)
 def test_what_is_no_quantity(text):
     with pytest.raises(InstanceError):
         parse(text)
@@ -135,10 +137,16 @@ BAD = [
     ({"demands": PAPER, "capacity": [1, 2], "machines": [[1, 2]]}, "not both"),
     ({"demands": {}, "capacity": {"cpu": 1}}, "no users"),
     ({"demands": [[]], "capacity": []}, "no resources"),
-    ({"demands": {"A": {"gpus": 1}}, "capacity": {"cpu": 1, "gpu": 1}}, "'A' demands 'gpus'.*cpu, gpu: did you mean 'gpu'"),
+    (
+        {"demands": {"A": {"gpus": 1}}, "capacity": {"cpu": 1, "gpu": 1}},
+        "'A' demands 'gpus'.*cpu, gpu: did you mean 'gpu'",
+    ),
     ({"demands": {"A": {}}, "capacity": {"cpu": 1}}, "user 'A' demands nothing"),
     ({"demands": {"A": 5}, "capacity": {"cpu": 1}}, "user 'A': demand is 5"),
-    ({"demands": {"A": {"cpu": -1}}, "capacity": {"cpu": 1}}, "user 'A': demand of 'cpu' is -1: it must not be negative"),
+    (
+        {"demands": {"A": {"cpu": -1}}, "capacity": {"cpu": 1}},
+        "user 'A': demand of 'cpu' is -1: it must not be negative",
+    ),
     ({"demands": {"A": {"cpu": "x"}}, "capacity": {"cpu": 1}}, "user 'A': demand of 'cpu': 'x' is not a number"),
     ({"demands": {"A": {"cpu": 1}}, "capacity": {"cpu": float("nan")}}, "capacity of 'cpu': nan is not finite"),
     ({"demands": np.array([[np.inf]]), "capacity": [1]}, "'u1': demand of 'r1' is inf"),

@@ -1,0 +1,88 @@
+"""Cross-checks agree on every library instance; they can also disagree, and say when they cannot tell."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drfopt import library
+from drfopt.crosscheck import crosscheck, opinions
+from drfopt.errors import PolicyError, SolverError
+from drfopt.instance import Instance
+from drfopt.policies import policy_named
+
+DIVISIBLE = ("drf", "asset", "tasks", "ceei", "alpha:2", "utilitarian", "throughput")
+WHOLE = ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput")
+FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
+
+
+def takes(instance, policy):
+    return policy_named(policy).weights != "scalar" or not instance.weights_per_resource
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_library_instance(name):
+    instance = Instance.library(name)
+    for policy in filter(lambda policy: takes(instance, policy), DIVISIBLE):
+        found = crosscheck(instance, policy)
+        assert found.agree is True, (policy, found)
+        assert found.max_disagreement <= 1e-9
+        assert len([opinion for opinion in found.opinions if opinion.levels is not None]) >= 2
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_library_instance_in_whole_tasks(name):
+    instance = Instance.library(name)
+    for policy in filter(lambda policy: takes(instance, policy), WHOLE):
+        found = crosscheck(instance, policy, integer=True)
+        assert found.agree is True, (policy, found)
+
+
+def test_the_paper_is_computed_four_ways():
+    found = crosscheck(Instance.library("nsdi2011"))
+    assert [opinion.engine for opinion in found.opinions] == ["filling", "lp-chain", "reference", "one LP a user"]
+    document = found.to_dict()
+    assert document["agree"] is True
+    assert document["engines"][0]["levels"] == pytest.approx([2 / 3, 2 / 3])
+    assert "they agree" in str(found)
+
+
+def test_it_can_disagree(monkeypatch):
+    liar = opinions.Second("liar", lambda problem: True, lambda problem: (np.array([0.5, 0.6]), None))
+    monkeypatch.setattr(opinions, "SECONDS", (liar,))
+    found = crosscheck(Instance.library("nsdi2011"))
+    assert found.agree is False
+    assert found.max_disagreement == pytest.approx(0.25)
+    assert "THEY DISAGREE" in str(found)
+
+
+def test_whole_tasks_are_compared_exactly(monkeypatch):
+    instance = Instance.library("nsdi2011")
+    right = next(second for second in opinions.SECONDS if second.name == "enumeration")
+
+    def worse(problem):
+        levels, value = right.compute(problem)
+        return levels, (*value[:-1], value[-1] - type(value[-1])(1, 10**30))
+
+    monkeypatch.setattr(opinions, "SECONDS", (replace(right, compute=worse),))
+    assert crosscheck(instance, integer=True).agree is False
+
+
+def test_one_way_alone_is_no_agreement(monkeypatch):
+    def fails(problem):
+        raise SolverError("no luck today")
+
+    monkeypatch.setattr(opinions, "SECONDS", (opinions.Second("unlucky", lambda problem: True, fails),))
+    found = crosscheck(Instance.library("nsdi2011"), "utilitarian")
+    assert found.agree is None
+    assert found.max_disagreement is None
+    assert "no luck today" in str(found)
+    alone = crosscheck(Instance.library("nsdi2011"), str(FORMULATIONS / "drf.py"))
+    assert alone.agree is None
+    assert "undecided" in str(alone)
+
+
+def test_what_no_policy_can_take():
+    with pytest.raises(PolicyError, match="one weight a user"):
+        crosscheck(Instance.library("vector-weights"), "ceei")
