@@ -27,7 +27,7 @@ __all__ = ["Shape", "data_folder", "machines", "openb"]
 SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked on machines."""
 
-ON_MACHINES = tuple(STATEMENTS)[:2]
+ON_MACHINES = tuple(STATEMENTS)[:3]
 """On machines a user's level is a sum over classes, and needs its row."""
 
 FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
@@ -143,7 +143,7 @@ def _trace(bench: Bench, files: list[Path], saved: Path, whole: Instance, comple
             Way("drf, no limits", "drfopt", lambda i: solve(free, "drf", time_limit=seconds), first_level),
             solved("asset", "asset"),
             solved("ceei", "ceei"),
-            engine_way("ceei", "conic", seconds),
+            Way("ceei, conic engine", "drfopt", lambda i: solve(i, "ceei", engine="conic", time_limit=seconds), _proof),
             solved("utilitarian", "utilitarian"),
             solved("throughput", "throughput", most_tasks),
             Way("compare, three policies", "drfopt", lambda i: compare(i, time_limit=seconds), _all_proven),

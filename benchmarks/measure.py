@@ -138,7 +138,7 @@ class Bench:
     """
 
     limit: float = 60.0
-    budget: float = 0.5
+    budget: float = 1.5
     most: int = 15
     say: Callable[[str], None] = lambda text: None
     _slowest: dict[tuple[str, str, str], tuple[int, float]] = field(default_factory=dict)
@@ -185,7 +185,7 @@ class Bench:
 
     def _repeats(self, times: list[float]) -> bool:
         # A second time at least, unless the first was long: the first pays for imports and cold caches.
-        return len(times) < self.most and (sum(times) < self.budget or (len(times) == 1 and times[0] < 4 * self.budget))
+        return len(times) < self.most and (sum(times) < self.budget or (len(times) == 1 and times[0] < 2 * self.budget))
 
     def _row(self, question: str, case: Case, way: Way, times: dict[str, list[float]], verdict: Verdict) -> Row:
         own = min(times[way.name], default=None)

@@ -4,7 +4,6 @@ import csv
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, fields
-from itertools import groupby
 from pathlib import Path
 
 from . import plot
@@ -91,8 +90,10 @@ def _page(rows: list[Row], machine: dict[str, str]) -> str:
 def tables(rows: Iterable[Row]) -> str:
     """Return Markdown tables: one a group, with a column a case, or a row a way where there is a single case."""
     parts = []
-    for (_, group), found in groupby(rows, key=lambda row: (row.question, row.group)):
-        listed = list(found)
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.question, row.group), []).append(row)
+    for (_, group), listed in groups.items():
         cases = list(dict.fromkeys(row.case for row in listed))
         parts.append(f"### {group}" + (f", {cases[0]}" if len(cases) == 1 else "") + "\n")
         parts.append(_single(listed) if len(cases) == 1 else _wide(listed, cases))

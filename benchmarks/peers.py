@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from drfopt.crosscheck import slow_chain
+from drfopt.engines.linear import load
 from drfopt.instance import Instance
 from drfopt.policies import dominant_rates
 
@@ -57,7 +58,10 @@ def _capacities(instance: Instance, pairs: Pairs, unit: np.ndarray) -> sparse.cs
 
 
 def lowest_level(instance: Instance, method: str, seconds: float) -> float:
-    """Return the highest level everybody can have: ONE program of a leximin, by linprog, a row "level >= t" a user."""
+    """Return the highest level everybody can have: ONE program of a leximin, with a row "level >= t" a user.
+
+    `method` is one of linprog, or ``ipm`` for HiGHS itself, stopped before it crosses over to a vertex.
+    """
     pairs = _pairs(instance)
     rates = dominant_rates(instance)
     members, owner = np.unique(pairs.user, return_inverse=True)
@@ -75,7 +79,8 @@ def lowest_level(instance: Instance, method: str, seconds: float) -> float:
         matrix, right = sparse.vstack([matrix, over], format="csr"), np.concatenate([right, tops[limited]])
     cost = np.zeros(matrix.shape[1])
     cost[-1] = -1
-    return _largest_last(matrix, right, cost, method, seconds) * unit
+    solve = _largest_last if method.startswith("highs") else _inside
+    return solve(matrix, right, cost, method, seconds) * unit
 
 
 def lowest_level_without_rows(instance: Instance, seconds: float) -> float:
@@ -108,6 +113,22 @@ def _largest_last(
     if found.status != 0:
         raise Failure(f"linprog ended without an optimum: {found.message}")
     return float(found.x[-1])
+
+
+def _inside(matrix: sparse.csr_array, right: np.ndarray, cost: np.ndarray, method: str, seconds: float) -> float:
+    """Return the last column where the interior point method ends: near the optimum, not at a vertex."""
+    endless = np.full(len(cost), np.inf)
+    highs = load(cost, endless, matrix, np.full(len(right), -np.inf), right)
+    options = {"solver": method, "run_crossover": "off", "time_limit": seconds}
+    for tolerance in ("primal", "dual"):
+        options[f"{tolerance}_feasibility_tolerance"] = 1e-7  # the solver's own default
+    for option, value in options.items():
+        highs.setOptionValue(option, value)
+    highs.run()
+    status = highs.modelStatusToString(highs.getModelStatus())
+    if status != "Optimal":
+        raise Failure(f"HiGHS ended without an optimum: {status}")
+    return float(highs.getSolution().col_value[-1])
 
 
 def lowest_whole_level(instance: Instance, seconds: float) -> float:

@@ -22,6 +22,7 @@ LINES = {
     "drfopt lp-chain": Line("#56B4E9", "s"),
     "one LP, a row a user, simplex": Line("#999999", "^", "--"),
     "one LP, a row a user, interior point": Line("#777777", "v", "--"),
+    "one LP, a row a user, no crossover": Line("#555555", "P", "--"),
     "one LP, no row a user": Line("#222222", "D", "--"),
     "one LP a user": Line("#D55E00", "x"),
     "drfopt barrier": Line("#0072B2", "o"),

@@ -27,6 +27,7 @@ CVXPY_LEXIMIN = 10
 STATEMENTS = {
     "one LP, a row a user, simplex": lambda i, seconds: peers.lowest_level(i, "highs-ds", seconds),
     "one LP, a row a user, interior point": lambda i, seconds: peers.lowest_level(i, "highs-ipm", seconds),
+    "one LP, a row a user, no crossover": lambda i, seconds: peers.lowest_level(i, "ipm", seconds),
     "one LP, no row a user": peers.lowest_level_without_rows,
 }
 """Ways to state and solve one max-min program; the last is for pools only."""

@@ -20,6 +20,9 @@ __all__ = [
 LARGEST = 10**7
 """Integers up to here go to a solver as they are: a unit of them is well above its tolerances."""
 
+USERS = 400
+"""Users of one class beyond which its patterns are not listed: there are too many, and one goes a user deep."""
+
 Packing = tuple[int, int, dict[int, int]]
 """Class, number of machines, tasks of each user (a row of the instance) on every one of them."""
 
@@ -86,6 +89,8 @@ def maximal_patterns(instance: Instance, k: int, members: Sequence[int], budget:
     Maximal means that no task of a member fits in addition; limits, which bind across machines, play no part.
     """
     users = [i for i in members if instance.fits[i, k]]
+    if len(users) > USERS:
+        return None
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
     found: list[dict[int, int]] = []
     steps = 0

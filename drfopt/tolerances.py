@@ -26,8 +26,8 @@ FIRST_ORDER = 1e-9
 """Largest relative error of a user's first-order condition and of the clearing of a priced resource."""
 
 DUAL_POSITIVE = 1e-7
-"""Smallest multiplier, as a fraction of the largest, that finishes a user: a thousand times what the solver's
-feasibility tolerance lets a zero multiplier drift; a user with less is finished by a later program."""
+"""Smallest price, as a fraction of the largest, that counts in the proof of a round: a thousand times what the
+solver's feasibility tolerance lets a zero price drift; whom only smaller ones hold is finished by a later program."""
 
 SOLVER_FEASIBILITY = 1e-10
 """Primal and dual feasibility asked of HiGHS, the tightest it takes; rows and levels are scaled near 1."""

@@ -9,6 +9,8 @@ it, or how far the highest level could still rise in what is unused (relative to
 whichever is more.  Her violation is the smallest over her resources, and 0 at her limit.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
 from ..allocation import Certificate
@@ -18,6 +20,10 @@ from ..tolerances import CAPACITY, LEVEL
 from .feasibility import infeasibility
 
 __all__ = ["certify"]
+
+LITTLE = 1e-5
+"""Part of a capacity that the users at the highest level on it hold, below which their sum with the others' tasks is
+taken in fractions: a rounding of the capacity would be more than the accuracy promised of their level."""
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificate:
@@ -42,7 +48,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
         i = int(violations.argmax())
         reason = (
             f"user {instance.users[i]!r} has no bottleneck and is not at her limit: "
-            f"her level could rise by {violations[i]:.1e} of it"
+            f"her level could rise by {violations[i]:.1e} of it (exact=True computes in fractions)"
         )
     return Certificate(
         kind="bottleneck",
@@ -65,9 +71,22 @@ def _deficits(instance: Instance, levels: np.ndarray, tasks: np.ndarray) -> np.n
             continue
         highest = uses & (levels >= top * (1 - LEVEL))
         held_by_highest = float(column[highest] @ tasks[highest])
-        could_rise = abs(capacity - used[j]) / held_by_highest
-        deficits[uses, j] = np.maximum(1 - levels[uses] / top, could_rise)
+        unused = abs(capacity - used[j])
+        if held_by_highest < LITTLE * capacity:
+            # The highest hold so little that rounding of what the others hold would decide: look at it exactly.
+            unused = _exactly_unused(instance, tasks, j)
+        deficits[uses, j] = np.maximum(1 - levels[uses] / top, unused / held_by_highest)
     return deficits
+
+
+def _exactly_unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
+    used = Fraction(0)
+    for i, (x, row) in enumerate(zip(tasks.tolist(), instance.exact_demands, strict=True)):
+        if row[j]:
+            # Who is at her limit has the limit as it was written, of which the float is a rounding.
+            limit = instance.exact_limits[i] if x == instance.limits[i] else None
+            used += (Fraction(x) if limit is None else limit) * row[j]
+    return abs(float(instance.exact_capacity[j] - used))
 
 
 def _names(instance: Instance, bottleneck: np.ndarray, at_limit: np.ndarray) -> tuple:

@@ -10,10 +10,12 @@ min(y, t), then whoever has a positive multiplier cannot exceed t while nobody o
 could gain would, by convexity, gain a little without taking anybody above t down to it, and break the bound.  So every
 user is at her limit or has nobody higher to take from: the levels are max-min fair, which is leximin.
 
-What rounding leaves is ``excess = sum p - sum lambda min(y, t)``: user i cannot exceed t by more than
-``excess / lambda_i``, and that is her violation, relative to t.  The excess is a difference of sums of the size of
+What rounding leaves is ``excess = sum p - sum lambda min(y, t)``: while nobody falls, user i cannot exceed t by more
+than ``excess / lambda_i``, and that is her violation, relative to t.  The excess is a difference of sums of the size of
 ``sum p``, so what their rounding can account for is not held against anybody; in return a price below `DUAL_POSITIVE`
-of the largest counts as none, or a multiplier lost in rounding could finish a user who is free to rise.
+of the largest counts as none.  That alone would let a user who takes next to nothing rise far on what others lose in
+rounding, so the other half of optimality is asked for too: whoever must pay at the prices of a round, on every class
+she may use, has a level of at most t.  This is the bottleneck's "nobody who uses it has a higher level".
 """
 
 import math
@@ -60,9 +62,11 @@ def firm(prices: np.ndarray) -> np.ndarray:
 
 def excess(prices: np.ndarray, multipliers: np.ndarray, levels: np.ndarray) -> float:
     """Return what the bound leaves open at these levels, beyond what rounding accounts for."""
-    total = math.fsum(prices.ravel().tolist())
-    spent = math.fsum((multipliers * levels).tolist())
-    return max(total - spent - ROUNDINGS * np.finfo(float).eps * total, 0.0)
+    total = float(prices.sum())
+    if not math.isfinite(total):
+        return math.inf
+    left = math.fsum([*prices.ravel().tolist(), *(-multipliers * levels).tolist()])
+    return max(left - ROUNDINGS * np.finfo(float).eps * total, 0.0)
 
 
 def unit_costs(instance: Instance, prices: np.ndarray) -> np.ndarray:
@@ -97,7 +101,8 @@ def certify(
         finished = finished[~at_limit[finished]]
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        left, multipliers = _excess(instance, rates, levels, link)
+        left, multipliers, paying = _excess(instance, rates, levels, link)
+        violations = np.maximum(violations, np.where(paying & ~unplaced, np.maximum(levels / link.level - 1, 0), 0))
         proven = multipliers[finished] * link.level
         could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(finished), np.inf))
         off_level = np.abs(levels[finished] / link.level - 1)
@@ -132,13 +137,16 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
     return np.where(unplaced, 0, np.maximum(off, 0))
 
 
-def _excess(instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round) -> tuple[float, np.ndarray]:
-    """Return what the bound leaves open, and the multipliers cut to what the prices allow."""
+def _excess(
+    instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return what the bound leaves open, the multipliers cut to what the prices allow, and who must pay (n,)."""
     prices = firm(link.prices)
     cheapest = unit_costs(instance, prices).min(axis=1)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
-    return excess(prices, multipliers, np.minimum(levels, link.level)), multipliers
+    paying = np.isfinite(cheapest) & (cheapest > 0)
+    return excess(prices, multipliers, np.minimum(levels, link.level)), multipliers, paying
 
 
 def _bottlenecks(instance: Instance, prices: np.ndarray, i: int) -> tuple[str, ...]:

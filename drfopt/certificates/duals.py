@@ -47,11 +47,11 @@ def certify(
     profit[finite] = np.maximum(worth[finite] - cheapest[finite], 0) * instance.limits[finite]
     bound = float(budget.sum() + profit.sum())
     objective = float(worth @ tasks)
-    gap = max(bound - objective, 0.0) / objective if objective > 0 else float(bound > 0)
-    violation = max(infeasible, float(np.abs(tasks[~playing]).max(initial=0.0)))
+    gap = abs(bound - objective) / objective if objective > 0 else float(bound > 0)
+    violation = max(infeasible, np.inf if tasks[~playing].any() else 0.0)
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= CAPACITY
     if not reason and not valid:
-        reason = f"the sum is {objective:.12g}, and the prices only prove that it is at most {bound:.12g}"
+        reason = f"the sum is {objective:.12g}, and what the prices prove is that it is at most {bound:.12g}"
     return Certificate(
         kind="duals",
         valid=bool(valid),

@@ -8,10 +8,9 @@ level, so a branch ends as soon as those do not fit.
 Products and sums: users in turn, each with every number of tasks, the rest bounded by what each could have alone.
 """
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -20,11 +19,16 @@ from ..deadline import NEVER, Deadline
 from ..instance import Instance
 from ..packings import integer_rows, most_alone
 from ..policies import Policy
+from .products import products
 
 __all__ = ["better", "playing"]
 
 NODES = 50_000
 """Branches looked at before the search gives up: some seconds."""
+
+
+USERS = 400
+"""Users beyond which the search, which looks at one after the other, is not begun."""
 
 
 class _TooLong(Exception):
@@ -42,6 +46,8 @@ def better(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadl
     members = playing(instance)
     if not members:
         return False
+    if len(members) > USERS:
+        return None
     try:
         if policy.objective == "leximin":
             return _Leximin(instance, policy, members, tasks, deadline).better()
@@ -59,8 +65,7 @@ class _Budget:
         self.left -= 1
         if self.left < 0:
             raise _TooLong
-        if self.left % 1000 == 0:
-            self.deadline.check("the exact search for something better")
+        self.deadline.check("the exact search for something better")
 
 
 class _Leximin:
@@ -104,8 +109,7 @@ class _Leximin:
             held.append(above)
             needed.append(above + 1)
         count = self.counts[level]
-        for stopping in _choices(options, count):
-            self.budget.spend()
+        for stopping in _choices(options, count, self.budget):
             after = self._minus(left, held, stopping)
             rest = tuple(size - s for size, s in zip(active, stopping, strict=True))
             if min(self._minus(after, needed, rest)) < 0:
@@ -123,21 +127,28 @@ class _Leximin:
         return tuple(after)
 
 
-def _choices(options: list[range], total: int) -> Iterator[tuple[int, ...]]:
-    """Yield every choice of one number from each range with a sum of at most `total`, the largest sums last."""
-    free = [r for r in options if len(r) > 1]
-    fixed = sum(r.start for r in options)
-    if not free:
-        if fixed <= total:
-            yield tuple(r.start for r in options)
-        return
-    positions = [i for i, r in enumerate(options) if len(r) > 1]
-    for chosen in itertools.product(*free):
-        if sum(chosen) + sum(r.start for r in options if len(r) == 1) <= total:
-            full = [r.start for r in options]
-            for i, value in zip(positions, chosen, strict=True):
-                full[i] = value
-            yield tuple(full)
+def _choices(options: list[range], total: int, budget: _Budget) -> Iterator[tuple[int, ...]]:
+    """Yield every choice of one number from each range with a sum of at most `total`."""
+    least = [0] * (len(options) + 1)
+    for position in range(len(options) - 1, -1, -1):
+        least[position] = least[position + 1] + options[position].start
+    chosen = [0] * len(options)
+
+    def extend(position: int, left: int) -> Iterator[tuple[int, ...]]:
+        budget.spend()
+        if position == len(options):
+            yield tuple(chosen)
+            return
+        most = min(options[position].stop - 1, left - least[position + 1])
+        for number in range(options[position].start, most + 1):
+            chosen[position] = number
+            yield from extend(position + 1, left - number)
+
+    yield from extend(0, total)
+
+
+def _sums(rates: list[Fraction]) -> Callable[[Sequence[int]], tuple]:
+    return lambda tasks: (sum((r * x for r, x in zip(rates, tasks, strict=False)), Fraction(0)),)
 
 
 class _Product:
@@ -145,14 +156,11 @@ class _Product:
 
     def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], deadline: Deadline):
         self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        self.product = policy.objective == "alpha"
-        rates = policy.exact_rates(instance)
-        weights = instance.exact_weights
-        if self.product:
-            scale = math.lcm(*(weights[i].denominator for i in members))
-            self.powers = [int(weights[i] * scale) for i in members]
+        if policy.objective == "alpha":
+            self._value = products([instance.exact_weights[i] for i in members])
         else:
-            self.rates = [rates[i] for i in members]
+            rates = policy.exact_rates(instance)
+            self._value = _sums([rates[i] for i in members])
         self.most = [most_alone(instance, i) for i in members]
         self.own = self._value([tasks[i] for i in members])
         self.budget = _Budget(deadline)
@@ -160,12 +168,6 @@ class _Product:
     def better(self) -> bool:
         """Say whether some allocation has a strictly larger value."""
         return self._extend(0, tuple(self.room), [])
-
-    def _value(self, tasks: list[int]) -> tuple:
-        if not self.product:
-            return (sum((r * x for r, x in zip(self.rates, tasks, strict=False)), Fraction(0)),)
-        served = sum(1 for x in tasks if x)
-        return served, math.prod(x**p for x, p in zip(tasks, self.powers, strict=False) if x)
 
     def _extend(self, position: int, left: tuple[int, ...], chosen: list[int]) -> bool:
         self.budget.spend()

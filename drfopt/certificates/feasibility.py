@@ -9,6 +9,9 @@ from ..tolerances import CAPACITY
 
 __all__ = ["exactly_feasible", "infeasibility"]
 
+NAMED = 100_000
+"""With more users than this a reason gives a user's number: names of a million users are not made for a sentence."""
+
 
 def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> tuple[float, str]:
     """Return the largest relative amount by which a constraint is broken, and which one, in words ("" if none).
@@ -27,14 +30,19 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
             worst = float(amounts.flat[index])
             reason = words.format(names[index] if index < len(names) else index) + f" by {worst:.1e} of it"
 
-    if not np.isfinite(tasks).all():
+    if not np.isfinite(tasks).all() or (placement is not None and not np.isfinite(placement).all()):
         return np.inf, "some number of tasks is not finite"
-    users = instance.users if instance.n <= 100_000 else ()
-    seen(-np.minimum(tasks, 0), "user {!r} has a negative number of tasks", users)
+    users = instance.users if instance.n <= NAMED else ()
+    # One task may be larger than the cluster: what is not there is measured in shares of it, not in tasks.
+    size = _largest_share(instance)
+    seen(-np.minimum(tasks, 0) * size, "user {!r} has a negative number of tasks", users)
     limited = np.isfinite(instance.limits)
     over = np.where(limited, tasks - np.where(limited, instance.limits, 0), 0)
-    scale = np.where(limited & (instance.limits > 0), instance.limits, 1.0)
-    seen(over / scale, "user {!r} is above her limit", users)
+    none = limited & (instance.limits == 0)
+    seen(
+        np.where(none & (tasks != 0), np.inf, 0.0), "user {!r} has a limit of 0 and yet tasks, which is too much", users
+    )
+    seen(over / np.where(limited & ~none, instance.limits, 1.0), "user {!r} is above her limit", users)
     if placement is None:
         used = (tasks @ instance.demands)[None, :]
         cells = instance.resources
@@ -48,13 +56,23 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
             "user {!r}: tasks differ from placement",
             users,
         )
-        seen(-np.minimum(placement, 0).min(axis=1, initial=0), "user {!r} has a negative placement", users)
+        short = -np.minimum(placement, 0).min(axis=1, initial=0)
+        seen(short * size, "user {!r} has a negative placement", users)
         misplaced = np.where(instance.fits, 0, np.abs(placement)).max(axis=1, initial=0)
         seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where her task does not fit", users)
     total = instance.room
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
     seen(excess.ravel(), "capacity of {!r} is exceeded", cells)
     return worst, "" if worst <= CAPACITY else reason
+
+
+def _largest_share(instance: Instance) -> np.ndarray:
+    """Return the largest part of any class's capacity that one task of each user takes, (n,)."""
+    shares = np.zeros(instance.n)
+    for room in instance.room:
+        there = room > 0
+        shares = np.maximum(shares, (instance.demands[:, there] / room[there]).max(axis=1, initial=0.0))
+    return shares
 
 
 def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None) -> str:
@@ -71,6 +89,9 @@ def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None)
     placed = [0] * instance.n
     machines = [0] * instance.k
     for k, count, pattern in packing:
+        known = 0 <= k < instance.k and all(0 <= i < instance.n and x >= 0 for i, x in pattern.items())
+        if not known or count < 1:
+            return f"the packing speaks of {count} machines of class {k} with {pattern}, which cannot be"
         machines[k] += count
         for i, x in pattern.items():
             placed[i] += count * x

@@ -4,7 +4,8 @@ At prices p >= 0 a task costs user i ``q_i``, the cheapest of her classes.  Her 
 ``(q_i / mu_i)^(-1/alpha)`` with mu_i the dominant share of one task, or her limit; for alpha = 1 that is
 ``x_i = w_i / q_i`` tasks.  With ``r_i = level_i / best level_i`` (for alpha = 1 it is x_i q_i / w_i) the allocation is
 optimal exactly when r_i = 1 below the limit, r_i <= 1 at it, nobody sits on a class dearer than her cheapest, and a
-resource that is not used up costs nothing.
+resource that is not used up costs nothing.  The first, second and last are held to `FIRST_ORDER`; money spent on dear
+classes counts in the gap.
 
 The gap adds up what is missed, term by term and never as a difference of objectives: money left in unused priced
 capacity, money spent on dear classes, and each user's loss against her best response, relative to all money spent.

@@ -1,4 +1,8 @@
-"""The optimum of whole tasks by a second solver, CBC through PuLP, on programs stated here and nowhere else."""
+"""The optimum of whole tasks by a second solver, CBC through PuLP, on programs of its own.
+
+What they share with the engines is the arithmetic of `drfopt.packings`: demands as integers, and the maximal packings
+of a machine, which the exact check of every answer's packing does not use.
+"""
 
 import math
 import warnings
@@ -108,14 +112,16 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], members: list
         worth = program_values([rates[i] for i in members])
         model += pulp.lpSum(w * x[i] for i, w in zip(members, worth, strict=True))
     else:
-        _logarithms(pulp, model, x, instance, members)
+        _logarithms(pulp, model, x, instance, members, deadline)
     found = _solve(model, x, instance.n, deadline)
     if found is None:
         raise SolverError("CBC calls a program infeasible that has a solution: the solver is not believed")
     return found
 
 
-def _logarithms(pulp: Any, model: Any, x: dict[int, Any], instance: Instance, members: list[int]) -> None:
+def _logarithms(
+    pulp: Any, model: Any, x: dict[int, Any], instance: Instance, members: list[int], deadline: Deadline
+) -> None:
     """Maximise users served, then the weighted logarithms: all chords, written out."""
     logs, served = [], []
     ceiling = 1 + sum(float(instance.exact_weights[i]) * math.log(max(2, most_alone(instance, i))) for i in members)
@@ -126,6 +132,8 @@ def _logarithms(pulp: Any, model: Any, x: dict[int, Any], instance: Instance, me
         model += x[i] >= has
         model += x[i] <= most * has
         for q in range(1, most):
+            if q % 1000 == 0:
+                deadline.check("stating the product for a second solver")
             slope = math.log1p(1 / q)
             model += log <= slope * x[i] + (math.log(q) - slope * q) * has
         logs.append(float(instance.exact_weights[i]) * log)

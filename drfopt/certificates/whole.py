@@ -6,7 +6,6 @@ unless very many users tie; where that search is too long, or tasks must be pack
 optimum of a program of its own (`second_solver`), and its answer is compared in exact numbers.
 """
 
-import math
 import time
 from fractions import Fraction
 
@@ -20,6 +19,7 @@ from ..packings import Packing
 from ..policies import Policy
 from . import exhaust, second_solver
 from .feasibility import exactly_feasible
+from .products import products
 
 __all__ = ["certify", "score"]
 
@@ -35,10 +35,7 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
         return tuple(sorted(rates[i] * tasks[i] for i in playing))
     if policy.objective == "sum":
         return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
-    weights = instance.exact_weights
-    scale = math.lcm(*(weights[i].denominator for i in playing)) if playing else 1
-    served = [i for i in playing if tasks[i]]
-    return len(served), math.prod(tasks[i] ** int(weights[i] * scale) for i in served)
+    return products([instance.exact_weights[i] for i in playing])([tasks[i] for i in playing])
 
 
 def certify(
@@ -50,7 +47,10 @@ def certify(
 ) -> Certificate:
     """Return the certificate of whole tasks (n,), on machines with the packing that places them."""
     counts = [int(x) for x in tasks.tolist()]
-    wrong = exactly_feasible(instance, counts, packing if instance.machines is not None else None)
+    wrong = (
+        "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
+    )
+    wrong = wrong or exactly_feasible(instance, counts, packing if instance.machines is not None else None)
     unplaced = instance.unplaced(integer=True)
     if not wrong and any(x and u for x, u in zip(counts, unplaced.tolist(), strict=True)):
         wrong = "an unplaced user has tasks"
@@ -65,7 +65,7 @@ def certify(
         found = second_solver.optimum(instance, policy, counts, deadline)
         theirs = score(instance, policy, found)
         better = theirs > own
-        if theirs < own and policy.objective == "leximin":
+        if theirs < own:
             raise SolverError(
                 "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
             )

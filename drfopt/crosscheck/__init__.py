@@ -1,4 +1,7 @@
-"""Every way to compute an allocation, side by side: engines, the reference, and slow methods that share no code.
+"""Every way to compute an allocation, side by side: engines, the reference, and slow methods.
+
+Two engines of a market (``barrier`` and ``conic``) find the optimum by different algorithms from rows of their own and
+share only the last Newton steps, after which the conic statement's rows are asked again.
 
 Agreement counts only between two independent computations; an instance that only one way can take is reported as
 undecided, for an engine always agrees with itself.

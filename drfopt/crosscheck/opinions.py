@@ -140,4 +140,4 @@ SECONDS = (
     Second("enumeration", _enumeration_takes, _enumeration),
     Second("CBC", lambda problem: problem.integer and problem.policy.objective != "formulation", _cbc),
 )
-"""The table; each row shares no code with the engines beyond the instance and the policy."""
+"""The table; each row shares no code with the engines, but CBC the list of packings of a machine."""

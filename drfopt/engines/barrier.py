@@ -28,6 +28,9 @@ FASTEST = 1e-6
 RESOLVED = 1e-6
 """Smallest part of the mean that a user's money may be for her to be resolved; below it floats run out."""
 
+IDLE = 1e-3
+"""Part of what her tasks are worth to a user that she pays at least, unless her limit holds her."""
+
 KEEP = 0.995
 """Part of the way to the boundary that a step takes."""
 
@@ -111,8 +114,13 @@ class _State:
 
     def money(self) -> float:
         """What users pay for what they have, as if all paid as little as the poorest: she too is to be resolved."""
-        paid = self.y * self.t
-        return max(float(paid.min()) * len(paid), RESOLVED * float(paid.sum()))
+        worth = self.y * self.t
+        paid = worth - self.nu * self.t
+        # Whoever is held by her limit pays next to nothing, and nothing about her hangs on prices.
+        paid = paid[paid > IDLE * worth]
+        if not paid.size:
+            return float(worth.sum())
+        return max(float(paid.min()) * len(worth), RESOLVED * float(paid.sum()))
 
     def residual(self) -> float:
         """Largest relative error of the equations."""

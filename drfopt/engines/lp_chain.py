@@ -8,6 +8,8 @@ this level in every optimum.  At a vertex a stuck user may have multiplier zero;
 finds her.  Of the multipliers only those are believed that prove the level to the accuracy promised.
 """
 
+import math
+
 import numpy as np
 from scipy import sparse
 
@@ -15,13 +17,16 @@ from ..certificates.chain import Round, excess, firm
 from ..errors import SolverError, TimeLimitError
 from ..progress import report
 from ..tolerances import LEVEL
-from .linear import INFINITY, Rows, Solution, capacity_rows, load, run, user_rows
+from .linear import INFINITY, SMALLEST, Rows, Solution, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
 
 RESCALE = 1e3
 """Levels may grow by this factor before the program is rebuilt in a new unit."""
+
+SAME = 1e-8
+"""Relative difference of a program's level and the one its duals prove that its tolerances account for."""
 
 CERTAIN = 0.1
 """Part of the promised accuracy that one round may spend."""
@@ -43,6 +48,7 @@ def solve(problem: Problem) -> Answer:
         if capped.any():
             levels[capped] = tops[capped]
             continue
+        level = _bound(level, levels, multipliers, prices)
         stopped = rising & _proven(level, levels, multipliers, prices)
         if not stopped.any():
             raise SolverError(
@@ -53,14 +59,28 @@ def solve(problem: Problem) -> Answer:
         rounds.append(_round(problem, chain.rows, level, stopped, multipliers, prices))
     user, _ = problem.pairs
     total = np.bincount(user, weights=reached, minlength=problem.n)
-    amounts = reached * (levels / (total * problem.rates))[user]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        amounts = reached * (levels / (total * problem.rates))[user]
+    if not np.isfinite(amounts).all():
+        raise SolverError("a user has a level and no place: the instance is too badly scaled for floats")
     tasks = np.where(levels >= tops, problem.limits, levels / problem.rates)
     return Answer(tasks, amounts=amounts, evidence={"rounds": rounds})
 
 
+def _bound(level: float, levels: np.ndarray, multipliers: np.ndarray, prices: np.ndarray) -> float:
+    """Return the level that the duals prove, which is the program's but for the tolerance of its rows."""
+    rising = np.isnan(levels)
+    mass = math.fsum(multipliers[rising].tolist())
+    if not mass > 0:
+        return level
+    held = np.minimum(levels[~rising], level) * multipliers[~rising]
+    proven = math.fsum([*prices.tolist(), *(-held).tolist()]) / mass
+    return proven if abs(proven / level - 1) <= SAME else level
+
+
 def _proven(level: float, levels: np.ndarray, multipliers: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """Say who cannot exceed the level by more than the accuracy promised, (n,)."""
-    current = np.where(np.isnan(levels), level, levels)
+    current = np.minimum(np.where(np.isnan(levels), level, levels), level)
     left = excess(prices, multipliers, current)
     return (multipliers > 0) & (multipliers * (CERTAIN * LEVEL * level) >= left)
 
@@ -108,7 +128,7 @@ class _Chain:
         multipliers = np.minimum(multipliers, self._affordable(prices))
         return (
             solution.columns[-1] * self.unit,
-            solution.columns[:-1] * self.unit,
+            np.maximum(solution.columns[:-1], 0) * self.unit,
             multipliers / self.unit,
             prices,
         )
@@ -126,6 +146,11 @@ class _Chain:
         user, _ = problem.pairs
         self.unit = unit
         self.scaled = self.rows.matrix @ sparse.diags(unit / problem.rates[user])
+        if self.scaled.nnz and self.scaled.data.min() <= SMALLEST:
+            raise SolverError(
+                f"some user takes only {self.scaled.data.min():.0e} of a capacity at the common level, which HiGHS "
+                "would drop: the demands differ too much for linear programs"
+            )
         n, p = problem.n, len(user)
         level_column = sparse.csr_matrix(-np.isnan(levels).astype(float)[:, None])
         matrix = sparse.bmat([[self.adding, level_column], [self.scaled, None]], format="csr")

@@ -88,7 +88,7 @@ class _Guess:
         # Part of what a user would pay for a little more that a row alone asks: of her who minds it most.  A price so
         # small that all money would not notice it on an idle row is a solver's zero, whatever it is to a user.
         asked = sparse.diags(start.p) @ market.matrix @ sparse.diags(1 / market.marginal(t)[market.user])
-        money = float(market.marginal(t) @ t)
+        money = float(start.p @ (market.matrix @ start.v))
         self.priced = (asked.max(axis=1).toarray().ravel() >= slack) & (start.p >= UNNOTICED * money * slack)
         gap = np.where(np.isfinite(market.u), 1 - t / market.u, np.inf)
         self.capped = start.nu / market.marginal(t) >= gap

@@ -111,7 +111,7 @@ class _Builder:
             self.open.pop()
             self.keys.pop()
         elif isinstance(event, yaml.AliasEvent):
-            self._refuse(event, f"the alias {shown('*' + event.anchor)} is not read: write the values out")
+            self._refuse(event, f"the alias {shown(f'*{event.anchor}')} is not read: write the values out")
         elif isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:

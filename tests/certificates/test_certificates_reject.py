@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -245,3 +246,62 @@ def test_infeasible_answers_are_infeasible(classes):
         violation, reason = infeasibility(classes, *spoiled)
         assert violation > 1e-9
         assert re.search(words, reason)
+
+
+def test_small_amounts_of_huge_tasks_count():
+    throughput, drf = policy_named("throughput"), policy_named("drf")
+    huge = Instance([[1.0], [1e9]], [1.0])
+    assert not duals.certify(huge, throughput, np.array([2.0, -1e-9]), None, np.array([[1.0]])).valid
+    nothing = Instance([[1.0], [1e9]], [1.0], max_tasks=[None, 0])
+    assert not bottleneck.certify(nothing, drf, np.array([0.5, 0.5e-9])).valid
+
+
+def test_nan_hides_nothing(classes):
+    allocation = solve(classes)
+    nowhere = np.full_like(allocation.placement, np.nan)
+    assert not certified(classes, allocation, rounds_of(allocation), allocation.tasks * 5, nowhere).valid
+
+
+@pytest.mark.parametrize(
+    "packing",
+    [
+        [(0, 5, {0: 1, 1: 1}), (0, -3, {})],
+        [(0, 2, {0: 3, 1: 3}), (0, 1, {0: -1, 1: -1})],
+        [(3, 1, {0: 5, 1: 5})],
+        [(0, 1, {7: 1})],
+    ],
+)
+def test_packings_that_cannot_be(packing):
+    instance = Instance([[1, 0], [0, 1]], machines=[Machine("a", [1, 1], 2)])
+    assert not whole.certify(instance, policy_named("drf"), np.array([5, 5]), packing).valid
+
+
+def test_fractions_of_whole_tasks_are_none(paper):
+    assert not whole.certify(paper, policy_named("drf"), np.array([3.9, 2.9]), None).valid
+
+
+def test_who_takes_next_to_nothing_does_not_live_on_rounding():
+    # Lowering the ten by 9e-11 would free ten times the level of the last.
+    demands = np.zeros((11, 2))
+    demands[:10, 0] = 0.1
+    demands[10] = [1e-10, 1]
+    instance = Instance(demands, machines=[Machine("a", [10.0, 10.0])])
+    allocation = solve(instance)
+    assert allocation.levels == pytest.approx(np.full(11, 0.1), rel=1e-9)
+    low = np.append(np.full(10, 10 * (1 - 9e-11)), 10.0)
+    rounds = rounds_of(allocation)
+    prices_ = rounds[0].prices
+    multipliers = rounds[0].multipliers
+    first = Round(0.1 * (1 - 9e-11), np.arange(10), multipliers, prices_)
+    last = Round(1.0, np.array([10]), multipliers, prices_)
+    assert not certified(instance, allocation, [first, last], low, low[:, None]).valid
+
+
+def test_rounding_of_a_limit_is_not_believed():
+    from drfopt.errors import CertificateError
+
+    instance = Instance([[1], [1]], [1], max_tasks=["0." + "9" * 12, None], weights=[10**12, 1])
+    with pytest.raises(CertificateError, match="exact=True"):
+        solve(instance)
+    exact = solve(instance, exact=True)
+    assert exact.tasks[1] == Fraction(1, 10**12)

@@ -124,3 +124,25 @@ def test_time_limits_end_in_an_exception():
     with pytest.raises(TimeLimitError, match="time limit"):
         solve(instance, "drf", integer=True, time_limit=1e-3)
     assert issubclass(TimeLimitError, SolverError)
+
+
+def test_ugly_weights_and_many_ties_end_in_time():
+    thirds = Instance([[1, 4], [3, 1]], [9, 18], weights=[1 / 3, 2 / 3])
+    assert solve(thirds, "ceei", integer=True).tasks.tolist() == [3, 2]
+    n = 24
+    ties = Instance([[1, 1 + i / 100] for i in range(n)], [2 * n - 1, 1000], max_tasks=[2] * n)
+    assert sorted(solve(ties, "tasks", integer=True).tasks.tolist()) == [1] + [2] * (n - 1)
+
+
+def test_levels_six_decades_apart_on_one_machine():
+    instance = Instance([[0.0042], [0.942], [1e-6]], machines=[Machine("a", [1.0])])
+    levels = solve(instance, "tasks").levels
+    assert levels == pytest.approx(np.full(3, levels[0]), rel=1e-12)
+
+
+def test_what_floats_cannot_hold_is_refused():
+    demands = np.zeros((11, 2))
+    demands[:10, 0] = 0.1
+    demands[10] = [1e-11, 1]
+    with pytest.raises(SolverError, match="differ too much"):
+        solve(Instance(demands, machines=[Machine("a", [10.0, 10.0])]))

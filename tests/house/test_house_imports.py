@@ -66,6 +66,17 @@ def test_every_file_and_folder_has_a_floor():
     assert {module.unit for module in PACKAGE} <= set(FLOOR)
 
 
+def test_contributors_are_told_the_same_floors():
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = {
+        unit: int(floor)
+        for floor, units in re.findall(r"^(\d)  (.+)$", text, re.MULTILINE)
+        for unit in units.replace("/", "").split()
+    }
+    roof = len(FLOORS) - 1
+    assert told == {unit: FLOOR[unit] for unit in {module.unit for module in PACKAGE} if FLOOR[unit] < roof}
+
+
 def test_nothing_imports_from_above():
     wrong = [
         f"{place}: {source} (floor {FLOOR[source]}) imports {target} (floor {FLOOR[target]})"
