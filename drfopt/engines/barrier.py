@@ -40,7 +40,8 @@ def solve(problem: Problem) -> Answer:
     market = Market(problem)
     with np.errstate(all="ignore"):
         start = _interior(market)
-    return market.answer(polish(market, start))
+    # Only what is paid for prices is resolved; what limits are worth to those at them may be any amount more.
+    return market.answer(polish(market, start, float(start.p @ (market.matrix @ start.v))))
 
 
 def _interior(market: Market) -> Point:

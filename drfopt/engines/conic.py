@@ -25,7 +25,9 @@ def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
     market = Market(problem)
     start, filled = _cone(problem, market)
-    point = polish(market, start)
+    # Clarabel's tolerance is relative to the objective, which is about all users, at their limits or not.
+    t = market.total(start.v)
+    point = polish(market, start, float(market.marginal(t) @ t))
     _agree(market, point, filled(point.v))
     return market.answer(point)
 

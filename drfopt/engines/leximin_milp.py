@@ -68,10 +68,11 @@ class _Search:
     def advance(self) -> None:
         """Find the next level at which somebody must stop, and how few."""
         level = self._highest()
+        stopped = self._surely_stopped()
         tied = {
             i: int(level / rate)
             for i, rate in enumerate(self.rates)
-            if (level / rate).denominator == 1 and level / rate <= self.most[i] and i not in self._surely_stopped()
+            if (level / rate).denominator == 1 and level / rate <= self.most[i] and i not in stopped
         }
         fewest = self._fewest(level, tied)
         if not 1 <= fewest <= len(tied):

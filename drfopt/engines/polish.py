@@ -39,8 +39,10 @@ FAR = 0.3
 """Relative change of a user's tasks beyond which the start was none: solver and equations speak of two markets."""
 
 
-def polish(market: Market, start: Point) -> Point:
+def polish(market: Market, start: Point, money: float) -> Point:
     """Return the solution of the optimality conditions nearest to the start.
+
+    `money` is the amount, in scaled letters, that the start's tolerance is relative to.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def polish(market: Market, start: Point) -> Point:
     """
     # Overflow and division by zero mean a hopeless start: the comparisons below, and the certificate, see that.
     with np.errstate(all="ignore"):
-        point = _settle(market, start)
+        point = _settle(market, start, money)
         before, after = market.total(start.v), market.total(point.v)
         moved = np.nan_to_num(np.abs(after - before) / np.maximum(before, ZERO), nan=np.inf)
     if not moved.max() <= FAR:
@@ -60,8 +62,8 @@ def polish(market: Market, start: Point) -> Point:
     return point
 
 
-def _settle(market: Market, start: Point) -> Point:
-    guess = _Guess(market, start)
+def _settle(market: Market, start: Point, money: float) -> Point:
+    guess = _Guess(market, start, money)
     point = start
     for _ in range(GUESSES):
         point = _newton(market, guess, point)
@@ -73,7 +75,7 @@ def _settle(market: Market, start: Point) -> Point:
 class _Guess:
     """Which pairs are used, which rows priced, which users at their limits."""
 
-    def __init__(self, market: Market, start: Point):
+    def __init__(self, market: Market, start: Point, money: float):
         self.market = market
         t = market.total(start.v)
         cost = market.cost(start.p)
@@ -86,9 +88,8 @@ class _Guess:
         self.used |= cost <= cheapest[market.user] * (1 + ZERO)
         slack = 1 - market.matrix @ start.v
         # Part of what a user would pay for a little more that a row alone asks: of her who minds it most.  A price so
-        # small that all money would not notice it on an idle row is a solver's zero, whatever it is to a user.
+        # small that the money would not notice it on an idle row is a solver's zero, whatever it is to a user.
         asked = sparse.diags(start.p) @ market.matrix @ sparse.diags(1 / market.marginal(t)[market.user])
-        money = float(start.p @ (market.matrix @ start.v))
         self.priced = (asked.max(axis=1).toarray().ravel() >= slack) & (start.p >= UNNOTICED * money * slack)
         gap = np.where(np.isfinite(market.u), 1 - t / market.u, np.inf)
         self.capped = start.nu / market.marginal(t) >= gap
