@@ -20,7 +20,7 @@ from . import peers
 from .families import cluster
 from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven
 from .pools import STATEMENTS, engine_way, levels_of, market, one_lp
-from .reference import lowest, off
+from .reference import attempt, lowest, off
 
 __all__ = ["Shape", "data_folder", "machines", "openb"]
 
@@ -54,8 +54,8 @@ class Shape:
 def machines(bench: Bench, size: Shape) -> list[Row]:
     """Measure DRF and CEEI on a made cluster."""
     slow = size.n <= SLOW_CHAIN
-    levels = peers.one_lp_a_user(size.build()) if slow else None
-    tasks = solve(size.build(), "ceei", engine="conic").tasks
+    levels = attempt(lambda: peers.one_lp_a_user(size.build())) if slow else None
+    tasks = attempt(lambda: solve(size.build(), "ceei", engine="conic").tasks)
     name = f"{size.n:,} x {size.k}, {size.open_to:.0%} open" + (", limits" if size.limited else "")
     fair = Case(
         group="drf",
@@ -91,9 +91,8 @@ def machines(bench: Bench, size: Shape) -> list[Row]:
 
 
 def _chain_verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
-    error = None if levels is None else off(allocation.levels, levels)
     rounds = len(allocation.certificate.evidence["rounds"])
-    return proven(allocation.certificate, error, f"rounds: {rounds}")
+    return proven(allocation.certificate, off(allocation.levels, levels), f"rounds: {rounds}")
 
 
 def data_folder() -> Path:

@@ -220,7 +220,7 @@ class Bench:
 def proven(certificate: Certificate, error: float | None = None, note: str = "") -> Verdict:
     """Return the verdict of a certificate, with the error found beside it."""
     word = {True: "valid", False: "invalid", None: "feasible"}[certificate.valid]
-    return Verdict(error, word, certificate.violation, certificate.gap, note or certificate.reason)
+    return Verdict(error, word, certificate.violation, certificate.gap, note)
 
 
 def without(error: float | None, note: str = "") -> Verdict:

@@ -28,7 +28,9 @@ READING = """## How to read the tables
 Seconds are the shortest of the repetitions, taken in turns with the other rows of the column, each on an instance that
 nobody had touched; for drfopt they include the certificate. In parentheses stands the largest relative error against
 the reference. `!` marks an answer that drfopt's certificate rejects at the promised accuracy. `-` is no answer: the
-notes below a table say why. A ratio is to the fastest yardstick of its column that ended, in the same run.
+notes below a table say why. A ratio is to the fastest yardstick of its column that ended, in the same run. Yardsticks
+are in italics; one LP and one MILP find the lowest level only, and that is what their error is of. A conic solver calls
+its answer optimal unless a note says otherwise.
 """
 
 LIMITATIONS = """## Limitations
@@ -145,14 +147,17 @@ def _cell(row: Row) -> str:
 
 
 def _notes(rows: list[Row]) -> str:
-    notes: dict[str, list[str]] = {}
+    """Return a line a way: what there is to say of its cases, equal notes told once."""
+    several = len({row.case for row in rows}) > 1
+    told: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         if row.note:
-            notes.setdefault(f"{row.way}: {row.note}", []).append(row.case)
+            told.setdefault(row.way, {}).setdefault(row.note, []).append(row.case)
     references = {row.reference for row in rows if row.reference}
-    lines = [f"- {note} ({', '.join(cases)})" for note, cases in notes.items()]
-    if references:
-        lines.insert(0, f"- errors are against {' or '.join(sorted(references))}")
+    lines = [f"- errors are against {' or '.join(sorted(references))}"] if references else []
+    for way, notes in told.items():
+        parts = [f"{note} ({'; '.join(cases)})" if several else note for note, cases in notes.items()]
+        lines.append(f"- {way}: {'. '.join(parts)}")
     return "\n" + "\n".join(lines) + "\n"
 
 

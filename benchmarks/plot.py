@@ -40,7 +40,7 @@ def draw(rows: list[Row], path: Path) -> None:
     """Write the picture; a way that gave no answer at some size has no point there."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.2, 3.9), layout="constrained")
+    figure = Figure(figsize=(9.6, 4.8), layout="constrained")
     for ax, (question, title) in zip(figure.subplots(1, len(PANELS), sharey=True), PANELS, strict=True):
         for way, line in LINES.items():
             points = [
@@ -54,7 +54,7 @@ def draw(rows: list[Row], path: Path) -> None:
         ax.grid(which="major", color="#E5E5E5", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
         if ax.lines:
-            ax.legend(frameon=False, fontsize=8)
+            ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     figure.axes[0].set_ylabel("seconds")
     # Without the software's version in it the file changes only when the picture does.
-    figure.savefig(path, dpi=100, metadata={"Software": None})
+    figure.savefig(path, dpi=90, metadata={"Software": None})

@@ -121,6 +121,7 @@ QUESTIONS = (
             Shape(200, 30, limited=True),
             Shape(200, 30, open_to=0.05),
             Shape(1000, 100, open_to=0.02),
+            Shape(2000, 100, limited=True, open_to=0.02),
         ),
         run=clusters.machines,
         smoke=(Shape(12, 4), Shape(12, 4, limited=True)),

@@ -4,13 +4,17 @@ A long double has 64 bits of mantissa on x86-64 Linux, which is 2000 times finer
 no more than a float, errors below 1e-15 mean nothing.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from drfopt.errors import DrfoptError
 from drfopt.instance import Instance
-from drfopt.policies import dominant_rates, policy_named, shares_per_task
+from drfopt.policies import policy_named, shares_per_task
 from drfopt.reference.filling import progressive_filling
 
-__all__ = ["ceei_tasks", "dominant_levels", "leximin_levels", "lowest", "off"]
+__all__ = ["attempt", "ceei_tasks", "leximin_levels", "lowest", "off"]
 
 FRACTIONS = 100_000
 """Users times resources times events up to which the fraction reference is asked: about a second."""
@@ -101,13 +105,18 @@ def lowest(levels: np.ndarray, instance: Instance) -> float:
     return float(levels[(instance.limits > 0) & ~instance.unplaced()].min())
 
 
-def dominant_levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    """Return dominant shares over weights, (n,)."""
-    return dominant_rates(instance) * tasks / instance.weights
-
-
-def off(values: np.ndarray, reference: np.ndarray) -> float:
-    """Return the largest relative difference; of two zeros it is 0."""
+def off(values: np.ndarray, reference: np.ndarray | None) -> float | None:
+    """Return the largest relative difference; of two zeros it is 0, and None where there is no reference."""
+    if reference is None:
+        return None
     scale = np.maximum(np.abs(values), np.abs(reference)).astype(float)
     apart = np.abs(values - reference).astype(float)
     return float(np.divide(apart, scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0))
+
+
+def attempt(compute: Callable[[], Any]) -> Any:
+    """Return what `compute` does, or None where drfopt refuses: a reference that is not there ends no run."""
+    try:
+        return compute()
+    except DrfoptError:
+        return None

@@ -71,7 +71,7 @@ def _case(
         "one MILP",
         "yardstick",
         lambda i: peers.lowest_whole_level(i, seconds),
-        lambda i, a: without(None, "the lowest level only"),
+        lambda i, a: without(None),
     )
     return Case(group, name, n, build, (single, *ways), reference, yardstick="one MILP")
 

@@ -104,6 +104,7 @@ def test_a_difference_is_seen():
     assert off(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 0
     assert off(np.array([0.0, 1.0]), np.array([0.0, 1.1])) > 0.09
     assert off(np.array([0.0]), np.array([1.0])) == 1
+    assert off(np.array([1.0]), None) is None
 
 
 # ---- the clock ------------------------------------------------------------------------------------
