@@ -97,6 +97,11 @@ def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution
     highs.setOptionValue("time_limit", highs.getRunTime() + deadline.left())
     highs.run()
     status = highs.getModelStatus()
+    if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
+        # From a warm basis simplex can lose its way at these tolerances; from no basis it is another run.
+        highs.clearSolver()
+        highs.run()
+        status = highs.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:
         raise TimeLimitError(f"the time limit ran out in {what}")
     if status != highspy.HighsModelStatus.kOptimal:

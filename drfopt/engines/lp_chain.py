@@ -123,9 +123,9 @@ class _Chain:
             self._build(self.unit * solution.columns[-1], levels)
             solution = self._run(known)
         n = self.problem.n
-        multipliers = np.maximum(solution.duals[:n], 0)
         prices = firm(np.maximum(-solution.duals[n:], 0))
-        multipliers = np.minimum(multipliers, self._affordable(prices))
+        # At an optimum whoever is placed pays all that her multiplier allows: the prices say it more exactly.
+        multipliers = self._affordable(prices)
         return (
             solution.columns[-1] * self.unit,
             np.maximum(solution.columns[:-1], 0) * self.unit,
