@@ -19,6 +19,9 @@ __all__ = ["Rows", "Solution", "capacity_rows", "load", "run", "user_rows"]
 
 INFINITY = highspy.kHighsInf
 
+LOOSER = 10
+"""Times the tolerance of a second try."""
+
 SMALLEST = 1e-12
 """Smallest entry of a row that HiGHS keeps when asked to; by default it drops what is below 1e-9."""
 
@@ -78,12 +81,16 @@ def load(
     model.a_matrix_.value_ = by_row.data
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("primal_feasibility_tolerance", SOLVER_FEASIBILITY)
-    highs.setOptionValue("dual_feasibility_tolerance", SOLVER_FEASIBILITY)
+    _ask(highs, SOLVER_FEASIBILITY)
     # What is dropped is free: a small task on a large machine would cost nothing.
     highs.setOptionValue("small_matrix_value", SMALLEST)
     highs.passModel(model)
     return highs
+
+
+def _ask(highs: highspy.Highs, tolerance: float) -> None:
+    highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", tolerance)
 
 
 def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution:
@@ -98,10 +105,13 @@ def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution
     highs.run()
     status = highs.getModelStatus()
     if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
-        # From a warm basis simplex can lose its way at these tolerances; from no basis it is another run.
+        # Rows that earlier levels fill to the last digit can make the tightest tolerance a contradiction. From no basis
+        # and asked for less, simplex ends; whether that was enough, the certificate says.
         highs.clearSolver()
+        _ask(highs, LOOSER * SOLVER_FEASIBILITY)
         highs.run()
         status = highs.getModelStatus()
+        _ask(highs, SOLVER_FEASIBILITY)
     if status == highspy.HighsModelStatus.kTimeLimit:
         raise TimeLimitError(f"the time limit ran out in {what}")
     if status != highspy.HighsModelStatus.kOptimal:
