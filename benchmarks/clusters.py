@@ -71,7 +71,7 @@ def machines(bench: Bench, size: Shape) -> list[Row]:
                 lambda instance, allocation: _chain_verdict(allocation, levels),
             ),
             *(one_lp(statement, bench.limit, levels) for statement in ON_MACHINES),
-            levels_of("one LP a user", peers.one_lp_a_user, levels, SLOW_CHAIN, "thousands of programs"),
+            levels_of("one LP a user", peers.one_lp_a_user, None, SLOW_CHAIN, "thousands of programs"),
         ),
     )
     nash = Case(
@@ -115,14 +115,13 @@ def openb(bench: Bench, pods: int | None) -> list[Row]:
 
 
 def _trace(bench: Bench, files: list[Path], saved: Path, whole: Instance, complete: bool) -> Case:
-    free = _without_limits(whole)
     seconds = bench.limit
 
     def solved(label: str, policy: str, judge: Callable[[Instance, Allocation], Verdict] = _proof) -> Way:
         return Way(label, "drfopt", lambda i: solve(i, policy, time_limit=seconds), judge)
 
     def first_level(instance: Instance, allocation: Allocation) -> Verdict:
-        error = abs(lowest(allocation.levels, free) / FIRST_LEVEL - 1) if complete else None
+        error = abs(lowest(allocation.levels, allocation.instance) / FIRST_LEVEL - 1) if complete else None
         return proven(allocation.certificate, error, "of the lowest level")
 
     def most_tasks(instance: Instance, allocation: Allocation) -> Verdict:
@@ -139,7 +138,9 @@ def _trace(bench: Bench, files: list[Path], saved: Path, whole: Instance, comple
             *(one_lp(statement, seconds, None) for statement in ON_MACHINES),
             Way("convert", "drfopt", lambda instance: convert("openb", files)),
             solved("drf", "drf"),
-            Way("drf, no limits", "drfopt", lambda i: solve(free, "drf", time_limit=seconds), first_level),
+            Way(
+                "drf, no limits", "drfopt", lambda i: solve(_without_limits(i), "drf", time_limit=seconds), first_level
+            ),
             solved("asset", "asset"),
             solved("ceei", "ceei"),
             Way("ceei, conic engine", "drfopt", lambda i: solve(i, "ceei", engine="conic", time_limit=seconds), _proof),

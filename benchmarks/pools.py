@@ -131,9 +131,13 @@ def one_lp(statement: str, seconds: float, levels: np.ndarray | None) -> Way:
 
 
 def levels_of(
-    label: str, run: Callable[[Instance], np.ndarray], levels: np.ndarray, largest: int | None = None, why: str = ""
+    label: str,
+    run: Callable[[Instance], np.ndarray],
+    levels: np.ndarray | None,
+    largest: int | None = None,
+    why: str = "",
 ) -> Way:
-    """Return the way of a peer that computes levels (n,)."""
+    """Return the way of a peer that computes levels (n,), held against others where there are any."""
 
     def judge(instance: Instance, answer: np.ndarray) -> Verdict:
         return without(off(answer, levels))
