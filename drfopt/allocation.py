@@ -1,5 +1,6 @@
 """The answer: tasks of every user, what follows from them, and the certificate that proves them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -28,7 +29,7 @@ class Certificate:
         Largest relative amount by which an optimality or feasibility condition is missed.
     gap : float | None
         Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
-    bottlenecks : tuple
+    bottlenecks : sequence
         What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
     evidence : dict
         What the proof is made of: multipliers of each round, prices, claims shown infeasible.
@@ -40,7 +41,7 @@ class Certificate:
     valid: bool | None
     violation: float
     gap: float | None = 0.0
-    bottlenecks: tuple = ()
+    bottlenecks: Sequence = ()
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
     reason: str = ""
 
