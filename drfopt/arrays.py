@@ -2,10 +2,13 @@
 
 A table keeps its `Fraction`s only when some value is not the shortest decimal of its float; otherwise the floats
 say it all and the exact values are made on demand.
+
+A table of two dimensions lies in memory column by column: what is done with a million users is done along a resource.
+A float array that is read-only already, a memory-mapped file above all, is not copied and keeps its order.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +18,14 @@ import numpy as np
 from .errors import InstanceError
 from .quantities import exact
 
-__all__ = ["Table", "as_float", "table", "thaw"]
+__all__ = ["Extent", "Table", "as_float", "blocks", "table", "thaw"]
+
+BLOCK = 1 << 13
+"""Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+INFINITY_BITS = 0x7FF0_0000_0000_0000
+"""The bits of inf. Read as integers, the bits of floats from 0 on are in the order of the floats; those of NaN and of
+everything negative are above."""
 
 EXACT_INTEGERS = 2**53
 """Every integer up to here is a float."""
@@ -25,15 +35,45 @@ LONG_BITS = 128
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What a table of demands spans: largest and smallest positive value a column (m,), 0 where it has none.
+
+    `idle` is the first row without a positive value, None when every row has one.
+    """
+
+    highest: np.ndarray
+    lowest: np.ndarray
+    idle: int | None
+
+
+@dataclass(frozen=True)
 class Table:
     """A read-only float array and, where it is not the whole truth, the exact values (nested tuples, None for none)."""
 
     floats: np.ndarray
     fractions: tuple | None = None
+    known_extent: Extent | None = None
+
+    @property
+    def extent(self) -> Extent:
+        """The extent of a table of two dimensions."""
+        return self.known_extent or _survey(self.floats, self.floats)
 
     def exact(self) -> tuple:
         """Return the exact values as nested tuples; an infinite float (no limit) is None."""
         return self.fractions if self.fractions is not None else thaw(self.floats)
+
+
+def blocks(values: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield rows of a table (n, m) some thousand at a time, ``(rows, block)``, each block column by column in memory.
+
+    So a pass over a table takes the same temporary memory whatever n is, and a table that is memory-mapped is never
+    read whole.
+    """
+    for start in range(0, len(values), BLOCK):
+        rows = slice(start, min(start + BLOCK, len(values)))
+        block = values[rows]
+        yield rows, block if block.strides[0] <= block.strides[-1] else np.asfortranarray(block)
 
 
 def thaw(floats: np.ndarray) -> tuple:
@@ -110,14 +150,46 @@ class Places:
 def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
     if values.shape != shape:
         raise InstanceError(f"{places.title} has shape {values.shape}, but {shape} is needed {places.reason}".rstrip())
-    floats = np.ascontiguousarray(values, dtype=np.float64)
-    if floats is values and floats.flags.writeable:
-        floats = floats.copy()
-    _check(floats, places, unlimited)
+    kept = values.dtype == np.float64 and not values.flags.writeable and values.flags.forc
+    floats = np.asarray(values) if kept else np.empty(shape, order="F")
+    extent = None
+    if len(shape) == 2 and not unlimited:
+        extent = _survey(values, floats)
+    elif not kept:
+        floats[...] = values
+    if extent is None or (extent.highest.view(np.uint64) >= INFINITY_BITS).any():
+        _check(floats, places, unlimited)
     fractions = None
     if values.dtype.kind in "iu" and values.size and int(values.max()) > EXACT_INTEGERS:
         fractions = _nest([Fraction(int(value)) for value in values.ravel()], shape)
-    return Table(_freeze(floats), fractions)
+    return Table(_freeze(floats), fractions, extent)
+
+
+def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
+    """Return the extent of values (n, m), copied into `floats` in the same pass unless that is their own memory.
+
+    Whatever is no number from 0 on is in `highest` where a column has it.
+    """
+    highest = np.zeros(values.shape[1], dtype=np.uint64)
+    lowest = np.full(values.shape[1], ~np.uint64(0))
+    idle = None
+    for start in range(0, len(values), BLOCK):
+        rows = slice(start, start + BLOCK)
+        block = floats[rows]
+        if not np.may_share_memory(values, floats):
+            np.copyto(block.T, values[rows].T)
+        # + 0 makes 0 of -0, whose bits are those of something negative.
+        bits = (block if block.strides[0] <= block.strides[-1] else np.asfortranarray(block)).T.view(np.uint64)
+        top = bits.max(axis=1)
+        if (top >= INFINITY_BITS).any():
+            bits = (block.T + 0.0).view(np.uint64)
+            top = bits.max(axis=1)
+        np.maximum(highest, top, out=highest)
+        # One less than 0 is the largest of all: what is left is the smallest that is positive.
+        np.minimum(lowest, (bits - np.uint64(1)).min(axis=1), out=lowest)
+        if idle is None and not bits.max(axis=0).all():
+            idle = start + int(np.argmin(bits.max(axis=0)))
+    return Extent(highest.view(np.float64), (lowest + np.uint64(1)).view(np.float64), idle)
 
 
 def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:

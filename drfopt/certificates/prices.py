@@ -16,12 +16,12 @@ Users are looked at block by block: beside the instance and the tasks the proof 
 stopped by what is found out when somebody asks.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from ..allocation import Certificate
+from ..arrays import blocks
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, FIRST_ORDER, GAP
@@ -35,16 +35,21 @@ AT_LIMIT = 1e-12
 SERIES = 1e-5
 """Distance of r from 1 up to which a loss is the first term of its series: the terms as written leave rounding only."""
 
-BLOCK = 2**16
-"""Demands in a block: half a megabyte, which stays in a core's cache."""
-
 
 def certify(
-    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, prices: np.ndarray
+    instance: Instance,
+    policy: Policy,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    prices: np.ndarray,
+    rates: np.ndarray | None = None,
 ) -> Certificate:
-    """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class."""
+    """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class.
+
+    `rates` are those of the policy, (n,), where they have been computed before.
+    """
     infeasible, reason = infeasibility(instance, tasks, placement)
-    market = _Market(instance, policy, np.maximum(prices, 0))
+    market = _Market(instance, policy, np.maximum(prices, 0), rates)
     users = _Users(market, tasks, placement)
     # Far from the optimum powers overflow; what is inf or NaN is not below the tolerances either.
     with np.errstate(all="ignore"):
@@ -63,38 +68,39 @@ def certify(
         valid=bool(valid),
         violation=violation,
         gap=gap,
-        bottlenecks=Bottlenecks(market, tasks),
+        stopped_by=partial(_bottlenecks, market, tasks),
         evidence={"prices": market.prices},
         reason=reason,
     )
 
 
 class _Market:
-    """An instance, a policy and prices (k, m) of one unit; what blocks of users pay, and where their limits are."""
+    """An instance, a policy and prices (k, m) of one unit; what users pay, and where they must stop."""
 
-    def __init__(self, instance: Instance, policy: Policy, prices: np.ndarray):
+    def __init__(self, instance: Instance, policy: Policy, prices: np.ndarray, rates: np.ndarray | None):
         self.instance, self.prices, self.alpha = instance, prices, policy.alpha
         self.room = instance.room
-        self.demands = instance.demands.T
-        self.budgets: np.ndarray | None = None if instance.weights.strides == (0,) else instance.weights
-        self.unit = np.divide(1.0, instance.capacity, where=instance.capacity > 0, out=np.zeros(instance.m))
-        # Who is unplaced can have nothing, as if by a limit; limits that were never given are one infinity, repeated.
-        self.limits: np.ndarray | None = instance.limits
-        if instance.machines is not None or not instance.capacity.all():
-            self.limits = np.where(instance.unplaced(), 0.0, instance.limits)
-        elif instance.limits.strides == (0,):
+        self.rates = policy.rates(instance) if rates is None and self.alpha != 1 else rates
+        # Who is unplaced can have nothing, as if by a limit.
+        unplaced = instance.unplaced()
+        self.limits: np.ndarray | None = np.where(unplaced, 0.0, instance.limits) if unplaced.any() else instance.limits
+        if not instance.limited and not unplaced.any():
             self.limits = None
 
     def weights(self, rows: slice) -> np.ndarray | float:
-        """Return the weights of a block; one number where all are equal."""
-        return float(self.instance.weights[0]) if self.budgets is None else self.budgets[rows]
+        """Return the weights of some users, (b,); one number where all are 1."""
+        return self.instance.weights[rows] if self.instance.weighted else 1.0
 
-    def costs(self, rows: slice) -> np.ndarray:
-        """Return what one task of each user of a block costs on each class, (k, b); inf where it does not fit."""
-        costs = np.dot(self.prices, self.demands[:, rows])
+    def costs(self, rows: slice, block: np.ndarray) -> np.ndarray:
+        """Return what a task of each of some users costs on each class, (k, b); inf where it does not fit."""
+        costs = np.dot(self.prices, block.T)
         if self.instance.fits is not None:
             costs[~self.instance.fits[rows].T] = np.inf
         return costs
+
+    def stopped(self, rows: slice, tasks: np.ndarray) -> np.ndarray:
+        """Say who of some users is at her limit, (b,)."""
+        return tasks >= (np.inf if self.limits is None else self.limits[rows] * (1 - AT_LIMIT))
 
 
 class _Users:
@@ -107,26 +113,23 @@ class _Users:
         self.worst = 0
 
     def look(self) -> None:
-        """Add up all blocks."""
-        n, m = self.market.instance.n, self.market.instance.m
-        length = max(1, BLOCK // m)
-        for begin in range(0, n, length):
-            self._add(slice(begin, min(begin + length, n)))
+        """Add up everybody."""
+        for rows, block in blocks(self.market.instance.demands):
+            self._add(rows, block)
 
-    def _add(self, rows: slice) -> None:
+    def _add(self, rows: slice, block: np.ndarray) -> None:
         market, tasks = self.market, self.tasks[rows]
-        costs = market.costs(rows)
+        costs = market.costs(rows, block)
         cheapest = costs[0] if len(costs) == 1 else costs.min(axis=0)
         amounts = tasks[None, :] if self.placement is None else self.placement[rows].T
-        self.used += np.dot(amounts, market.demands[:, rows].T)
+        self.used += np.dot(amounts, block)
         if self.placement is not None:
             self.missed += float(np.where(amounts > 0, amounts * (costs - cheapest), 0.0).sum())
         money, off = self._responses(rows, tasks, cheapest)
         if market.limits is not None:
-            limits = market.limits[rows]
             # At the limit, whoever would like more does the best she can: she loses nothing.
-            np.copyto(off, 0.0, where=(tasks >= limits * (1 - AT_LIMIT)) & (off < 0))
-            out = limits == 0
+            np.copyto(off, 0.0, where=market.stopped(rows, tasks) & (off < 0))
+            out = market.limits[rows] == 0
             if out.any():
                 off[out] = np.where(tasks[out] == 0, 0.0, np.inf)
                 money = np.where(out, 0.0, money)
@@ -139,19 +142,16 @@ class _Users:
             self.off, self.worst = farthest, rows.start + int(off.argmax())
 
     def _responses(self, rows: slice, tasks: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray | float, np.ndarray]:
-        """Return the money each user of a block spends on what she has, and r - 1, her level against her best."""
-        market, alpha = self.market, self.market.alpha
-        weights = market.weights(rows)
-        if alpha == 1:
+        """Return the money each of some users spends on what she has, and r - 1, her level against her best."""
+        alpha, weights = self.market.alpha, self.market.weights(rows)
+        if self.market.rates is None or alpha == 1:
             ratio = np.multiply(tasks, cost)
             ratio /= weights
             ratio -= 1
             return weights, ratio
-        dominant = np.multiply(market.demands[:, rows], market.unit[:, None], order="C").max(axis=0)
-        # Who needs only what is not there has nothing, and a limit of 0.
-        dominant[dominant == 0] = 1
-        levels = dominant * tasks / weights
-        ratio = levels * (cost / dominant) ** (1 / alpha) - 1
+        rates = self.market.rates[rows]
+        levels = rates * tasks
+        ratio = levels * (cost / (rates * weights)) ** (1 / alpha) - 1
         return weights * levels ** (1 - alpha), ratio
 
     def _lost(self, money: np.ndarray | float, off: np.ndarray) -> float:
@@ -166,38 +166,23 @@ class _Users:
         return float(np.sum(money * ratio ** (alpha - 1) * np.maximum(off - gained, 0)))
 
 
-class Bottlenecks(Sequence):
-    """What stopped each user, found out when asked for: what she pays most for, or None at her limit.
-
-    On machines every priced resource of her cheapest classes, as a tuple of ``class/resource``.
-    """
-
-    def __init__(self, market: _Market, tasks: np.ndarray):
-        self._market, self._tasks = market, tasks
-
-    def __len__(self) -> int:
-        return self._market.instance.n
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return tuple(self[k] for k in range(*i.indices(len(self))))
-        market, instance = self._market, self._market.instance
-        i = range(len(self))[i]
-        if market.limits is not None and self._tasks[i] >= market.limits[i] * (1 - AT_LIMIT):
-            return None
-        demands = instance.demands[i]
+def _bottlenecks(market: _Market, tasks: np.ndarray) -> tuple:
+    """Return what each user pays most for (a pool), or every priced resource of her cheapest classes (machines)."""
+    instance = market.instance
+    names, resources = instance.machine_names, instance.resources
+    found: list = []
+    for rows, block in blocks(instance.demands):
+        stopped = market.stopped(rows, tasks[rows]).tolist()
         if instance.machines is None:
-            return instance.resources[int((demands * market.prices[0]).argmax())]
-        costs = market.costs(slice(i, i + 1))[:, 0]
-        cheap = costs <= costs.min() * (1 + FIRST_ORDER)
-        paid = (market.prices > 0) & (demands > 0) & cheap[:, None]
-        names = instance.machine_names
-        return tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(paid))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
+            dearest = (block * market.prices[0]).argmax(axis=1).tolist()
+            found += [None if s else resources[j] for s, j in zip(stopped, dearest, strict=True)]
+            continue
+        costs = market.costs(rows, block)
+        cheap = costs <= costs.min(axis=0) * (1 + FIRST_ORDER)
+        for i, s in enumerate(stopped):
+            paid = np.argwhere((market.prices > 0) & (block[i] > 0) & cheap[:, i, None])
+            found.append(None if s else tuple(f"{names[k]}/{resources[j]}" for k, j in paid))
+    return tuple(found)
 
 
 def _reason(instance: Instance, users: _Users, uncleared: np.ndarray, gap: float) -> str:

@@ -1,6 +1,7 @@
 """Leximin in one pool, in rational numbers: the bottleneck condition decided exactly, without any tolerance."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -42,6 +43,6 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
         kind="bottleneck",
         valid=not reason,
         violation=float("inf") if reason else 0.0,
-        bottlenecks=tuple(bottlenecks),
+        stopped_by=partial(tuple, bottlenecks),
         reason=reason,
     )

@@ -21,13 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from ..instance import Instance
+from ..arrays import blocks
 from .problem import Problem
 
 __all__ = ["Crowd", "View"]
-
-BLOCK = 2**16
-"""Demands in a block: half a megabyte, of which a copy and some vectors fit into a core's cache with it."""
 
 RUN = 64
 """Users in a row that a sample takes: cache lines, and pages of a file, are not read for one user each."""
@@ -46,8 +43,8 @@ class Crowd:
 
     Parameters
     ----------
-    demands : array (m, n)
-        Of one task, a row a resource: of any strides, read and never copied.
+    demands : array (n, m)
+        Of one task; read in blocks and never copied.
     capacity : array (m,)
         Who demands what there is nothing of is to have a limit of 0.
     budgets : array (n,) or float
@@ -73,27 +70,30 @@ class Crowd:
     ):
         self.demands, self.capacity, self.budgets, self.limits = demands, capacity, budgets, limits
         self.alpha, self.money, self.each = alpha, money, each
-        self.m, self.n = demands.shape
-        self.unit = _inverse(capacity)
-        length = max(1, min(self.n, BLOCK // self.m))
-        self._blocks = [slice(begin, min(begin + length, self.n)) for begin in range(0, self.n, length)]
-        self._vectors = np.empty((2, length))
-        self._scaled = np.empty((self.m, length))
+        self.n, self.m = demands.shape
+        self.unit = np.divide(1.0, capacity, where=capacity > 0, out=np.zeros(self.m))
+        self._scratch: dict[int, np.ndarray] = {}
 
     @classmethod
     def of(cls, problem: Problem) -> tuple["Crowd", float]:
         """Return the users of a problem, and how many of its units of utility the unit of money here is worth."""
         instance, alpha = problem.instance, problem.policy.alpha
-        weights, limits = instance.weights, _limits(instance)
-        budgets: np.ndarray | float = float(weights[0]) if weights.strides == (0,) else weights
-        money = float(weights.sum())
+        weights = instance.weights if instance.weighted else 1.0
+        limits = _limits(problem)
+        money = float(np.sum(weights)) if instance.weighted else float(instance.n)
         if alpha == 1:
-            return cls(instance.demands.T, instance.capacity, budgets, limits, alpha, money), 1.0
-        plain = cls(instance.demands.T, instance.capacity, 1.0, limits, alpha, money)
-        budgets, level = plain._at_one_level(weights)
-        with np.errstate(over="ignore"):
+            return cls(instance.demands, instance.capacity, weights, limits, alpha, money), 1.0
+        # The level at which all users together would fill a resource: with levels counted in it, amounts of money are
+        # near the weights, whatever alpha.
+        tasks = np.divide(1.0, problem.all_rates, where=problem.all_rates > 0, out=np.zeros(instance.n))
+        if limits is not None:
+            tasks[limits == 0] = 0
+        used = tasks @ instance.demands
+        level = float((instance.capacity[used > 0] / used[used > 0]).min())
+        with np.errstate(all="ignore"):
             worth = float(np.float64(level) ** -alpha)
-        return cls(plain.demands, plain.capacity, budgets, limits, alpha, money * level), worth
+            budgets = problem.all_rates ** (1 / alpha - 1) * weights ** (1 / alpha) * level
+        return cls(instance.demands, instance.capacity, budgets, limits, alpha, money * level), worth
 
     def look(self, p: np.ndarray, bend: bool = False, tasks: np.ndarray | None = None) -> View:
         """Return what is used at prices p (m,) and, if asked, how it bends; write the tasks (n,) if given a place.
@@ -103,15 +103,14 @@ class Crowd:
         prices = p * self.unit
         used = np.zeros(self.m)
         total = np.zeros((self.m, self.m)) if bend else None
-        for rows in self._blocks:
-            block = self.demands[:, rows]
-            size = block.shape[1]
-            cost = np.dot(prices, block, out=self._vectors[0, :size])
-            bought = self._vectors[1, :size] if tasks is None else tasks[rows]
+        for rows, block in blocks(self.demands):
+            vectors, scaled = self._space(len(block))
+            cost = np.dot(prices, block.T, out=vectors[0])
+            bought = vectors[1] if tasks is None else tasks[rows]
             self._buy(rows, cost, bought)
-            used += np.dot(block, bought)
+            used += np.dot(bought, block)
             if total is not None:
-                scaled = np.multiply(block, self._root(rows, cost, bought), out=self._scaled[:, :size])
+                np.multiply(block.T, self._root(rows, cost, bought), out=scaled)
                 scaled *= self.unit[:, None]
                 total += np.dot(scaled, scaled.T)
         used *= self.unit * self.each
@@ -125,9 +124,9 @@ class Crowd:
         runs = self.n // (RUN * every)
 
         def taken(values: np.ndarray) -> np.ndarray:
-            front = values.shape[:-1]
-            cut = values[..., : runs * RUN * every].reshape(*front, runs, RUN * every)[..., :RUN]
-            return np.ascontiguousarray(cut).reshape(*front, runs * RUN)
+            columns = values.T[..., : runs * RUN * every]
+            apart = columns.reshape(*columns.shape[:-1], runs, RUN * every)[..., :RUN]
+            return np.ascontiguousarray(apart).reshape(*columns.shape[:-1], runs * RUN).T
 
         budgets = self.budgets if isinstance(self.budgets, float) else taken(self.budgets)
         limits = None if self.limits is None else taken(self.limits)
@@ -154,35 +153,15 @@ class Crowd:
             np.copyto(root, 0.0, where=bought >= self.limits[rows])
         return root
 
-    def _at_one_level(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return k (n,), and the level at which all users together would fill a resource.
-
-        With levels counted in it, amounts of money are near the weights, whatever alpha.
-        """
-        budgets = np.empty(self.n)
-        crowded = np.zeros(self.m)
-        for rows in self._blocks:
-            shares = np.multiply(self.demands[:, rows], self.unit[:, None], order="C")
-            dominant = shares.max(axis=0)
-            # Who needs only what is not there has nothing, and a limit of 0.
-            dominant[dominant == 0] = 1
-            tasks = weights[rows] / dominant
-            if self.limits is not None:
-                tasks[self.limits[rows] == 0] = 0
-            crowded += shares @ tasks
-            budgets[rows] = weights[rows] * dominant ** (1 / self.alpha - 1)
-        level = 1 / float(crowded.max())
-        budgets *= level
-        return budgets, level
+    def _space(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return room for two vectors of so many users (2, size) and for a block (m, size)."""
+        if size not in self._scratch:
+            self._scratch[size] = np.empty((2 + self.m, size))
+        return self._scratch[size][:2], self._scratch[size][2:]
 
 
-def _inverse(capacity: np.ndarray) -> np.ndarray:
-    return np.divide(1.0, capacity, where=capacity > 0, out=np.zeros(len(capacity)))
-
-
-def _limits(instance: Instance) -> np.ndarray | None:
-    """Return the limits (n,), 0 for who is unplaced; None where nobody has one."""
-    if not instance.capacity.all():
-        return np.where(instance.unplaced(), 0.0, instance.limits)
-    # Limits that were never given are one infinity, repeated.
-    return None if instance.limits.strides == (0,) else instance.limits
+def _limits(problem: Problem) -> np.ndarray | None:
+    """Return the limits (n of the instance,), 0 for who is unplaced; None where nobody has one."""
+    if problem.unplaced.any():
+        return np.where(problem.unplaced, 0.0, problem.instance.limits)
+    return problem.instance.limits if problem.instance.limited else None

@@ -96,7 +96,7 @@ def solve(problem: Problem) -> Answer:
         prices = p * crowd.unit * worth
     if not np.isfinite(prices).all():
         raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take a smaller alpha")
-    return Answer(tasks if problem.n == crowd.n else tasks[problem.members], prices=prices[None, :])
+    return Answer(problem.of_members(tasks), prices=prices[None, :])
 
 
 def _descended(problem: Problem, crowd: Crowd, tasks: np.ndarray) -> np.ndarray:
