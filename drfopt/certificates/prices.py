@@ -93,7 +93,7 @@ class _Market:
 
     def costs(self, rows: slice, block: np.ndarray) -> np.ndarray:
         """Return what a task of each of some users costs on each class, (k, b); inf where it does not fit."""
-        costs = np.dot(self.prices, block.T)
+        costs = self.prices @ block.T
         if self.instance.fits is not None:
             costs[~self.instance.fits[rows].T] = np.inf
         return costs
@@ -122,7 +122,7 @@ class _Users:
         costs = market.costs(rows, block)
         cheapest = costs[0] if len(costs) == 1 else costs.min(axis=0)
         amounts = tasks[None, :] if self.placement is None else self.placement[rows].T
-        self.used += np.dot(amounts, block)
+        self.used += amounts @ block
         if self.placement is not None:
             self.missed += float(np.where(amounts > 0, amounts * (costs - cheapest), 0.0).sum())
         money, off = self._responses(rows, tasks, cheapest)

@@ -85,14 +85,16 @@ class Crowd:
             return cls(instance.demands, instance.capacity, weights, limits, alpha, money), 1.0
         # The level at which all users together would fill a resource: with levels counted in it, amounts of money are
         # near the weights, whatever alpha.
-        tasks = np.divide(1.0, problem.all_rates, where=problem.all_rates > 0, out=np.zeros(instance.n))
+        # Who needs only what is not there has a rate of 0, and a limit of 0.
+        rates = np.where(problem.all_rates > 0, problem.all_rates, 1.0)
+        tasks = 1 / rates
         if limits is not None:
             tasks[limits == 0] = 0
         used = tasks @ instance.demands
         level = float((instance.capacity[used > 0] / used[used > 0]).min())
         with np.errstate(all="ignore"):
             worth = float(np.float64(level) ** -alpha)
-            budgets = problem.all_rates ** (1 / alpha - 1) * weights ** (1 / alpha) * level
+            budgets = rates ** (1 / alpha - 1) * weights ** (1 / alpha) * level
         return cls(instance.demands, instance.capacity, budgets, limits, alpha, money * level), worth
 
     def look(self, p: np.ndarray, bend: bool = False, tasks: np.ndarray | None = None) -> View:
@@ -105,14 +107,14 @@ class Crowd:
         total = np.zeros((self.m, self.m)) if bend else None
         for rows, block in blocks(self.demands):
             vectors, scaled = self._space(len(block))
-            cost = np.dot(prices, block.T, out=vectors[0])
+            cost = np.matmul(prices, block.T, out=vectors[0])
             bought = vectors[1] if tasks is None else tasks[rows]
             self._buy(rows, cost, bought)
-            used += np.dot(bought, block)
+            used += bought @ block
             if total is not None:
                 np.multiply(block.T, self._root(rows, cost, bought), out=scaled)
                 scaled *= self.unit[:, None]
-                total += np.dot(scaled, scaled.T)
+                total += scaled @ scaled.T
         used *= self.unit * self.each
         return View(used, None if total is None else total * (self.each / self.alpha))
 
