@@ -24,6 +24,8 @@ resources are used up, which is brought down to rounding.  What does not arrive 
 there are about 5 passes over all of them.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..errors import SolverError
@@ -73,8 +75,17 @@ LEARNT = 0.1
 PASSES = 300
 """Passes over one crowd at most; 5 to 20 are usual, and a price that has to grow by 10^100 takes all of them."""
 
-SHORTEST = 1e-12
-"""Part of a step below which it leads nowhere."""
+CUTS = 60
+"""Lengths of a step that are tried before it is said to lead nowhere: the shortest are lost in rounding."""
+
+ENOUGH = 8
+"""Lengths after which a step that goes downhill is taken though it could be longer."""
+
+NARROW = 0.1
+"""Part of the interval between a step too short and one too long that is cut off at least."""
+
+IDLE = 10
+"""Steps, among what the certificate would not see any more, that may bring nothing before the end."""
 
 TINY = 1e-300
 """Stands for a price of 0 where something is divided by it."""
@@ -152,59 +163,90 @@ class _Descent:
 
     def run(self, target: float, tasks: np.ndarray | None = None) -> np.ndarray:
         """Go on until `off` is at most the target, or rounding; return the prices and write the tasks (n,) if asked."""
+        best, least, idle = self.p, self.off, 0
         while not (self.off <= target or (self.off <= SETTLED and self.left <= STILL)):
             report(f"{self.crowd.n} users, pass {self.passes}: off by {self.off:.1e}")
             self.problem.deadline.check("Newton's method on the prices", f"resources were off by {self.off:.1e}")
             if not self._move(tasks):
                 break
-        if tasks is not None and self.written is not self.p:
-            self.crowd.look(self.p, tasks=tasks)
-        return self.p
+            idle = 0 if self.off <= least / 2 or least > SETTLED else idle + 1
+            if self.off < least:
+                best, least = self.p, self.off
+            if idle > IDLE:
+                break
+        if tasks is not None and self.written is not best:
+            self.crowd.look(best, tasks=tasks)
+        return best
 
     def _move(self, tasks: np.ndarray | None) -> bool:
-        """Take one step; say whether it was worth it."""
-        length, rooted, self.rooted = 1.0, self.rooted, False
-        while True:
-            if length < SHORTEST:
-                raise SolverError(f"Newton's method on the prices is stuck where resources are off by {self.off:.1e}")
-            trial = self._trial(length, rooted)
-            view = self._look(trial, self.finding, tasks)
-            off = _off(trial, view.used)
-            slope = float((self.used - 1) @ (trial - self.p))
-            climb = float((1 - view.used) @ (trial - self.p)) if off < np.inf else np.inf
-            if off <= self.off / 2 or (slope > 0 and climb <= CLIMB * slope):
-                break
+        """Take one step, or find out more where the prices are; say whether there was anything to do."""
+        trial = None
+        if not self.rooted:
+            trial = self._tried(np.maximum(self.p + self._step(1.0), 0), 1.0, tasks)
+        self.rooted = False
+        if trial is None or not trial.good:
             if not self.fresh:
                 self._find()
-            elif self.off <= SETTLED:
-                if off < self.off:
-                    self._arrive(trial, view, off)
-                return False
-            elif not rooted:
-                rooted = self.rooted = True
-            else:
-                self.rooted = True
-                length *= min(max(slope / (slope + climb), 0.1), 0.5) if 0 < slope < np.inf > climb else 0.1
-                self.damping = min(10 * self.damping, 1.0)
-        if length == 1 and climb < -slope / 2:
+                return True
+            trial = self._search(tasks)
+        if trial is None:
+            return False
+        if trial.length == 1 and trial.end < trial.begin / 2:
             self.damping = max(self.damping / 10, EXACT)
-        self._arrive(trial, view, off)
+        self._arrive(trial.p, trial.view, trial.off)
         return True
 
-    def _trial(self, length: float, rooted: bool) -> np.ndarray:
-        """Return where a step of some length leads, in the letters p or in their roots z."""
+    def _search(self, tasks: np.ndarray | None) -> "_Trial | None":
+        """Return a step in the letters z that is not too long; None where it would be lost in rounding."""
+        part = self._step(SHRINK * self.power) / np.where(self.p > 0, self.power * self.p, 1)
+
+        def tried(length: float) -> _Trial:
+            p = np.where(self.p > 0, self.p * (1 + length * part) ** self.power, length * part)
+            return self._tried(p, length, tasks)
+
+        beyond = tried(1.0)
+        if beyond.good:
+            return beyond
+        if -beyond.begin <= EXACT * float(np.abs(beyond.p - self.p).sum()):
+            return None
+        self.rooted, self.damping = True, min(10 * self.damping, 1.0)
+        short: _Trial | None = None
+        for cuts in range(CUTS):
+            low = 0.0 if short is None else short.length
+            # Where the slope would be 0 if it grew evenly; but where a user leaves her limit, it leaps: then halves.
+            ahead = beyond.begin / (beyond.begin - beyond.end) if cuts == 0 or beyond.end == np.inf else 0.5
+            trial = tried(low + (beyond.length - low) * min(max(ahead, NARROW), 1 - NARROW))
+            if trial.good and (trial.end >= trial.begin / 2 or cuts >= ENOUGH):
+                return trial
+            if trial.end < 0:
+                short = trial
+            else:
+                beyond = trial
+        if short is None:
+            raise SolverError(f"Newton's method on the prices is stuck where resources are off by {self.off:.1e}")
+        return short
+
+    def _tried(self, p: np.ndarray, length: float, tasks: np.ndarray | None) -> "_Trial":
+        view = self._look(p, self.finding, tasks)
+        step, off = (p - self.p) / length, _off(p, view.used)
+        begin = float((1 - self.used) @ step)
+        end = float((1 - view.used) @ step) if off < np.inf else np.inf
+        return _Trial(length, p, view, off, begin, end, off <= self.off / 2 or (begin < 0 and end <= -CLIMB * begin))
+
+    def _step(self, reach: float) -> np.ndarray:
+        """Return the way (m,) to the least of the quadratic model that takes at most so many times a price away."""
         p, used = self.p, self.used
+        scale = np.maximum(np.maximum(p, self.usual), TINY)
         # More than is there by a factor is as far away as less than is there by that factor.
-        want = used - 1
-        if want.max() > 0:
-            want = np.where(used > 1, used * np.log(np.maximum(used, 1)), want)
-        matrix = self.bend.copy()
-        matrix.flat[:: len(p) + 1] += self._borrowed(want) / np.maximum(np.maximum(p, self.usual), TINY)
-        if not rooted:
-            return np.maximum(p + bounded_minimum(matrix, want, -p), 0)
-        step = bounded_minimum(matrix, want, -SHRINK * self.power * p)
-        part = np.divide(step, p, where=p > 0, out=np.zeros_like(p))
-        return np.where(p > 0, p * (1 + length * part / self.power) ** self.power, length * step)
+        wants = [used - 1] if used.max() <= 1 else [np.where(used > 1, used * np.log(used), used - 1), used - 1]
+        for want in wants:
+            matrix = self.bend.copy()
+            matrix.flat[:: len(p) + 1] += self._borrowed(want) / scale
+            step = bounded_minimum(matrix, want, -reach * p)
+            # Downhill: of the second, which is minus the gradient, that is certain.
+            if float((used - 1) @ step) > 0:
+                break
+        return step
 
     def _borrowed(self, want: np.ndarray) -> np.ndarray:
         """Return the curvature to add, in units in which that of all users without limits adds up to used / alpha."""
@@ -251,6 +293,22 @@ class _Descent:
         if after > LEARNT * before > 0:
             self.bend = self.bend + np.outer(change, change / after) - np.outer(expected, expected / before)
         self.fresh = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Prices tried, what was seen there, and how steep the objective is on the way, at its beginning and its end.
+
+    `good` says that the end is downhill from the beginning, or nearly level.
+    """
+
+    length: float
+    p: np.ndarray
+    view: View
+    off: float
+    begin: float
+    end: float
+    good: bool
 
 
 def _off(p: np.ndarray, used: np.ndarray) -> float:

@@ -49,7 +49,7 @@ def bounded_minimum(matrix: np.ndarray, right: np.ndarray, low: np.ndarray) -> n
         wrong = np.where(free, y < bound * (1 + ROUNDING), scaled @ y - target < -ROUNDING * size)
         count = int(np.count_nonzero(wrong))
         if not count:
-            return np.maximum(y, bound) * size
+            return np.maximum(y * size, low)
         if count < fewest:
             fewest, patience = count, PATIENCE
         elif patience:
