@@ -18,7 +18,7 @@ Extra memory: six numbers a user, and no copy of the demands.
 
 import numpy as np
 
-from ..arrays import blocks
+from ..arrays import columns, in_blocks
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -54,17 +54,18 @@ def _groups(demands: np.ndarray, pace: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Return each user's set of resources as a number (n,), and what each set takes for a level of 1, (2^m, m)."""
     n, m = demands.shape
     group = np.empty(n, dtype=np.uint16)
-    sums = np.zeros((1 << m, m))
-    for rows, block in blocks(demands):
+
+    def look(rows: slice) -> np.ndarray:
+        block = columns(demands, rows)
         word = group[rows]
         word[:] = 0
-        for j in range(m):
-            word |= (block[:, j] > 0).astype(np.uint16) << np.uint16(j)
+        for uses in block > 0:
+            word += word
+            word += uses
         cells = word.astype(np.intp)
-        taken = block * pace[rows, None]
-        for j in range(m):
-            sums[:, j] += np.bincount(cells, weights=taken[:, j], minlength=1 << m)
-    return group, sums
+        return np.array([np.bincount(cells, weights=taken, minlength=1 << m) for taken in block * pace[rows]])
+
+    return group, np.sum(in_blocks(n, look), axis=0).T
 
 
 def _fill(demands: np.ndarray, pace: np.ndarray, capacity: np.ndarray, limits: np.ndarray | None = None) -> np.ndarray:
