@@ -11,7 +11,7 @@ FLOORS = (
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
-    ("solve", "schedule"),
+    ("solve", "schedule", "batch"),
     ("compare", "crosscheck", "audit", "planning", "simulation"),
     ("cli", "report"),
     ("drfopt", "__main__"),
@@ -36,6 +36,7 @@ SAME_FLOOR = {
     ("writers", "readers"): "keys and grammar of the native file are stated once",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
+    ("batch", "solve"): "what a batch cannot prove is finished one by one",
     ("engines", "reference"): "the engine for rational numbers is the reference, given arrays",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
