@@ -8,20 +8,27 @@ A float array that is read-only already, a memory-mapped file above all, is not 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .errors import InstanceError
 from .quantities import exact
 
-__all__ = ["Extent", "Table", "as_float", "blocks", "table", "thaw"]
+__all__ = ["Extent", "Table", "as_float", "columns", "in_blocks", "table", "thaw"]
+
+Result = TypeVar("Result")
 
 BLOCK = 1 << 13
 """Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+BLOCKS_PER_CORE = 8
+"""A thread with fewer blocks to do is not worth starting."""
 
 INFINITY_BITS = 0x7FF0_0000_0000_0000
 """The bits of inf. Read as integers, the bits of floats from 0 on are in the order of the floats; those of NaN and of
@@ -64,16 +71,36 @@ class Table:
         return self.fractions if self.fractions is not None else thaw(self.floats)
 
 
-def blocks(values: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield rows of a table (n, m) some thousand at a time, ``(rows, block)``, each block column by column in memory.
+def in_blocks(n: int, work: Callable[[slice], Result]) -> list[Result]:
+    """Return ``work(rows)`` for rows of a table of n, some thousand at a time, in order; on all cores if n is large.
 
-    So a pass over a table takes the same temporary memory whatever n is, and a table that is memory-mapped is never
-    read whole.
+    So a pass over a table takes the same temporary memory whatever n is, and a file that is memory-mapped is never read
+    whole. numpy lets go of the interpreter while it computes, so threads are enough; a sum of what they return does not
+    depend on how many there were.
     """
-    for start in range(0, len(values), BLOCK):
-        rows = slice(start, min(start + BLOCK, len(values)))
-        block = values[rows]
-        yield rows, block if block.strides[0] <= block.strides[-1] else np.asfortranarray(block)
+    starts = range(0, n, BLOCK)
+    workers = min(_cores(), len(starts) // BLOCKS_PER_CORE)
+    if workers < 2:
+        return [work(slice(start, min(start + BLOCK, n))) for start in starts]
+    each = -(-len(starts) // workers)
+    with ThreadPoolExecutor(workers) as pool:
+        stretches = [range(q * each * BLOCK, min((q + 1) * each * BLOCK, n)) for q in range(workers)]
+        parts = pool.map(
+            lambda rows: [work(slice(s, min(s + BLOCK, rows.stop))) for s in range(rows.start, rows.stop, BLOCK)],
+            stretches,
+        )
+        return [result for part in parts for result in part]
+
+
+def columns(values: np.ndarray, rows: slice) -> np.ndarray:
+    """Return some rows of a table (n, m) as its columns, (m, rows), each contiguous in memory."""
+    block = values[rows].T
+    return block if block.strides[-1] <= block.strides[0] else np.ascontiguousarray(block)
+
+
+def _cores() -> int:
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def thaw(floats: np.ndarray) -> tuple:
@@ -170,26 +197,26 @@ def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
 
     Whatever is no number from 0 on is in `highest` where a column has it.
     """
-    highest = np.zeros(values.shape[1], dtype=np.uint64)
-    lowest = np.full(values.shape[1], ~np.uint64(0))
-    idle = None
-    for start in range(0, len(values), BLOCK):
-        rows = slice(start, start + BLOCK)
-        block = floats[rows]
-        if not np.may_share_memory(values, floats):
-            np.copyto(block.T, values[rows].T)
-        # + 0 makes 0 of -0, whose bits are those of something negative.
-        bits = (block if block.strides[0] <= block.strides[-1] else np.asfortranarray(block)).T.view(np.uint64)
-        top = bits.max(axis=1)
-        if (top >= INFINITY_BITS).any():
-            bits = (block.T + 0.0).view(np.uint64)
-            top = bits.max(axis=1)
-        np.maximum(highest, top, out=highest)
-        # One less than 0 is the largest of all: what is left is the smallest that is positive.
-        np.minimum(lowest, (bits - np.uint64(1)).min(axis=1), out=lowest)
-        if idle is None and not bits.max(axis=0).all():
-            idle = start + int(np.argmin(bits.max(axis=0)))
-    return Extent(highest.view(np.float64), (lowest + np.uint64(1)).view(np.float64), idle)
+    copying = not np.may_share_memory(values, floats)
+
+    def look(rows: slice) -> tuple[np.ndarray, np.ndarray, int | None]:
+        if copying:
+            np.copyto(floats[rows].T, values[rows].T)
+        bits = columns(floats, rows).view(np.uint64)
+        highest = bits.max(axis=1)
+        if (highest >= INFINITY_BITS).any():
+            # + 0 makes 0 of -0, whose bits are those of something negative.
+            bits = (columns(floats, rows) + 0.0).view(np.uint64)
+            highest = bits.max(axis=1)
+        # One less than 0 is the largest of all: the smallest of what is left is the smallest that is positive.
+        lowest = (bits - np.uint64(1)).min(axis=1)
+        most = bits.max(axis=0)
+        return highest, lowest, None if most.all() else rows.start + int(np.argmin(most))
+
+    highest, lowest, idle = zip(*in_blocks(len(values), look), strict=True)
+    first_idle = next((row for row in idle if row is not None), None)
+    least = np.min(lowest, axis=0) + np.uint64(1)
+    return Extent(np.max(highest, axis=0).view(np.float64), least.view(np.float64), first_idle)
 
 
 def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .arrays import blocks
+from .arrays import columns, in_blocks
 from .errors import PolicyError, suggestion
 from .instance import Instance
 
@@ -25,9 +25,9 @@ __all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "polic
 class Measure:
     """How one task counts towards a user's level, once for float arrays and once for exact rows.
 
-    `floats` takes shares per task (n, m) and returns the level of one task, (n,); `exact` does the same for one user's
-    row of `Fraction`s.  `resource` is the column of a measure of one resource.  A weight divides what they return;
-    where a user has a weight per resource, it has divided the shares before.
+    `floats` takes shares per task, resource by resource (m, n), and returns the level of one task, (n,); `exact` does
+    the same for one user's row of `Fraction`s.  The second argument is the resource of a measure of one resource.
+    A weight divides what they return; where a user has a weight per resource, it has divided the shares before.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Measure:
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("dominant", lambda shares, j: shares.max(axis=1), lambda shares, j: max(shares)),
-        Measure("asset", lambda shares, j: shares.sum(axis=1), lambda shares, j: sum(shares, Fraction(0))),
-        Measure("single", lambda shares, j: shares[:, j], lambda shares, j: shares[j or 0]),
-        Measure("tasks", lambda shares, j: np.ones(len(shares)), lambda shares, j: Fraction(1)),
+        Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
+        Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
+        Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
+        Measure("tasks", lambda shares, j: np.ones(shares.shape[1:]), lambda shares, j: Fraction(1)),
     )
 }
 
@@ -91,14 +91,17 @@ class Policy:
         """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""
         measure, column = MEASURES[self.measure].floats, self._column(instance)
         # What is not there has share 0: its users are unplaced.
-        capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)
+        capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
         weighted = self.weights != "none" and instance.weighted
         rates = np.empty(instance.n)
-        for rows, block in blocks(instance.demands):
-            shares = block / capacity
+
+        def look(rows: slice) -> None:
+            shares = columns(instance.demands, rows) / capacity
             if weighted and instance.weights_per_resource:
-                shares /= instance.weights[rows]
+                shares /= columns(instance.weights, rows)
             rates[rows] = measure(shares, column)
+
+        in_blocks(instance.n, look)
         if weighted and not instance.weights_per_resource:
             rates /= instance.weights
         return rates

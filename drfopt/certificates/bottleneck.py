@@ -18,7 +18,7 @@ from itertools import chain
 import numpy as np
 
 from ..allocation import Certificate
-from ..arrays import blocks
+from ..arrays import columns, in_blocks
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, LEVEL
@@ -65,7 +65,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
     doubtful = np.flatnonzero(violations > LEVEL)
     if doubtful.size:
         # Seldom, and then the reader wants to know by how much: every resource of hers counts.
-        violations[doubtful] = _deficits(instance.demands[doubtful], levels[doubtful], tops).min(axis=1)
+        violations[doubtful] = _deficits(instance.demands[doubtful].T, levels[doubtful], tops).min(axis=0)
         if short is not None:
             np.minimum(violations, short, out=violations)
     violation = max(float(violations.max()), infeasible)
@@ -87,13 +87,15 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
 
 def _tops(instance: Instance, levels: np.ndarray, tasks: np.ndarray) -> Tops:
     """Return the top of each resource."""
-    highest = np.zeros(instance.m)
-    for rows, block in blocks(instance.demands):
-        np.maximum(highest, ((block.T > 0) * levels[rows]).max(axis=1), out=highest)
-    held = np.zeros(instance.m)
+    demands = instance.demands
+    found = in_blocks(instance.n, lambda rows: ((columns(demands, rows) > 0) * levels[rows]).max(axis=1))
+    highest = np.max(found, axis=0)
     nearly = (highest * (1 - LEVEL))[:, None]
-    for rows, block in blocks(instance.demands):
-        held += np.einsum("ji,ji->j", block.T, (levels[rows] >= nearly) * tasks[rows])
+
+    def hold(rows: slice) -> np.ndarray:
+        return np.einsum("ji,ji->j", columns(demands, rows), (levels[rows] >= nearly) * tasks[rows])
+
+    held = np.sum(in_blocks(instance.n, hold), axis=0)
     unused = np.abs(instance.capacity - tasks @ instance.demands)
     full = unused <= LEVEL * instance.capacity
     for j in np.flatnonzero(full & (held < LITTLE * instance.capacity) & (highest > 0)):
@@ -112,8 +114,11 @@ def _violations(instance: Instance, levels: np.ndarray, tops: Tops) -> np.ndarra
     saturated = tops.rise <= LEVEL
     inverse = np.divide(1, tops.level, where=saturated, out=np.zeros(instance.m))
     violations = np.empty(instance.n)
-    for rows, block in blocks(instance.demands):
-        np.max((block.T > 0) * inverse[:, None], axis=0, out=violations[rows])
+
+    def look(rows: slice) -> None:
+        np.max((columns(instance.demands, rows) > 0) * inverse[:, None], axis=0, out=violations[rows])
+
+    in_blocks(instance.n, look)
     without = violations == 0
     np.subtract(1, np.multiply(levels, violations, out=violations), out=violations)
     np.maximum(violations, tops.rise[saturated].max(initial=0.0), out=violations)
@@ -122,9 +127,10 @@ def _violations(instance: Instance, levels: np.ndarray, tops: Tops) -> np.ndarra
 
 
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:
-    """Return how far users are from having each resource as a bottleneck, relative to its top, (n, m)."""
-    below = 1 - np.divide(levels[:, None], tops.level, where=tops.level > 0, out=np.zeros(demands.shape))
-    return np.where(demands > 0, np.maximum(below, tops.rise), np.inf)
+    """Return how far users are from having each resource as a bottleneck, relative to its top; all (m, n)."""
+    top, rise = tops.level[:, None], tops.rise[:, None]
+    below = 1 - np.divide(levels, top, where=top > 0, out=np.zeros(demands.shape))
+    return np.where(demands > 0, np.maximum(below, rise), np.inf)
 
 
 def _short_of_limit(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
@@ -172,9 +178,12 @@ def _exactly_unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
 def _names(instance: Instance, levels: np.ndarray, tops: Tops, short: np.ndarray | None) -> tuple[str | None, ...]:
     """Return the bottleneck of each user, None at her limit; made only when somebody asks."""
     bottleneck, nearest = np.empty(instance.n, dtype=np.intp), np.empty(instance.n)
-    for rows, block in blocks(instance.demands):
-        deficits = _deficits(block, levels[rows], tops)
-        bottleneck[rows], nearest[rows] = deficits.argmin(axis=1), deficits.min(axis=1)
+
+    def look(rows: slice) -> None:
+        deficits = _deficits(columns(instance.demands, rows), levels[rows], tops)
+        bottleneck[rows], nearest[rows] = deficits.argmin(axis=0), deficits.min(axis=0)
+
+    in_blocks(instance.n, look)
     at_limit = np.zeros(instance.n, dtype=bool) if short is None else short <= np.minimum(nearest, LEVEL)
     resources = instance.resources
     return tuple(None if i else resources[j] for i, j in zip(at_limit.tolist(), bottleneck.tolist(), strict=True))

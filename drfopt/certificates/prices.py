@@ -16,12 +16,13 @@ Users are looked at block by block: beside the instance and the tasks the proof 
 stopped by what is found out when somebody asks.
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from ..allocation import Certificate
-from ..arrays import blocks
+from ..arrays import columns, in_blocks
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, FIRST_ORDER, GAP
@@ -50,19 +51,22 @@ def certify(
     """
     infeasible, reason = infeasibility(instance, tasks, placement)
     market = _Market(instance, policy, np.maximum(prices, 0), rates)
-    users = _Users(market, tasks, placement)
+    parts = in_blocks(instance.n, partial(_look, market, tasks, placement))
     # Far from the optimum powers overflow; what is inf or NaN is not below the tolerances either.
     with np.errstate(all="ignore"):
-        users.look()
-        left = market.room - users.used
+        left = market.room - sum(part.used for part in parts)
         unused = np.divide(np.abs(left), market.room, where=market.room > 0, out=np.zeros_like(left))
         uncleared = np.where(market.prices > 0, unused, 0.0)
-        missed = float((market.prices * left).sum()) + users.missed
-        gap = abs(missed) / users.money if users.money > 0 else 0.0
-        violation = float(np.max([users.off, uncleared.max(), infeasible]))
+        missed = float((market.prices * left).sum()) + sum(part.missed for part in parts)
+        money = sum(part.money for part in parts)
+        gap = abs(missed) / money if money > 0 else 0.0
+        # The first of the farthest; NaN is farther than anything.
+        off = np.array([part.off for part in parts])
+        worst = parts[int(off.argmax())]
+        violation = float(np.max([worst.off, uncleared.max(), infeasible]))
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= FIRST_ORDER
     if not reason and not valid:
-        reason = _reason(instance, users, uncleared, gap)
+        reason = _reason(instance, worst, uncleared, gap)
     return Certificate(
         kind="prices",
         valid=bool(valid),
@@ -93,7 +97,7 @@ class _Market:
 
     def costs(self, rows: slice, block: np.ndarray) -> np.ndarray:
         """Return what a task of each of some users costs on each class, (k, b); inf where it does not fit."""
-        costs = self.prices @ block.T
+        costs = self.prices @ block
         if self.instance.fits is not None:
             costs[~self.instance.fits[rows].T] = np.inf
         return costs
@@ -103,29 +107,25 @@ class _Market:
         return tasks >= (np.inf if self.limits is None else self.limits[rows] * (1 - AT_LIMIT))
 
 
-class _Users:
-    """What all users miss: the sums and the worst that the proof consists of."""
+@dataclass(frozen=True)
+class _Part:
+    """What some users use (k, m), spend and miss, and who of them is farthest from her best response."""
 
-    def __init__(self, market: _Market, tasks: np.ndarray, placement: np.ndarray | None):
-        self.market, self.tasks, self.placement = market, tasks, placement
-        self.used = np.zeros_like(market.room)
-        self.money = self.missed = self.off = 0.0
-        self.worst = 0
+    used: np.ndarray
+    money: float
+    missed: float
+    off: float
+    user: int
 
-    def look(self) -> None:
-        """Add up everybody."""
-        for rows, block in blocks(self.market.instance.demands):
-            self._add(rows, block)
 
-    def _add(self, rows: slice, block: np.ndarray) -> None:
-        market, tasks = self.market, self.tasks[rows]
+def _look(market: _Market, tasks: np.ndarray, placement: np.ndarray | None, rows: slice) -> _Part:
+    with np.errstate(all="ignore"):
+        block, tasks = columns(market.instance.demands, rows), tasks[rows]
         costs = market.costs(rows, block)
         cheapest = costs[0] if len(costs) == 1 else costs.min(axis=0)
-        amounts = tasks[None, :] if self.placement is None else self.placement[rows].T
-        self.used += amounts @ block
-        if self.placement is not None:
-            self.missed += float(np.where(amounts > 0, amounts * (costs - cheapest), 0.0).sum())
-        money, off = self._responses(rows, tasks, cheapest)
+        amounts = tasks[None, :] if placement is None else placement[rows].T
+        dear = 0.0 if placement is None else float(np.where(amounts > 0, amounts * (costs - cheapest), 0.0).sum())
+        money, off = _responses(market, rows, tasks, cheapest)
         if market.limits is not None:
             # At the limit, whoever would like more does the best she can: she loses nothing.
             np.copyto(off, 0.0, where=market.stopped(rows, tasks) & (off < 0))
@@ -133,61 +133,63 @@ class _Users:
             if out.any():
                 off[out] = np.where(tasks[out] == 0, 0.0, np.inf)
                 money = np.where(out, 0.0, money)
-        self.missed += self._lost(money, off)
-        self.money += float(money.sum()) if isinstance(money, np.ndarray) else money * len(tasks)
+        lost = _lost(market.alpha, money, off)
+        spent = float(money.sum()) if isinstance(money, np.ndarray) else money * len(tasks)
         np.abs(off, out=off)
-        farthest = float(off.max())
-        # Not a comparison by which NaN would go unseen.
-        if not farthest <= self.off:
-            self.off, self.worst = farthest, rows.start + int(off.argmax())
+        user = int(off.argmax())
+        return _Part(amounts @ block.T, spent, dear + lost, float(off[user]), rows.start + user)
 
-    def _responses(self, rows: slice, tasks: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray | float, np.ndarray]:
-        """Return the money each of some users spends on what she has, and r - 1, her level against her best."""
-        alpha, weights = self.market.alpha, self.market.weights(rows)
-        if self.market.rates is None or alpha == 1:
-            ratio = np.multiply(tasks, cost)
-            ratio /= weights
-            ratio -= 1
-            return weights, ratio
-        rates = self.market.rates[rows]
-        levels = rates * tasks
-        ratio = levels * (cost / (rates * weights)) ** (1 / alpha) - 1
-        return weights * levels ** (1 - alpha), ratio
 
-    def _lost(self, money: np.ndarray | float, off: np.ndarray) -> float:
-        """Return what users lose against their best responses, where they are off them by r - 1."""
-        alpha = self.market.alpha
-        if max(float(off.max()), -float(off.min())) <= SERIES:
-            return float(np.dot(off * money, off)) * alpha / 2
-        ratio = off + 1
-        # What one would gain is x^(1 - alpha) / (1 - alpha), a logarithm at 1, less what it is at r = 1.
-        log = np.log(ratio)
-        gained = log if alpha == 1 else np.expm1((1 - alpha) * log) / (1 - alpha)
-        return float(np.sum(money * ratio ** (alpha - 1) * np.maximum(off - gained, 0)))
+def _responses(
+    market: _Market, rows: slice, tasks: np.ndarray, cost: np.ndarray
+) -> tuple[np.ndarray | float, np.ndarray]:
+    """Return the money each of some users spends on what she has, and r - 1, her level against her best."""
+    alpha, weights = market.alpha, market.weights(rows)
+    if market.rates is None or alpha == 1:
+        ratio = np.multiply(tasks, cost)
+        ratio /= weights
+        ratio -= 1
+        return weights, ratio
+    rates = market.rates[rows]
+    levels = rates * tasks
+    ratio = levels * (cost / (rates * weights)) ** (1 / alpha) - 1
+    return weights * levels ** (1 - alpha), ratio
+
+
+def _lost(alpha: float, money: np.ndarray | float, off: np.ndarray) -> float:
+    """Return what users lose against their best responses, where they are off them by r - 1."""
+    if max(float(off.max()), -float(off.min())) <= SERIES:
+        return float(np.dot(off * money, off)) * alpha / 2
+    ratio = off + 1
+    # What one would gain is x^(1 - alpha) / (1 - alpha), a logarithm at 1, less what it is at r = 1.
+    log = np.log(ratio)
+    gained = log if alpha == 1 else np.expm1((1 - alpha) * log) / (1 - alpha)
+    return float(np.sum(money * ratio ** (alpha - 1) * np.maximum(off - gained, 0)))
 
 
 def _bottlenecks(market: _Market, tasks: np.ndarray) -> tuple:
     """Return what each user pays most for (a pool), or every priced resource of her cheapest classes (machines)."""
     instance = market.instance
     names, resources = instance.machine_names, instance.resources
-    found: list = []
-    for rows, block in blocks(instance.demands):
-        stopped = market.stopped(rows, tasks[rows]).tolist()
+
+    def look(rows: slice) -> list:
+        block, stopped = columns(instance.demands, rows), market.stopped(rows, tasks[rows]).tolist()
         if instance.machines is None:
-            dearest = (block * market.prices[0]).argmax(axis=1).tolist()
-            found += [None if s else resources[j] for s, j in zip(stopped, dearest, strict=True)]
-            continue
+            dearest = (block * market.prices[0][:, None]).argmax(axis=0).tolist()
+            return [None if s else resources[j] for s, j in zip(stopped, dearest, strict=True)]
         costs = market.costs(rows, block)
         cheap = costs <= costs.min(axis=0) * (1 + FIRST_ORDER)
-        for i, s in enumerate(stopped):
-            paid = np.argwhere((market.prices > 0) & (block[i] > 0) & cheap[:, i, None])
-            found.append(None if s else tuple(f"{names[k]}/{resources[j]}" for k, j in paid))
-    return tuple(found)
+        paid = (np.argwhere((market.prices > 0) & (block[:, i] > 0) & cheap[:, i, None]) for i in range(len(stopped)))
+        return [
+            None if s else tuple(f"{names[k]}/{resources[j]}" for k, j in p) for s, p in zip(stopped, paid, strict=True)
+        ]
+
+    return tuple(found for part in in_blocks(instance.n, look) for found in part)
 
 
-def _reason(instance: Instance, users: _Users, uncleared: np.ndarray, gap: float) -> str:
-    if not users.off <= FIRST_ORDER:
-        return f"user {instance.users[users.worst]!r} is off her best response at the prices by {users.off:.1e}"
+def _reason(instance: Instance, worst: _Part, uncleared: np.ndarray, gap: float) -> str:
+    if not worst.off <= FIRST_ORDER:
+        return f"user {instance.users[worst.user]!r} is off her best response at the prices by {worst.off:.1e}"
     if not uncleared.max() <= FIRST_ORDER:
         k, j = np.unravel_index(int(uncleared.argmax()), uncleared.shape)
         where = "" if instance.machines is None else f" of {instance.machine_names[k]!r}"

@@ -17,11 +17,12 @@ hardly more than reading; `bend` costs three times as much, m multiplications a 
 """
 
 from dataclasses import dataclass
+from threading import local
 from typing import Any
 
 import numpy as np
 
-from ..arrays import blocks
+from ..arrays import columns, in_blocks
 from .problem import Problem
 
 __all__ = ["Crowd", "View"]
@@ -72,7 +73,7 @@ class Crowd:
         self.alpha, self.money, self.each = alpha, money, each
         self.n, self.m = demands.shape
         self.unit = np.divide(1.0, capacity, where=capacity > 0, out=np.zeros(self.m))
-        self._scratch: dict[int, np.ndarray] = {}
+        self._scratch = local()
 
     @classmethod
     def of(cls, problem: Problem) -> tuple["Crowd", float]:
@@ -100,23 +101,30 @@ class Crowd:
     def look(self, p: np.ndarray, bend: bool = False, tasks: np.ndarray | None = None) -> View:
         """Return what is used at prices p (m,) and, if asked, how it bends; write the tasks (n,) if given a place.
 
-        Where somebody without a limit would pay nothing, the sums are not finite; the caller lets numpy be silent.
+        Where somebody without a limit would pay nothing, the sums are not finite.
         """
         prices = p * self.unit
-        used = np.zeros(self.m)
-        total = np.zeros((self.m, self.m)) if bend else None
-        for rows, block in blocks(self.demands):
-            vectors, scaled = self._space(len(block))
-            cost = np.matmul(prices, block.T, out=vectors[0])
-            bought = vectors[1] if tasks is None else tasks[rows]
-            self._buy(rows, cost, bought)
-            used += bought @ block
-            if total is not None:
-                np.multiply(block.T, self._root(rows, cost, bought), out=scaled)
+
+        def look(rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
+            block = columns(self.demands, rows)
+            vectors, scaled = self._space(block.shape[1])
+            # What is free, or beyond the range of floats, makes sums that are not finite: whoever asked will see it.
+            with np.errstate(all="ignore"):
+                cost = np.matmul(prices, block, out=vectors[0])
+                bought = vectors[1] if tasks is None else tasks[rows]
+                self._buy(rows, cost, bought)
+                used = block @ bought
+                if not bend:
+                    return used, None
+                np.multiply(block, self._root(rows, cost, bought), out=scaled)
                 scaled *= self.unit[:, None]
-                total += scaled @ scaled.T
-        used *= self.unit * self.each
-        return View(used, None if total is None else total * (self.each / self.alpha))
+                return used, scaled @ scaled.T
+
+        parts = in_blocks(self.n, look)
+        with np.errstate(all="ignore"):
+            used = sum(part for part, _ in parts) * (self.unit * self.each)
+            bends = [part for _, part in parts if part is not None]
+            return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
 
     def sample(self, every: int) -> "Crowd":
         """Return about one in so many of the users, who stand for all of them; fewer than `RUN` times so many is none.
@@ -156,10 +164,11 @@ class Crowd:
         return root
 
     def _space(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return room for two vectors of so many users (2, size) and for a block (m, size)."""
-        if size not in self._scratch:
-            self._scratch[size] = np.empty((2 + self.m, size))
-        return self._scratch[size][:2], self._scratch[size][2:]
+        """Return room for two vectors of so many users (2, size) and for a block (m, size), one for each thread."""
+        space = getattr(self._scratch, "space", None)
+        if space is None or space.shape[1] != size:
+            space = self._scratch.space = np.empty((2 + self.m, size))
+        return space[:2], space[2:]
 
 
 def _limits(problem: Problem) -> np.ndarray | None:

@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from awkward_pools import awkward_pool, known_pool
+from markets import awkward_market, known_market
 
 from drfopt.certificates import prices
 from drfopt.engines import ENGINES, Problem, engine_for, newton
@@ -29,7 +29,7 @@ def agree(instance, one, other):
 
 def check(seed, policy):
     """Hold the answer on one awkward pool against that of the interior point method, where that has one."""
-    instance = awkward_pool(seed)
+    instance = awkward_market(seed)
     found = solve(instance, policy, engine="newton")
     assert found.certificate.valid
     assert found.certificate.violation <= 1e-11
@@ -57,7 +57,7 @@ def test_a_thousand_awkward_pools(policy):
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (4, 3), (40, 8), (300, 20), (20_000, 4)])
 def test_known_optima(policy, n, m):
     for seed in range(3 if n > 1000 else 20):
-        known = known_pool(n, m, policy_named(policy).alpha, seed)
+        known = known_market(n, m, policy_named(policy).alpha, seed)
         found = solve(known.instance, policy, engine="newton")
         assert found.tasks == pytest.approx(known.tasks, rel=1e-9)
         assert found.certificate.violation <= 1e-11
@@ -67,7 +67,7 @@ def test_known_optima(policy, n, m):
 def test_a_perturbed_answer_is_rejected(policy):
     chosen = policy_named(policy)
     for seed in range(25):
-        instance = awkward_pool(seed)
+        instance = awkward_market(seed)
         found = solve(instance, policy, engine="newton")
         priced = found.prices[None, :]
         assert prices.certify(instance, chosen, found.tasks, None, priced).valid
@@ -115,13 +115,13 @@ def test_samples_that_mislead(monkeypatch, policy):
 def test_a_sample_is_a_sample():
     seen = []
     with reporting(seen.append):
-        solve(known_pool(20_000, 4, 1.0, 0).instance, "ceei", engine="newton")
+        solve(known_market(20_000, 4, 1.0, 0).instance, "ceei", engine="newton")
     assert any(text.startswith("1216 users, pass") for text in seen)
     assert any(text.startswith("20000 users, pass") for text in seen)
 
 
 def test_rows_columns_and_files_are_the_same(tmp_path):
-    known = known_pool(20_000, 4, 1.0, 1)
+    known = known_market(20_000, 4, 1.0, 1)
     rows = np.ascontiguousarray(known.instance.demands)
     rows.flags.writeable = False
     np.save(tmp_path / "demands.npy", rows)
@@ -134,7 +134,7 @@ def test_rows_columns_and_files_are_the_same(tmp_path):
 
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
 def test_it_needs_less_memory_than_the_demands(policy):
-    instance = known_pool(100_000, 8, 1.0, 2).instance
+    instance = known_market(100_000, 8, 1.0, 2).instance
     chosen = policy_named(policy)
     problem = Problem(instance, chosen)
     _ = problem.members, problem.all_rates
@@ -154,7 +154,7 @@ def test_prices_beyond_floats_are_refused():
 
 
 def test_time_runs_out():
-    instance = known_pool(20_000, 4, 1.0, 3).instance
+    instance = known_market(20_000, 4, 1.0, 3).instance
     with pytest.raises(TimeLimitError, match="Newton's method on the prices; resources were off by"):
         solve(instance, "ceei", engine="newton", time_limit=1e-9)
 
