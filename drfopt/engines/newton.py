@@ -30,6 +30,7 @@ import numpy as np
 
 from ..errors import SolverError
 from ..progress import report
+from ..tolerances import FIRST_ORDER
 from .crowd import Crowd, View
 from .pivoting import bounded_minimum
 from .problem import Answer, Problem
@@ -50,6 +51,9 @@ EXACT = 1e-14
 
 SETTLED = 1e-10
 """Part of a resource below which a step that brings nothing is the end: the certificate's tolerance is ten times it."""
+
+LOST = 1e-12
+"""Part of a resource below which slopes are rounding, and no shorter step is looked for."""
 
 STILL = 1e-12
 """Relative change of the prices, and so of everybody's tasks, that is not worth a pass any more."""
@@ -174,8 +178,11 @@ class _Descent:
                 best, least = self.p, self.off
             if idle > IDLE:
                 break
-        if tasks is not None and self.written is not best:
-            self.crowd.look(best, tasks=tasks)
+        if tasks is not None:
+            if least > FIRST_ORDER:
+                raise SolverError(f"Newton's method on the prices ends where resources are off by {least:.1e}")
+            if self.written is not best:
+                self.crowd.look(best, tasks=tasks)
         return best
 
     def _move(self, tasks: np.ndarray | None) -> bool:
@@ -207,7 +214,7 @@ class _Descent:
         beyond = tried(1.0)
         if beyond.good:
             return beyond
-        if -beyond.begin <= EXACT * float(np.abs(beyond.p - self.p).sum()):
+        if beyond.begin >= 0 or self.off <= LOST:
             return None
         self.rooted, self.damping = True, min(10 * self.damping, 1.0)
         short: _Trial | None = None
@@ -229,8 +236,8 @@ class _Descent:
     def _tried(self, p: np.ndarray, length: float, tasks: np.ndarray | None) -> "_Trial":
         view = self._look(p, self.finding, tasks)
         step, off = (p - self.p) / length, _off(p, view.used)
-        begin = float((1 - self.used) @ step)
-        end = float((1 - view.used) @ step) if off < np.inf else np.inf
+        begin = float(_unused(self.used) @ step)
+        end = float(_unused(view.used) @ step) if off < np.inf else np.inf
         return _Trial(length, p, view, off, begin, end, off <= self.off / 2 or (begin < 0 and end <= -CLIMB * begin))
 
     def _step(self, reach: float) -> np.ndarray:
@@ -309,6 +316,12 @@ class _Trial:
     begin: float
     end: float
     good: bool
+
+
+def _unused(used: np.ndarray) -> np.ndarray:
+    """Return the gradient of the objective; what is rounding is 0, however far a step goes along it."""
+    unused = 1 - used
+    return np.where(np.abs(unused) <= EXACT, 0.0, unused)
 
 
 def _off(p: np.ndarray, used: np.ndarray) -> float:
