@@ -214,18 +214,20 @@ class _Descent:
         beyond = tried(1.0)
         if beyond.good:
             return beyond
-        if beyond.begin >= 0 or self.off <= LOST:
+        if self.off <= LOST:
             return None
         self.rooted, self.damping = True, min(10 * self.damping, 1.0)
         short: _Trial | None = None
         for cuts in range(CUTS):
             low = 0.0 if short is None else short.length
             # Where the slope would be 0 if it grew evenly; but where a user leaves her limit, it leaps: then halves.
-            ahead = beyond.begin / (beyond.begin - beyond.end) if cuts == 0 or beyond.end == np.inf else 0.5
+            ahead = beyond.begin / (beyond.begin - beyond.end) if beyond.begin < 0 else 0.0
+            if cuts > 0 and beyond.end < np.inf:
+                ahead = 0.5
             trial = tried(low + (beyond.length - low) * min(max(ahead, NARROW), 1 - NARROW))
             if trial.good and (trial.end >= trial.begin / 2 or cuts >= ENOUGH):
                 return trial
-            if trial.end < 0:
+            if trial.begin < 0 and trial.end < 0:
                 short = trial
             else:
                 beyond = trial
