@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .enclosures import Enclosure, text
 from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
 __all__ = ["Allocation", "Certificate"]
+
+LONG_BITS = 64
+"""A table shows a fraction whose denominator is longer than this as a decimal."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ class Allocation:
                 "capacity": float(self.instance.capacity[j]),
                 "used": _plain(self.used[j]),
                 "utilization": float(self.utilization[j]),
-                "price": None if self.prices is None or self.prices.ndim > 1 else float(self.prices[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else _plain(self.prices[j]),
             }
             for j, name in enumerate(self.resources)
         ]
@@ -196,7 +200,7 @@ class Allocation:
             }
         if self.prices is not None and self.prices.ndim > 1:
             document["prices"] = {
-                c: {r: float(p) for r, p in zip(self.resources, row, strict=True)}
+                c: {r: _plain(p) for r, p in zip(self.resources, row, strict=True)}
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
@@ -232,8 +236,8 @@ class Allocation:
         rows = [
             (
                 name,
-                _plain(self.tasks[i]),
-                _plain(self.levels[i]),
+                _cell(self.tasks[i]),
+                _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
                 _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
@@ -267,7 +271,7 @@ class Allocation:
         )
         notes = [f"used: {used}"]
         if self.prices is not None and self.prices.ndim == 1:
-            prices = ", ".join(f"{r} {p:.6g}" for r, p in zip(self.resources, self.prices, strict=True))
+            prices = ", ".join(f"{r} {float(p):.6g}" for r, p in zip(self.resources, self.prices, strict=True))
             notes.append(f"prices: {prices}")
         if self.unplaced:
             notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
@@ -283,13 +287,20 @@ class Allocation:
         return notes
 
 
-def _plain(value: Any) -> float | str | int:
-    """Return a number as JSON prints it: a float in full precision, a Fraction as text."""
-    if isinstance(value, Fraction):
-        return str(value)
+def _plain(value: Any) -> float | str | int | dict[str, str]:
+    """Return a number as JSON prints it: a float in full precision, a Fraction as text, an Enclosure as its ends."""
+    if isinstance(value, Fraction | Enclosure):
+        return text(value)
     if isinstance(value, int | np.integer):
         return int(value)
     return float(value)
+
+
+def _cell(value: Any) -> Any:
+    """Return a number as a table shows it: of an enclosure or a long fraction, the beginning says enough."""
+    if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
+        return f"{float(value):.17g}..."
+    return _plain(value)
 
 
 def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:

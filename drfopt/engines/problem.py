@@ -5,6 +5,7 @@ Amounts are fractions of what a class has in total; nothing here has a unit.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -28,12 +29,15 @@ class Problem:
     members : int array (n,)
         Rows of the instance that take part; every array below is in their order.
     deadline : Deadline
+    precision : Fraction
+        Largest relative width of an enclosure, where an exact answer is one.
     """
 
     instance: Instance
     policy: Policy
     integer: bool = False
     deadline: Deadline = NEVER
+    precision: Fraction = Fraction(1, 10**30)
 
     @cached_property
     def members(self) -> np.ndarray:
