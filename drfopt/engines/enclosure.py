@@ -36,7 +36,7 @@ from . import engine_for
 from .equations import Decimals, Equations, root_above, rounded
 from .problem import Answer, Problem
 
-__all__ = ["Market", "solve"]
+__all__ = ["Conditions", "solve"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -71,13 +71,13 @@ def solve(problem: Problem) -> Answer:
             f"{problem.policy.name}: marginal utilities are irrational unless alpha is a whole number: take one, "
             "or leave exact=True out"
         )
-    market = Market(problem, int(alpha))
+    market = Conditions(problem, int(alpha))
     z, p = market.newton()
     found = market.rational(z, p)
     return market.fractions(*found) if found is not None else market.enclosures(z, p)
 
 
-class Market:
+class Conditions:
     """The equations: pairs that are used, rows that are priced, users at their limits."""
 
     def __init__(self, problem: Problem, alpha: int):
@@ -229,12 +229,9 @@ class Market:
             part = rounded(gain / (m[i] * x[i]), ROUNDED, math.ceil)
             below = root_above(2 * part / self.alpha, self.digits)
             above = part + root_above(part * part + 2 * part / self.alpha, self.digits)
-            low, high = x[i] * (1 - below), min(x[i] * (1 + above), most[i])
-            tasks.append(
-                Enclosure(
-                    max(rounded(low, places, math.floor), Fraction(0)), min(rounded(high, places, math.ceil), most[i])
-                )
-            )
+            low = max(rounded(x[i] * (1 - below), places, math.floor), Fraction(0))
+            high = rounded(min(x[i] * (1 + above), most[i]), places, math.ceil)
+            tasks.append(Enclosure(low, min(high, most[i])))
         widest = max(tasks, key=lambda t: t.width / t.upper)
         if widest.width > self.problem.precision * widest.upper:
             raise SolverError(f"the enclosures are only {float(widest.width / widest.upper):.1e} wide: ask for less")

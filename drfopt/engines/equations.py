@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .enclosure import Market
+    from .enclosure import Conditions
 
 __all__ = ["Decimals", "Equations", "root_above", "rounded"]
 
@@ -15,7 +15,7 @@ __all__ = ["Decimals", "Equations", "root_above", "rounded"]
 class Equations:
     """The residuals of the equations, in the numbers of the instance."""
 
-    def __init__(self, market: Market):
+    def __init__(self, market: "Conditions"):
         self.market = market
         self.d, self.w, self.r, self.u = market.d, market.w, market.r, market.u
         self.room = market.room
@@ -52,7 +52,7 @@ class Equations:
 class Decimals(Equations):
     """The same in decimals, to the precision of the context."""
 
-    def __init__(self, market: Market):
+    def __init__(self, market: "Conditions"):
         super().__init__(market)
         self.d, self.room = (_decimals(rows) for rows in (market.d, market.room))
         self.w, self.r, self.u = _decimals([market.w, market.r, market.u])
