@@ -77,7 +77,7 @@ def solve(
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision))
     runner = engine_for(engine, problem, exact and not integer)
-    answer = runner.solve(problem) if problem.n else _nothing(problem)
+    answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
@@ -109,16 +109,16 @@ def _width(precision: Any) -> Fraction:
     return width
 
 
-def _nothing(problem: Problem) -> Answer:
+def _nothing(problem: Problem, exact: bool) -> Answer:
     """Return the only allocation there is when nobody can run anything."""
-    none = np.zeros(0)
+    none = np.zeros(0, dtype=object if exact else float)
     pool = problem.instance.machines is None
     prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
     return Answer(
         none,
         amounts=None if pool else none,
         prices=prices,
-        evidence={"rounds": [], "claims": [], "packing": []},
+        evidence={"rounds": [], "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
     )
 
 

@@ -107,6 +107,8 @@ class Problem:
             return None
         user, machine = self.pairs
         table = np.zeros((self.instance.n, self.k), dtype=amounts.dtype)
+        if table.dtype == object:
+            table[:] = Fraction(0)
         table[self.members[user], machine] = amounts
         return table
 
