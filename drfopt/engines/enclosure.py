@@ -109,6 +109,8 @@ class Conditions:
         cells = (prices * room > USED * FULL * money) & (filled >= room * (1 - FULL))
         self.cells = [(int(k), int(j)) for k, j in np.argwhere(cells)]
         self.p0 = [float(prices[k, j]) for k, j in self.cells]
+        # A price may be next to nothing beside what its change is measured in: all money, spread over the capacity.
+        self.price_unit = [money / float(room[k, j]) for k, j in self.cells]
         self.capped = (start.tasks >= problem.limits * (1 - AT_LIMIT)).tolist()
         self.mine: list[list[int]] = [[] for _ in members]
         for q, i in enumerate(self.user):
@@ -141,7 +143,7 @@ class Conditions:
                 # Scaled by the error, what is left is near 1, however many digits there are.
                 change = solver.solve(np.array([float(value / error) for value in left]))
                 z = [v + Decimal(c) * error * Decimal(s) for v, c, s in zip(z, change, self.z0.tolist(), strict=False)]
-                moved = zip(p, change[len(z) :], self.p0, strict=True)
+                moved = zip(p, change[len(z) :], self.price_unit, strict=True)
                 p = [v + Decimal(c) * error * Decimal(s) for v, c, s in moved]
         raise SolverError(
             f"Newton's method stopped at {-best:.0f} of {self.digits} digits: users, rows and limits that floats see "
@@ -161,7 +163,7 @@ class Conditions:
             i, k = self.user[q], self.machine[q]
             for j, d in enumerate(self.d[i]):
                 if d and (k, j) in column:
-                    entries.append((row, column[k, j], factor * float(d) * self.p0[column[k, j] - len(self.user)]))
+                    entries.append((row, column[k, j], factor * float(d) * self.price_unit[column[k, j] - len(self.user)]))
 
         for i in range(self.n):
             marginal = float(self.w[i] * self.r[i]) * (float(self.r[i]) * x[i]) ** -self.alpha
