@@ -163,7 +163,9 @@ class Conditions:
             i, k = self.user[q], self.machine[q]
             for j, d in enumerate(self.d[i]):
                 if d and (k, j) in column:
-                    entries.append((row, column[k, j], factor * float(d) * self.price_unit[column[k, j] - len(self.user)]))
+                    entries.append(
+                        (row, column[k, j], factor * float(d) * self.price_unit[column[k, j] - len(self.user)])
+                    )
 
         for i in range(self.n):
             marginal = float(self.w[i] * self.r[i]) * (float(self.r[i]) * x[i]) ** -self.alpha
