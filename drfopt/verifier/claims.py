@@ -155,11 +155,10 @@ class Claim:
             self.report.add(f"nobody finished at level {t} can rise", faults)
             times = [n + (i in set(finished)) for i, n in enumerate(times)]
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
-        astray = (i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i])))
-        missing = "" if rounds is not None else "the file has no rounds, and machines need them"
-        self.report.add(
-            "everybody is at her limit or finished once", [] if missing else self.names(astray, self.y), missing
-        )
+        astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
+        unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
+        faults = [] if unknown else self.names(astray, self.y)
+        self.report.add("everybody is at her limit or finished once", faults, unknown)
 
     def sum(self) -> None:
         """What all capacities cost, and what the limited would gain, bounds every sum of levels."""
