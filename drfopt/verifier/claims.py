@@ -157,8 +157,8 @@ class Claim:
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
-        faults = [] if unknown else self.names(astray, self.y)
-        self.report.add("everybody is at her limit or finished once", faults, unknown)
+        alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
+        self.report.add("everybody is at her limit or finished once", alone, unknown)
 
     def sum(self) -> None:
         """What all capacities cost, and what the limited would gain, bounds every sum of levels."""
