@@ -94,7 +94,7 @@ def solve(
         certificate=proof,
         placement=placement,
         prices=_reported(problem, answer),
-        unplaced=tuple(instance.users[i] for i in np.flatnonzero(instance.unplaced(integer))),
+        unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
         status=answer.status,
@@ -124,12 +124,16 @@ def _nothing(problem: Problem, exact: bool) -> Answer:
 
 def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
     """Return the tasks of all users of the instance, (n,); who does not take part has 0."""
-    dtype: Any = object if exact else (np.int64 if problem.integer else np.float64)
-    tasks = (
-        np.full(problem.instance.n, Fraction(0), dtype=object) if exact else np.zeros(problem.instance.n, dtype=dtype)
-    )
-    values = answer.tasks.tolist()
-    tasks[problem.members] = [x if isinstance(x, Enclosure) else Fraction(x) for x in values] if exact else answer.tasks
+    n = problem.instance.n
+    if exact:
+        tasks = np.full(n, Fraction(0), dtype=object)
+        tasks[problem.members] = [x if isinstance(x, Enclosure) else Fraction(x) for x in answer.tasks.tolist()]
+        return tasks
+    dtype: Any = np.int64 if problem.integer else np.float64
+    if problem.everyone:
+        return np.asarray(answer.tasks, dtype=dtype)
+    tasks = np.zeros(n, dtype=dtype)
+    tasks[problem.members] = answer.tasks
     return tasks
 
 
@@ -141,7 +145,7 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
     if tasks.dtype == object:
         rates = problem.policy.exact_rates(problem.instance)
         return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
-    return problem.policy.rates(problem.instance) * tasks
+    return problem.all_rates * tasks
 
 
 def _reported(problem: Problem, answer: Answer) -> np.ndarray | None:
@@ -162,6 +166,15 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     return PROOFS[kind](problem, tasks, placement, answer)
 
 
+def _bottlenecks(problem: Problem, tasks: np.ndarray, answer: Answer) -> Certificate:
+    """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
+    if "exact" in answer.evidence:
+        exact = np.full(problem.instance.n, Fraction(0), dtype=object)
+        exact[problem.members] = answer.evidence["exact"]
+        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks)
+    return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
+
+
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     violation, reason = infeasibility(problem.instance, tasks, placement)
@@ -177,7 +190,7 @@ def _priced(answer: Answer) -> np.ndarray:
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
-    "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x),
+    "leximin pool": lambda p, x, z, a: _bottlenecks(p, x, a),
     "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),

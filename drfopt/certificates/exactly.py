@@ -6,6 +6,7 @@ answer is returned only when that says it is proven.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,9 @@ def certify(
         valid=report.valid,
         violation=0.0 if report.valid else float("inf"),
         gap=0.0 if gap is None else gap,
-        bottlenecks=_bottlenecks(instance, tasks, evidence),
+        stopped_by=partial(_bottlenecks, instance, tasks, evidence),
         evidence=evidence,
+        rigorous=True,
         reason=fault,
     )
 

@@ -71,4 +71,6 @@ def certify(
             )
     evidence = {"judge": judge, "score": own, "seconds": time.perf_counter() - begun, "packing": packing}
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=evidence, reason=reason)
+    gap = None if better else 0.0
+    certain = judge == "exact search"
+    return Certificate("bound", not better, 0.0, gap=gap, evidence=evidence, reason=reason, rigorous=certain)

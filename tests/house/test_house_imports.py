@@ -7,11 +7,22 @@ import pytest
 from house_source import REPOSITORY, foreign, imports, modules
 
 FLOORS = (
-    ("errors", "tolerances", "quantities", "enclosures", "rationals", "verifier", "deadline", "progress", "tables"),
+    (
+        "errors",
+        "tolerances",
+        "quantities",
+        "enclosures",
+        "rationals",
+        "verifier",
+        "deadline",
+        "progress",
+        "tables",
+        "parallel",
+    ),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
-    ("solve", "schedule"),
+    ("solve", "schedule", "batch"),
     ("compare", "crosscheck", "audit", "planning", "simulation"),
     ("cli", "report"),
     ("drfopt", "__main__"),
@@ -21,6 +32,8 @@ FLOORS = (
 SAME_FLOOR = {
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
+    ("parallel", "errors"): "what stops workers is told in the package's own words",
+    ("parallel", "progress"): "whoever waits for many answers is told how many there are",
     ("instance", "arrays"): "an instance is made of tables",
     ("instance", "naming"): "and of names",
     ("instance", "readers"): "Instance.load is a door to them, opened inside the method",
@@ -34,6 +47,7 @@ SAME_FLOOR = {
     ("writers", "readers"): "keys and grammar of the native file are stated once",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
+    ("batch", "solve"): "what a batch cannot prove is finished one by one",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 
@@ -41,7 +55,7 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML", "flint": "python-flint"}
+SHIPPED = {"yaml": "PyYAML", "distributed": "dask", "flint": "python-flint"}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
@@ -94,7 +108,8 @@ def test_every_exception_is_one():
 def test_the_package_imports_what_it_declares_and_nothing_of_the_repository():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["plot"], *extras["frame"], *extras["exact"]]
+    optional = [requirement for name, extra in extras.items() if name != "dev" for requirement in extra]
+    declared = [*project["dependencies"], *optional]
     allowed = {re.match(r"[\w-]+", requirement)[0] for requirement in declared}
     wrong = [
         f"{module.place}, line {line}: {name}"
