@@ -33,9 +33,11 @@ STEPS = 40
 POLISHES = 12
 """Newton steps on the prices, changes of mind about who has one included."""
 
-ROUGH, CLOSE = 1e-6, 1e-13
-"""Mean products, relative to all money, at which it is plain for nearly all pools, and for all others, which resources
-have a price."""
+ROUGH = 1e-6
+"""Mean product, relative to all money, at which it is plain for nearly all pools which resources have a price."""
+
+CLOSE = 1e-13
+"""The same for the others."""
 
 AIM = 0.1
 """Part of these that is the least a product is aimed at."""
@@ -61,18 +63,16 @@ FEW = 0.6
 
 def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
     """Return tasks (n, size) and prices (m, size) of one unit of every resource; NaN where no equilibrium was found."""
-    n, _, size = pools.demands.shape
     dominant, out = pools.dominant, pools.out
-    weights = np.ones((n, 1)) if pools.weights is None else pools.weights[:, 0]
-    weights = np.broadcast_to(weights, (n, size))
+    weights = np.broadcast_to(1.0 if pools.weights is None else pools.weights, dominant.shape)
     if out is not None:
         weights = np.where(out, 0.0, weights)
         dominant = np.where(dominant > 0, dominant, 1.0)
     total = weights.sum(axis=0)
     scale = np.where(total > 0, total, 1.0)
-    take = pools.shares / dominant[:, None]
+    take = pools.shares / dominant
     if out is not None:
-        take[np.broadcast_to(out[:, None], take.shape)] = 0
+        take[:, out] = 0
     most = None
     if pools.limits is not None:
         most = pools.limits * dominant
@@ -97,7 +97,7 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _Market:
-    """A block of markets in scaled letters: a (n, m, size), w (n, size), limits u (n, size) and who is out, or None."""
+    """A block of markets in scaled letters: a (m, n, size), w (n, size), limits u (n, size) and who is out, or None."""
 
     a: np.ndarray
     w: np.ndarray
@@ -106,7 +106,7 @@ class _Market:
 
     def cost(self, prices: np.ndarray) -> np.ndarray:
         """Return what a unit of each user costs, (n, size); 1 for who is out, so that her w / cost is 0."""
-        cost = (self.a * prices).sum(axis=1)
+        cost = (self.a * prices[:, None]).sum(axis=0)
         return cost if self.out is None else cost + self.out
 
     def response(self, prices: np.ndarray) -> np.ndarray:
@@ -117,10 +117,14 @@ class _Market:
     def kernel(self, d: np.ndarray) -> list[list[np.ndarray]]:
         """Return the lower triangle of ``sum_i d_i a_i a_i'``, row by row, of arrays (size,)."""
         rows = []
-        for j in range(self.a.shape[1]):
-            part = d * self.a[:, j]
-            rows.append([(part * self.a[:, k]).sum(axis=0) for k in range(j + 1)])
+        for j, row in enumerate(self.a):
+            part = d * row
+            rows.append([(part * other).sum(axis=0) for other in self.a[: j + 1]])
         return rows
+
+    def used(self, x: np.ndarray) -> np.ndarray:
+        """Return what users take together of each resource with amounts x (n, size), (m, size)."""
+        return (self.a * x).sum(axis=1)
 
     def taken(self, lanes: np.ndarray) -> "_Market":
         """Return some of the markets."""
@@ -131,7 +135,7 @@ class _Market:
 
 def _interior(market: _Market, close: float) -> tuple[np.ndarray, np.ndarray]:
     """Return prices and what is left of each resource, (m, size) both, where all products are `close` to their aims."""
-    _, m, size = market.a.shape
+    m, _, size = market.a.shape
     prices, slack = np.empty((m, size)), np.empty((m, size))
     state = _State.start(market)
     places = np.arange(size)
@@ -162,19 +166,19 @@ class _State:
     @classmethod
     def start(cls, market: _Market) -> "_State":
         """Return a point at which the linear equations hold: half of the pool divided at equal prices."""
-        _, m, size = market.a.shape
+        m, _, size = market.a.shape
         p = np.full((m, size), 1 / m)
         x = np.where(market.w > 0, market.w, 1.0) / market.cost(p)
         if market.out is not None:
             x[market.out] = 0
-        x /= 2 * np.maximum((market.a * x[:, None]).sum(axis=0).max(axis=0), 1)
+        x /= 2 * np.maximum(market.used(x).max(axis=0), 1)
         if market.u is None:
-            return cls(market, x, p, 1 - (market.a * x[:, None]).sum(axis=0))
+            return cls(market, x, p, 1 - market.used(x))
         x = np.minimum(x, market.u / 2)
         limited = np.isfinite(market.u)
         h = np.where(limited, market.u - x, 1.0)
         v = np.where(limited, market.w / (2 * x), 0.0)
-        return cls(market, x, p, 1 - (market.a * x[:, None]).sum(axis=0), v, h)
+        return cls(market, x, p, 1 - market.used(x), v, h)
 
     def __post_init__(self) -> None:
         self.y = self.market.cost(self.p)
@@ -227,14 +231,13 @@ class _State:
     def _direction(
         self, factor: "_Factor", slope: np.ndarray, r1: np.ndarray, r2: np.ndarray, r3: np.ndarray | None
     ) -> "_Step":
-        a = self.market.a
+        market = self.market
         if r3 is not None:
             r1 = r1 - self.x * r3 / self.h
-        right = r2 / self.p + (a * (r1 / slope)[:, None]).sum(axis=0)
-        p = factor.solve(right)
-        cost = (a * p).sum(axis=1)
+        p = factor.solve(r2 / self.p + market.used(r1 / slope))
+        cost = (market.a * p[:, None]).sum(axis=0)
         x = (r1 - self.x * cost) / slope
-        z = -(a * x[:, None]).sum(axis=0)
+        z = -market.used(x)
         if r3 is None:
             return _Step(x, cost, p, z, None)
         v = np.where(self.v > 0, (r3 + self.v * x) / self.h, 0.0)
@@ -323,7 +326,7 @@ def _polish(market: _Market, near: tuple[np.ndarray, np.ndarray]) -> tuple[np.nd
         wish = market.w / market.cost(prices)
         free = np.ones_like(wish, dtype=bool) if market.u is None else wish < market.u
         x = wish if market.u is None else np.minimum(wish, market.u)
-        left = 1 - (market.a * x[:, None]).sum(axis=0)
+        left = 1 - market.used(x)
         error = np.where(priced, np.abs(left), np.maximum(-left, 0)).max(axis=0)
         better = error < errors[places]
         found[:, places[better]], errors[places[better]] = prices[:, better], error[better]
