@@ -115,8 +115,7 @@ class Pools:
             shares, weights = shares / weights, None
         elif self.policy.measure == "dominant":
             return self.dominant if weights is None else self.dominant / weights
-        m, *shape = shares.shape
-        rates = MEASURES[self.policy.measure].floats(shares.reshape(m, -1), self.column).reshape(shape)
+        rates = MEASURES[self.policy.measure].floats(shares, self.column)
         return rates if weights is None else rates / weights
 
     @cached_property
