@@ -16,7 +16,7 @@ from drfopt.reference.algorithm1 import placements
 from drfopt.schedule import Schedule, schedule
 from drfopt.solve import solve
 
-from .measure import Bench, Case, Row, Verdict, Way
+from .measure import Absent, Bench, Case, Row, Verdict, Way
 from .reference import ceei_tasks, leximin_levels, off
 
 __all__ = ["Tasks", "Work", "billions", "many"]
@@ -164,13 +164,7 @@ def billions(bench: Bench, size: Tasks) -> list[Row]:
         ways=(
             Way("D.sum()", "yardstick", lambda instance: instance.demands.sum()),
             Way("exact numbers", "yardstick", _numbers),
-            Way(
-                "step by step",
-                "drfopt",
-                _stepped,
-                largest=None if size.tasks <= STEPS else 0,
-                why=f"{size.tasks:.0e} tasks at some microseconds each",
-            ),
+            Way("step by step", "drfopt", lambda instance: _stepped(instance, size.tasks)),
             Way("in jumps", "drfopt", lambda instance: schedule(instance, trace=False), _exactly(size)),
         ),
     )
@@ -187,7 +181,9 @@ def _numbers(instance: Instance) -> tuple:
     )
 
 
-def _stepped(instance: Instance) -> Counter:
+def _stepped(instance: Instance, tasks: int) -> Counter:
+    if tasks > STEPS:
+        raise Absent(f"left out: {tasks:.0e} tasks at some microseconds each")
     demands, capacity, limits, rates = _numbers(instance)
     return Counter(user for user, _ in placements(demands, [(capacity, 1)], rates, limits, "skip", None))
 
@@ -207,7 +203,7 @@ def _exactly(size: Tasks) -> Callable[[Instance, Schedule], Verdict]:
         valid = min(left) >= 0 and all(full)
         error = None
         if size.tasks <= STEPS:
-            steps = _stepped(instance)
+            steps = _stepped(instance, size.tasks)
             error = float(sum(x != steps[i] for i, x in enumerate(tasks)))
         note = f"{sum(tasks):,} tasks; it fits and no task more does, in fractions"
         return Verdict(error, "valid" if valid else "invalid", note=note if valid else "it does not fit, or more does")
