@@ -194,7 +194,7 @@ PROOFS: dict[str, Proof] = {
     "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
-    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),
+    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
     "formulation": _feasible,

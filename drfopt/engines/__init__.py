@@ -66,6 +66,7 @@ LEXIMIN, ALPHA, SUM, FILE = (frozenset({word}) for word in ("leximin", "alpha", 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
     Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE),
+    Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),

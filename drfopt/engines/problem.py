@@ -52,15 +52,17 @@ class Problem:
         limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
         return np.flatnonzero(~self.unplaced & (limits > 0))
 
+    @cached_property
+    def everyone(self) -> bool:
+        """Whether all users of the instance take part."""
+        if self.instance.limited:
+            return len(self.members) == self.instance.n
+        return not self.unplaced.any()
+
     @property
     def n(self) -> int:
         """Number of users who take part."""
-        return len(self.members)
-
-    @property
-    def everyone(self) -> bool:
-        """Whether all users of the instance take part."""
-        return self.n == self.instance.n
+        return self.instance.n if self.everyone else len(self.members)
 
     @property
     def m(self) -> int:
