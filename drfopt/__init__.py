@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .allocation import Allocation, Certificate
+    from .audit import audit
     from .compare import compare
     from .crosscheck import crosscheck
     from .errors import (
@@ -44,6 +45,7 @@ __all__ = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "audit",
     "compare",
     "crosscheck",
     "schedule",
@@ -57,6 +59,7 @@ _HOMES = {
     "Certificate": "allocation",
     "Instance": "instance",
     "Machine": "instance",
+    "audit": "audit",
     "compare": "compare",
     "crosscheck": "crosscheck",
     "schedule": "schedule",

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
@@ -47,5 +48,5 @@ def drfopt(
         typer.echo(text)
 
 
-for command in (solve, compare, crosscheck, schedule, convert, new, engines, policies, library):
+for command in (solve, compare, crosscheck, audit, schedule, convert, new, engines, policies, library):
     app.command()(command)

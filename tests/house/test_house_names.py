@@ -25,13 +25,14 @@ PUBLIC = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "audit",
     "compare",
     "crosscheck",
     "schedule",
     "solve",
 ]
 
-FUNCTIONS = ("compare", "crosscheck", "schedule", "solve")
+FUNCTIONS = ("audit", "compare", "crosscheck", "schedule", "solve")
 
 HEAVY = ("cvxpy", "pulp", "matplotlib", "pandas", "scipy", "highspy", "pydantic", "typer", "rich")
 """Packages that are imported when they are needed and not before."""
