@@ -12,7 +12,8 @@ One resource: filling.  Two resources, no limits: with p = W (t / c[1], (1 - t) 
 
     phi(t) = - sum_i w[i] log(t a[i] + (1 - t) b[i]),    a, b = shares of the two resources that one task takes,
 
-is convex, and the sign of its derivative at a fraction is exact: it proves a guessed root or encloses an irrational one.
+is convex, and the sign of its derivative at a fraction is exact: it proves a guessed root or
+encloses an irrational one.
 
 More resources or limits: prices computed in floats, guessed as fractions and proven, or their gap, bounded in
 fractions, bounds every x.  With g[i](x) = w[i] log x - q[i] x and best response b[i],
@@ -21,7 +22,7 @@ fractions, bounds every x.  With g[i](x) = w[i] log x - q[i] x and best response
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -171,7 +172,7 @@ def _root(a: list[float], b: list[float], weights: list[float]) -> float:
     return middle
 
 
-def _refined(slope, t: Fraction) -> Fraction:
+def _refined(slope: Callable[[Fraction], Fraction], t: Fraction) -> Fraction:
     """Return a root of the slope nearer than a float can say, by two secant steps."""
     step = Fraction(1, 2**40)
     for _ in range(2):
@@ -233,7 +234,9 @@ def _enclosed(demands: tuple[Row, ...], capacity: Row, weights: Row, limits: tup
     wanted = _responses(demands, weights, limits, prices)
     if wanted is None:
         free = Fraction(1, 2**60)
-        return _enclosed(demands, capacity, weights, limits, tuple(max(p, free / c) for p, c in zip(prices, capacity)))
+        return _enclosed(
+            demands, capacity, weights, limits, tuple(max(p, free / c) for p, c in zip(prices, capacity, strict=True))
+        )
     used = _used(demands, wanted, len(capacity))
     scale = min([Fraction(1), *(c / u for u, c in zip(used, capacity, strict=True) if u)])
     # The point scale * wanted is feasible; what it loses against the bound of these prices is the gap.

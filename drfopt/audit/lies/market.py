@@ -7,7 +7,7 @@ By the prices p that her report brings about, user i can get exactly what the ot
 over the segment p . c = W; her report is then in proportion to it.  With p = W (t / c[1], (1 - t) / c[2]) this is one
 variable t, and with a and b the shares that one task takes, and shares r of what is left,
 
-    r1(t) = 1 - sum_k w[k] a[k] / (W q[k](t)),   r2(t) = 1 - sum_k w[k] b[k] / (W q[k](t)),   q[k] = t a[k] + (1-t) b[k].
+    r1(t) = 1 - sum_k w[k] a[k] / (W q[k](t)),   r2(t) likewise with b,   q[k](t) = t a[k] + (1 - t) b[k].
 
 She gains exactly where r1 > x a[i] and r2 > x b[i], x what the truth brings: two polynomial inequalities, whose roots
 Sturm's theorem isolates.  Where x is irrational it is known as an enclosure; then the gap in which a gain is not

@@ -5,6 +5,7 @@ program asks for the most tasks all could have besides what they have; whole tas
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -116,7 +117,9 @@ def _machines(scene: Scene) -> Finding:
     return Finding(NAME, HOLDS, exact=False, note="by a linear program, to its tolerance")
 
 
-def _tasks_of(amounts, pairs: list[tuple[int, int]], unit: list[float], cluster: Cluster) -> list[float]:
+def _tasks_of(
+    amounts: Sequence[float], pairs: list[tuple[int, int]], unit: list[float], cluster: Cluster
+) -> list[float]:
     tasks = [0.0] * cluster.n
     for amount, (i, _) in zip(amounts, pairs, strict=True):
         tasks[i] += float(amount) * unit[i]

@@ -3,11 +3,11 @@
 On machines one class gets more of it on every machine, or one machine more.
 
 The capacity theta of one resource is raised.  With positive demands and no limits a leximin policy gives every user
-x[i](theta) = min_r g[i, r](theta), one g for each row that may be full, and between two values of theta at which some
-user's dominant resource changes every g is 1 / (A + B theta), theta / (A + B theta) or theta^2 / (A + B theta): monotone.
-So x[i] is least at an end of such an interval, and the few values d[i, j] c[k] / d[i, k] decide.  Number of tasks and
-share of one resource have no such values, and more capacity only raises the common level.  Elsewhere a list of
-values is tried.
+x[i](theta) = min_r g[i, r](theta), one g for each row that may be full.  Between two values of theta at which some
+user's dominant resource changes, every g is one of 1 / (A + B theta), theta / (A + B theta), theta^2 / (A + B theta),
+hence monotone.  So x[i] is least at an end of such an interval, and the few values d[i, j] c[k] / d[i, k] decide.
+Number of tasks and share of one resource have no such values, and more capacity only raises the common level.
+Elsewhere a list of values is tried.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 and Theorem 6.
 """
 
