@@ -7,7 +7,7 @@ import pytest
 from house_source import REPOSITORY, foreign, imports, modules
 
 FLOORS = (
-    ("errors", "tolerances", "quantities", "deadline", "progress", "tables"),
+    ("errors", "tolerances", "quantities", "deadline", "progress", "tables", "parallel"),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
@@ -21,6 +21,8 @@ FLOORS = (
 SAME_FLOOR = {
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
+    ("parallel", "errors"): "what stops workers is told in the package's own words",
+    ("parallel", "progress"): "whoever waits for many answers is told how many there are",
     ("instance", "arrays"): "an instance is made of tables",
     ("instance", "naming"): "and of names",
     ("instance", "readers"): "Instance.load is a door to them, opened inside the method",
@@ -42,7 +44,7 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML"}
+SHIPPED = {"yaml": "PyYAML", "distributed": "dask"}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
@@ -95,7 +97,7 @@ def test_every_exception_is_one():
 def test_the_package_imports_what_it_declares_and_nothing_of_the_repository():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["plot"], *extras["frame"]]
+    declared = [*project["dependencies"], *extras["plot"], *extras["frame"], *extras["dask"]]
     allowed = {re.match(r"[\w-]+", requirement)[0] for requirement in declared}
     wrong = [
         f"{module.place}, line {line}: {name}"

@@ -34,7 +34,19 @@ PUBLIC = [
 
 FUNCTIONS = ("audit", "compare", "crosscheck", "schedule", "solve")
 
-HEAVY = ("cvxpy", "pulp", "matplotlib", "pandas", "scipy", "highspy", "pydantic", "typer", "rich")
+HEAVY = (
+    "cvxpy",
+    "pulp",
+    "matplotlib",
+    "pandas",
+    "scipy",
+    "highspy",
+    "pydantic",
+    "typer",
+    "rich",
+    "joblib",
+    "distributed",
+)
 """Packages that are imported when they are needed and not before."""
 
 SUBMODULES = [module.name for module in modules("drfopt") if not module.path.stem.startswith("__main__")]
