@@ -12,6 +12,7 @@ from .listing import engines, library, policies
 from .new import new
 from .program import Program
 from .schedule import schedule
+from .search import search
 from .solve import solve
 from .versions import versions
 
@@ -48,5 +49,5 @@ def drfopt(
         typer.echo(text)
 
 
-for command in (solve, compare, crosscheck, audit, schedule, convert, new, engines, policies, library):
+for command in (solve, compare, crosscheck, audit, search, schedule, convert, new, engines, policies, library):
     app.command()(command)

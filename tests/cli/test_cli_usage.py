@@ -8,6 +8,8 @@ COMMANDS = (
     "solve",
     "compare",
     "crosscheck",
+    "audit",
+    "search",
     "schedule",
     "convert",
     "new",

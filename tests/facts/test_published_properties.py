@@ -104,7 +104,9 @@ def test_no_justified_complaints_does_not_make_envy_free():
     cluster = cluster_of(Instance([[1, 0], [1, 0], [1, 6]], [1, 1]))
     tasks = row(["1/3", "1/2", "1/6"])
     assert sum(x * d[0] for x, d in zip(tasks, cluster.demands, strict=True)) == 1
-    assert all(x * d[0] >= exact("1/3") or x * d[1] >= exact("1/3") for x, d in zip(tasks, cluster.demands, strict=True))
+    assert all(
+        x * d[0] >= exact("1/3") or x * d[1] >= exact("1/3") for x, d in zip(tasks, cluster.demands, strict=True)
+    )
     assert tasks[0] < tasks[1]
 
 
