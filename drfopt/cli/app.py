@@ -14,6 +14,7 @@ from .program import Program
 from .schedule import schedule
 from .search import search
 from .solve import solve
+from .theorems import theorems
 from .versions import versions
 
 __all__ = ["app"]
@@ -49,5 +50,18 @@ def drfopt(
         typer.echo(text)
 
 
-for command in (solve, compare, crosscheck, audit, search, schedule, convert, new, engines, policies, library):
+for command in (
+    solve,
+    compare,
+    crosscheck,
+    audit,
+    search,
+    theorems,
+    schedule,
+    convert,
+    new,
+    engines,
+    policies,
+    library,
+):
     app.command()(command)

@@ -10,6 +10,7 @@ COMMANDS = (
     "crosscheck",
     "audit",
     "search",
+    "theorems",
     "schedule",
     "convert",
     "new",

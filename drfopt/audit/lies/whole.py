@@ -1,9 +1,11 @@
-"""The best lie where tasks are whole: every report that can make a difference, by the finite grid of thresholds.
+"""The best lie where tasks are whole: the reports that can make a difference, by their grid of thresholds.
 
 The outcome depends on a report d only through which numbers of tasks fit, k d[j] <= c[j] - sum_h x[h] d[h, j], and,
 for a leximin of dominant shares or shares of one resource, through comparisons of k d[j] / c[j] with l times another
 user's rate; what she makes of it depends on k d[j] against l times her true demand.  Each is a comparison of d[j] with
-a fraction, so one report on every threshold and one between any two of them, in every resource, are all there are.
+a fraction, so one report on every threshold and one between any two of them, in every resource, are all there are
+down to a given size of task.  Smaller and smaller tasks have ever more thresholds: those below the true demand divided
+by the number of tasks that fit are not tried, and a search that finds nothing is called no more than that.
 """
 
 from collections.abc import Iterable
@@ -27,7 +29,9 @@ COUNTED = 400
 
 def best(scene: Scene, i: int) -> Response:
     """Return user i's best response, or the best found where the grid is too large."""
-    cluster, policy = scene.cluster, scene.policy
+    cluster, policy, truth = scene.cluster, scene.policy, scene.truth.tasks[i]
+    if low(truth) >= alone(scene, i):
+        return Response(None, None, truth)
     gridded = policy.measure != "asset" and cluster.machines is None and policy.objective in ("leximin", "alpha")
     axes = [_axis(scene, i, j) for j in range(cluster.m)] if gridded else None
     size = 1
@@ -35,7 +39,6 @@ def best(scene: Scene, i: int) -> Response:
         size *= len(axis) if axis is not None else REPORTS + 1
     if axes is None or size > REPORTS:
         return trials.best(scene, i)
-    truth = scene.truth.tasks[i]
     found, value, tied = None, truth, False
     for report in product(*(axis or () for axis in axes)):
         if not any(report):
@@ -44,8 +47,18 @@ def best(scene: Scene, i: int) -> Response:
         if low(got) > low(value) or (tied and not broken and low(got) == low(value)):
             found, value, tied = report, got, broken
     if found is None:
-        return Response(None, None, truth)
-    return Response(found, value, value, tied=tied or scene.truth.tied)
+        return Response(None, None, decided=False, trials=size)
+    return Response(found, value, None, trials=size, tied=tied or scene.truth.tied)
+
+
+def alone(scene: Scene, i: int) -> Fraction:
+    """Return the whole tasks user i could run if she were alone, which no report exceeds."""
+    cluster = scene.cluster
+    if cluster.machines is None:
+        return low(scene.limited(i, scene.per_task(i, cluster.pool)))
+    machines = [cluster.machines[k] for k, _ in cluster.classes(i)]
+    most = sum((Fraction(c.count * (scene.per_task(i, c.capacity) // 1)) for c in machines), Fraction(0))
+    return low(scene.limited(i, most))
 
 
 def _axis(scene: Scene, i: int, j: int) -> list[Fraction] | None:
@@ -78,9 +91,13 @@ def _axis(scene: Scene, i: int, j: int) -> list[Fraction] | None:
         }
     floor = (mine or smallest) / most
     marks = {mark for mark in marks if floor <= mark <= capacity}
+    if not marks:
+        return [mine]
     return sorted([*({Fraction(0)} if not mine else set()), *_with_middles(marks, capacity)])
 
 
 def _with_middles(marks: Iterable[Fraction], capacity: Fraction) -> set[Fraction]:
     listed = sorted({mark for mark in marks if mark})
+    if not listed:
+        return set()
     return {*listed, *((a + b) / 2 for a, b in zip(listed, [*listed[1:], capacity + 1], strict=True))}

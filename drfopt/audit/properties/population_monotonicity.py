@@ -37,6 +37,7 @@ def check(scene: Scene) -> Finding:
     """Remove every user in turn."""
     count, truth, cluster = Count(), scene.truth, scene.cluster
     tied, computed = truth.tied, truth.computed
+    by_a_tie: Finding | None = None
     for leaver in range(cluster.n if cluster.n > 1 else 0):
         report(f"population monotonicity: {leaver} of {cluster.n} users removed")
         after = scene.without(leaver)
@@ -45,5 +46,8 @@ def check(scene: Scene) -> Finding:
         for i, x in zip(staying, after.tasks, strict=True):
             if count.falls(x, truth.tasks[i]):
                 witness = Harmed(cluster.users[i], cluster.users[leaver], truth.tasks[i], x)
-                return Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
-    return count.finding(NAME, exact=not computed, tied=tied)
+                finding = Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
+                if not finding.tied:
+                    return finding
+                by_a_tie = by_a_tie or finding
+    return by_a_tie or count.finding(NAME, exact=not computed, tied=tied)

@@ -64,6 +64,7 @@ def check(scene: Scene) -> Finding:
     """Raise the capacities one after the other."""
     count, truth = Count(), scene.truth
     tied, computed = truth.tied, truth.computed
+    by_a_tie: Finding | None = None
     for change in _changes(scene):
         after = scene.run(change.cluster)
         tied, computed = tied or after.tied, computed or after.computed
@@ -72,8 +73,11 @@ def check(scene: Scene) -> Finding:
                 user = scene.cluster.users[i]
                 numbers = (change.before, change.after, truth.tasks[i], x, change.machines)
                 witness = Shrunk(user, change.resource, *numbers)
-                return Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
-    return count.finding(NAME, exact=not computed, decided=_decided(scene), tied=tied)
+                finding = Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
+                if not finding.tied:
+                    return finding
+                by_a_tie = by_a_tie or finding
+    return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(scene), tied=tied)
 
 
 def _decided(scene: Scene) -> bool:
