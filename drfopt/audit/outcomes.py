@@ -21,6 +21,8 @@ from .simplex import largest
 
 __all__ = ["Outcome", "outcome", "rates"]
 
+NOTHING = Fraction(0)
+
 FILE_ERROR = 1e-6
 """Relative error granted to a user's formulation: it is solved as it is written, in its own units."""
 
@@ -62,15 +64,16 @@ class Outcome:
 
 def rates(cluster: Cluster, policy: Policy) -> list[Fraction]:
     """Return the exact level of one task of each user, (n,)."""
-    column = column_of(cluster, policy)
-    measure = MEASURES[policy.measure].exact
-    found = []
-    for i, row in enumerate(cluster.demands):
-        shares = [d / c if c else Fraction(0) for d, c in zip(row, cluster.pool, strict=True)]
-        plain = policy.weights == "none"
-        weights = [Fraction(1) if plain else cluster.weight(i, j) for j in range(cluster.m)]
-        found.append(measure(shares, weights, column))
-    return found
+    measure, column = MEASURES[policy.measure].exact, column_of(cluster, policy)
+    shares = [[d / c if c else NOTHING for d, c in zip(row, cluster.pool, strict=True)] for row in cluster.demands]
+    if policy.weights == "none":
+        return [measure(row, column) for row in shares]
+    if not cluster.weighted_per_resource:
+        return [measure(row, column) / w for row, w in zip(shares, cluster.weights, strict=True)]
+    return [
+        measure([s / w for s, w in zip(row, weights, strict=True)], column)
+        for row, weights in zip(shares, cluster.weights, strict=True)
+    ]
 
 
 def column_of(cluster: Cluster, policy: Policy) -> int | None:

@@ -156,7 +156,8 @@ def _sixth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     lines = (
         f"before, drf and the market give {row(before)}; who is Pareto efficient gives one of them at least 1/3",
         f"with capacities {row(grown.pool)} sharing incentive asks for {row(alone)}",
-        f"that takes {shown(used)} of {shown(grown.pool[0])} r1: no other division has it, and u1 falls to 1/4; if u2 had more, raise r1",
+        f"that takes {shown(used)} of {shown(grown.pool[0])} r1: no other division has it, and u1 falls to 1/4",
+        "had it been u2 who held 1/3 before, more r1 would do the same to her",
     )
     both = used == grown.pool[0] and alone[0] < Fraction(1, 3)
     return lines, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", both

@@ -20,6 +20,7 @@ she may use, has a level of at most t.  This is the bottleneck's "nobody who use
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def certify(
         kind="chain",
         valid=valid,
         violation=violation,
-        bottlenecks=tuple(bottlenecks),
+        stopped_by=partial(tuple, bottlenecks),
         evidence={"rounds": tuple(rounds)},
         reason=reason,
     )

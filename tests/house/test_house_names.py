@@ -30,6 +30,7 @@ PUBLIC = [
     "crosscheck",
     "schedule",
     "solve",
+    "solve_many",
 ]
 
 FUNCTIONS = ("audit", "compare", "crosscheck", "schedule", "solve")
