@@ -25,6 +25,21 @@ class Scene:
         """The outcome when everybody is there and truthful."""
         return self.run(self.cluster)
 
+    @property
+    def market(self) -> bool:
+        """Whether the outcome is an equilibrium of prices in one pool: alpha fairness, of which CEEI is one."""
+        return self.policy.objective == "alpha" and not self.integer and self.cluster.machines is None
+
+    @property
+    def fair_market(self) -> bool:
+        """Whether shares fall slowly enough with prices for sharing incentive and envy-freeness: alpha >= 1.
+
+        Shares are s[i] = w[i] (p . d[i])^(-1/alpha), in units in which dominant shares of a task are 1.  Then
+        P = sum_j p[j] = sum_k w[k] (p . d[k])^(1 - 1/alpha) <= W P^(1 - 1/alpha), so p . d[i] <= P <= W^alpha and
+        s[i] >= w[i] / W; whose bundle she envies pays more for a task, so has the smaller weighted share.
+        """
+        return self.market and self.policy.alpha >= 1
+
     def run(self, cluster: Cluster) -> Outcome:
         """Return the policy's outcome on another cluster."""
         self.deadline.check("the audit")

@@ -81,8 +81,15 @@ class Count:
             self.open += 1
         return False
 
-    def finding(self, name: str, *, exact: bool, decided: bool = True, note: str = "", tied: bool = False) -> Finding:
-        """Return the verdict when no violation was found: it holds where every comparison was decided."""
+    def finding(
+        self, name: str, *, exact: bool, decided: bool = True, settled: str = "", note: str = "", tied: bool = False
+    ) -> Finding:
+        """Return the verdict when no violation was found: it holds where every comparison was decided.
+
+        `settled` is a theorem that decides what enclosures leave open.
+        """
+        if self.open and settled:
+            return Finding(name, HOLDS, note=settled)
         if decided and not self.open:
             return Finding(name, HOLDS, exact=exact, note=note, tied=tied)
         return Finding(name, UNDECIDED, exact=False, trials=self.made, note=note, tied=tied)

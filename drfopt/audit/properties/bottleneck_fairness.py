@@ -86,7 +86,8 @@ def proportional(scene: Scene, name: str, j: int) -> Finding:
                 weighted = any(w != 1 for w in (cluster.weight(i, j), cluster.weight(k, j)))
                 witness = Uneven(user, other, cluster.resources[j], shares[i], shares[k], weighted)
                 return Finding(name, FAILS, witness, exact=not truth.computed, tied=truth.tied)
-    return count.finding(name, exact=not truth.computed, tied=truth.tied)
+    settled = "only the resource that all need most is priced" if scene.market else ""
+    return count.finding(name, exact=not truth.computed, settled=settled, tied=truth.tied)
 
 
 def _whole(scene: Scene, name: str, j: int, each: list[Fraction], shares: list[Number]) -> Finding:

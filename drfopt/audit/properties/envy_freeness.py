@@ -17,6 +17,9 @@ __all__ = ["NAME", "Envy", "check"]
 
 NAME = "envy-freeness"
 
+BY_PRICES = "a bundle she would rather have costs more than her income, scaled to her weight"
+"""Why it holds at an equilibrium however its prices are enclosed."""
+
 
 @dataclass(frozen=True)
 class Envy(Witness):
@@ -48,4 +51,5 @@ def check(scene: Scene) -> Finding:
                 scaled = cluster.weights[i] != cluster.weights[k]
                 witness = Envy(user, other, truth.tasks[i], instead, scaled)
                 return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
-    return count.finding(NAME, exact=not truth.computed, tied=truth.tied)
+    settled = BY_PRICES if scene.fair_market else ""
+    return count.finding(NAME, exact=not truth.computed, settled=settled, tied=truth.tied)

@@ -77,6 +77,6 @@ def _by_prices(scene: Scene) -> Finding:
     Were a user's share of every priced resource below her part w / W, she would spend less than w.
     """
     cluster = scene.cluster
-    if scene.policy.alpha == 1 and all(limit is None for limit in cluster.limits):
+    if scene.market and scene.policy.alpha == 1 and all(limit is None for limit in cluster.limits):
         return Finding(NAME, HOLDS, note="she spends her whole income on what is used up")
     return Finding(NAME, UNDECIDED, exact=False, trials=cluster.n)

@@ -2,8 +2,8 @@
 
     x[i] >= tasks that user i could run in (w[i] / sum_k w[k]) of the cluster;
 
-with weights per resource her part of resource j is w[i, j] / sum_k w[k, j], on machines it is that part of every
-machine, and with whole tasks the tasks on it are rounded down.
+with weights per resource her part of resource j is w[i, j] / sum_k w[k, j].  On machines it is that part of every
+machine she may use, divisible tasks running there as on a pool; with whole tasks those on it are rounded down.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
@@ -18,6 +18,9 @@ from ..verdicts import FAILS, Count, Finding, Witness
 __all__ = ["NAME", "Alone", "check", "part"]
 
 NAME = "sharing-incentive"
+
+BY_PRICES = "her part of everything costs no more than her income at any prices that clear"
+"""Why x[i] = w[i] / (p . d[i]) reaches (w[i] / W) c[j] / d[i, j] for some j she needs: p . c is at most W."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,15 @@ def check(scene: Scene) -> Finding:
         if count.falls(truth.tasks[i], alone):
             witness = Alone(user, truth.tasks[i], alone)
             return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
-    return count.finding(NAME, exact=not truth.computed, tied=truth.tied)
+    settled = BY_PRICES if scene.fair_market else ""
+    return count.finding(NAME, exact=not truth.computed, settled=settled, tied=truth.tied)
 
 
 def _alone(scene: Scene, i: int) -> Number:
     cluster, mine = scene.cluster, part(scene.cluster, i)
     if cluster.machines is None or not scene.integer:
-        rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for _, room in cluster.classes(i))
+        whole_rooms = [cluster.pool] if cluster.machines is None else [c.room for c in cluster.machines if c.open_to[i]]
+        rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for room in whole_rooms)
         return scene.limited(i, sum((scene.per_task(i, room) for room in rooms), Fraction(0)))
     whole = Fraction(0)
     for k, _ in cluster.classes(i):
