@@ -24,7 +24,7 @@ from .. import audit
 from ..properties import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
-from .smaller import smallest
+from .smaller import FEW, smallest
 from .space import Case, Space
 
 __all__ = ["Counterexample", "Question", "Search", "Space", "search"]
@@ -300,7 +300,9 @@ def _summed(question: Question, log: Log) -> Search:
 
 def _counterexample(question: Question, name: str, case: Case) -> Counterexample:
     report(f"making the counterexample to {name} small")
-    small = smallest(case, partial(question.fails, name))
+    policy = policy_named(question.policy)
+    slow = policy.objective == "formulation" or (policy.objective == "alpha" and policy.alpha != 1)
+    small = smallest(case, partial(question.fails, name), FEW // 100 if slow else FEW)
     title = f"{name} fails under {question.policy}" + (" with whole tasks" if question.integer else "")
     instance = small.cluster().instance(name=title, source="Found by drfopt search")
     (finding,) = audit(instance, question.policy, name, integer=question.integer).results

@@ -1,22 +1,39 @@
 """A counterexample made small: fewest users, fewest resources, then the smallest whole numbers that still do.
 
-Every move makes the case smaller and is taken when the property still fails, decided exactly and without a tie; the
-result is a case that no single move makes smaller.
+Every move makes the case smaller and is taken when the property still fails, decided exactly and without a tie.  When
+no single move helps, all smaller cases of that many users and resources are looked at, where they are few enough; then
+the result is the smallest there is.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from .space import Case, User
+from .space import Case, Space, User
 
-__all__ = ["smaller", "smallest"]
+__all__ = ["FEW", "smaller", "smallest"]
+
+FEW = 2000
+"""Cases of the size reached that are looked at for a smaller one that no single move leads to: about a second."""
 
 
-def smallest(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """Return a case reached from this one by moves that keep the property failing."""
+def smallest(case: Case, fails: Callable[[Case], bool], few: int = FEW) -> Case:
+    """Return a case reached from this one by moves that keep the property failing, or the smallest of `few`."""
     while (found := next((c for c in sorted(smaller(case), key=lambda c: c.size) if fails(c)), None)) is not None:
         case = found
-    return case
+    space = Space(
+        users=len(case.users),
+        resources=len(case.rooms[0]),
+        max_demand=max(d for user in case.users for d in user.demand),
+        max_capacity=max(c for row in case.rooms for c in row),
+        zero_demands=not all(all(user.demand) for user in case.users),
+        max_weight=max(user.weight for user in case.users),
+        max_limit=max(user.limit for user in case.users),
+        machines=0 if case.pool else len(case.rooms),
+    )
+    if space.total > few:
+        return case
+    every = sorted((c for unit in range(space.units) for c in space.cases(unit)), key=lambda c: c.size)
+    return next((c for c in every if c.size < case.size and fails(c)), case)
 
 
 def smaller(case: Case) -> Iterator[Case]:
