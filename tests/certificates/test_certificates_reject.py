@@ -9,7 +9,7 @@ import pytest
 
 from drfopt.certificates import bottleneck, chain, duals, prices, rational, whole
 from drfopt.certificates.chain import Round
-from drfopt.engines import Problem, engine_for
+from drfopt.engines import Problem, engine_for, saturations
 from drfopt.instance import Instance, Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
@@ -298,10 +298,20 @@ def test_who_takes_next_to_nothing_does_not_live_on_rounding():
 
 
 def test_rounding_of_a_limit_is_not_believed():
-    from drfopt.errors import CertificateError
-
     instance = Instance([[1], [1]], [1], max_tasks=["0." + "9" * 12, None], weights=[10**12, 1])
-    with pytest.raises(CertificateError, match="exact=True"):
-        solve(instance)
-    exact = solve(instance, exact=True)
-    assert exact.tasks[1] == Fraction(1, 10**12)
+    drf = policy_named("drf")
+    rounded, magnified = saturations.fill(Problem(instance, drf))
+    assert magnified > 1e11
+    refused = bottleneck.certify(instance, drf, rounded)
+    assert not refused.valid
+    assert "exact=True" in refused.reason
+    assert solve(instance).tasks[1] == 1e-12
+
+
+def test_rounded_tasks_stand_on_exact_ones():
+    instance, drf = Instance([[1, 4], [3, 1]], [9, 18]), policy_named("drf")
+    exact = np.array([Fraction(3), Fraction(2)])
+    assert rational.certify_rounded(instance, drf, exact, np.array([3.0, 2.0])).valid
+    for size in SIZES:
+        assert not rational.certify_rounded(instance, drf, exact, np.array([3.0, 2 + 2 * size])).valid
+        assert not rational.certify_rounded(instance, drf, exact - Fraction(size), np.array([3.0, 2.0]) - size).valid
