@@ -76,6 +76,9 @@ class Audit:
             notes.append("a violation is shown beyond the error that the certificates of computed tasks allow")
         return notes
 
+    def __repr__(self) -> str:
+        return f"<Audit {self.policy} of {self.instance!r}: {len(self.failed)} of {len(self.results)} fail>"
+
     def __str__(self) -> str:
         return self.sheet().text()
 

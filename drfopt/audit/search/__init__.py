@@ -173,6 +173,9 @@ class Search:
         title = f"{self.question.policy}, {kind}: {space.users} users, {space.resources} resources, demands up to"
         return Sheet(f"{title} {space.max_demand}", columns, rows, tuple(notes), document=self.to_dict())
 
+    def __repr__(self) -> str:
+        return f"<Search {self.question.policy}: {self.audited} audited, {len(self.counterexamples)} fail>"
+
     def __str__(self) -> str:
         return self.sheet().text()
 
