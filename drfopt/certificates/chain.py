@@ -122,8 +122,8 @@ def certify(
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1
         before[finished] = True
-        for i in finished:
-            bottlenecks[i] = _bottlenecks(instance, link.prices, int(i))
+        for i, names in zip(finished.tolist(), _bottlenecks(instance, link.prices, finished), strict=True):
+            bottlenecks[i] = names
     astray = ~unplaced & ~at_limit & (times != 1)
     violations[astray] = np.inf
     violation = max(float(violations.max()), infeasible)
@@ -171,10 +171,16 @@ def _excess(
     return left, multipliers, paying
 
 
-def _bottlenecks(instance: Instance, prices: np.ndarray, i: int) -> tuple[str, ...]:
-    priced = (firm(prices) > 0) & (instance.demands[i] > 0)
-    if instance.fits is not None:
-        priced &= instance.fits[i][:, None]
-        names = instance.machine_names
-        return tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(priced))
-    return tuple(instance.resources[j] for _, j in np.argwhere(priced))
+def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
+    """Return what each of the users (rows of the instance) must pay for, as names."""
+    classes, resources = np.nonzero(firm(prices))
+    if instance.fits is None:
+        names = [instance.resources[j] for j in resources.tolist()]
+        pays = instance.demands[np.ix_(users, resources)] > 0
+    else:
+        of_class = instance.machine_names
+        names = [
+            f"{of_class[k]}/{instance.resources[j]}" for k, j in zip(classes.tolist(), resources.tolist(), strict=True)
+        ]
+        pays = (instance.demands[np.ix_(users, resources)] > 0) & instance.fits[np.ix_(users, classes)]
+    return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in pays]

@@ -23,9 +23,16 @@ INFINITY = highspy.kHighsInf
 LOOSER = 10
 """Times the tolerance of a second try."""
 
-INSIDE = {"solver": "ipm", "run_crossover": "off", "ipm_optimality_tolerance": 1e-12}
+INSIDE = {
+    "solver": "ipm",
+    "run_crossover": "off",
+    "presolve": "off",
+    "ipm_optimality_tolerance": 1e-12,
+    "ipm_iteration_limit": 200,
+}
 """How HiGHS is asked for a point inside the optimal face; the tolerance is the tightest it takes, since no vertex
-follows that would be exact by itself."""
+follows that would be exact by itself.  It needs 15 to 40 iterations, or never ends.  Presolve finds
+nothing to do where this is used, and takes its time."""
 
 SMALLEST = 1e-12
 """Smallest entry of a row that HiGHS keeps when asked to; by default it drops what is below 1e-9."""
@@ -145,6 +152,7 @@ def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solut
         report(f"interior point ended {what} with status {highs.modelStatusToString(status)!r}: on to simplex")
         highs.clearSolver()
         highs.setOptionValue("solver", "choose")
+        highs.setOptionValue("presolve", "choose")
     return run(highs, what, deadline)
 
 

@@ -4,7 +4,8 @@ A round maximises the common level t of the users still rising, the others held 
 a program: with everybody rising past her limit, the level a program reaches is a lower bound of the next saturation,
 so all users whose limit lies at or below it are finished at their limits at once, and the program is solved again.
 Only when there is none do the prices name the saturated: who must pay on every class is at this level in every
-optimum.  The interior point method ends inside the optimal face, where prices name everybody who is finished.
+optimum.  The interior point method ends inside the optimal face, where prices name everybody who is finished; at a
+vertex, where simplex ends, some may be left to a later program at the same level.
 
 Prices say more: in every optimum nobody is on a class that is dearer to her than her cheapest.  Such pairs are closed,
 and what is left falls apart into *parts* that have no capacity in common; who is finished takes no room from the
@@ -27,6 +28,7 @@ __all__ = ["solve"]
 
 CAPPED = 1e-12
 """Relative distance of a limit above the level of a program that its tolerance accounts for."""
+
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation, with the chain of rounds that proves it."""
@@ -88,7 +90,7 @@ class _Chain:
         costs = program.costs(prices)
         dearer = costs - multipliers[program.owner] > DEARER * costs
         self.reached[part.pairs[dearer]] = 0
-        return self._split(Part(part.groups, part.pairs[~dearer]))
+        return self._split(Part(part.groups, part.pairs[~dearer], tight=True))
 
     def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Add up values (n,) of the chosen users of each group, (groups,)."""
@@ -112,7 +114,7 @@ class _Chain:
         if len(alive) == 1 and (of_group == alive[0]).all():
             return [part]
         return [
-            Part(part.groups[mine], part.pairs[theirs])
+            Part(part.groups[mine], part.pairs[theirs], part.tight and not rises[part.groups[mine]].all())
             for mine, theirs in zip(_places(of_group, alive), _places(of_pair, alive), strict=True)
         ]
 

@@ -22,7 +22,7 @@ from scipy import sparse
 from ..certificates.chain import CERTAIN, excess, firm
 from ..errors import SolverError, TimeLimitError
 from ..tolerances import LEVEL
-from .linear import INFINITY, SMALLEST, inside, load
+from .linear import INFINITY, SMALLEST, inside, load, run
 from .merging import Merged
 from .problem import Problem
 
@@ -41,16 +41,24 @@ SPARE = 1e-12
 """By how much a finished user may fall in a later program, so that rounding does not make her level a contradiction:
 a thousandth of what the certificate allows, and made good before it sees the answer."""
 
+CROWDED = 2.0
+"""Pairs for each row from which on interior point is faster than simplex: 0.3 s and 5 s on 1,000 users and 100 classes
+with 30 % of the pairs, but 0.017 s and 0.007 s with 2 %."""
+
 TIED = 1e-13
 """Relative distance at which rows of one class are full together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Groups (g,) and their open pairs (p,), in order, that share no capacity with anybody else."""
+    """Groups (g,) and their open pairs (p,), in order, that share no capacity with anybody else.
+
+    `tight` says whether some users here are held at a level that their prices made: then no point is inside all rows.
+    """
 
     groups: np.ndarray
     pairs: np.ndarray
+    tight: bool = False
 
 
 class Program:
@@ -71,6 +79,7 @@ class Program:
         self.proportions = merged.proportions[part.groups]
         self.resource = merged.row_resource[self.rows]
         self.room = merged.room[merged.row_kind[self.rows], self.resource]
+        self.tight = part.tight
         self.alone = len(np.unique(merged.row_kind[self.rows])) == 1
 
     def solve(self, problem: Problem, known: str) -> tuple[float, np.ndarray, np.ndarray]:
@@ -151,8 +160,9 @@ class Program:
             np.concatenate([self.held / scale * (1 - SPARE), np.full(rows, -INFINITY)]),
             np.concatenate([np.full(groups, INFINITY), np.ones(rows)]),
         )
+        ask = inside if pairs > CROWDED * (groups + rows) and not self.tight else run
         try:
-            solution = inside(highs, "a round of the chain", problem.deadline)
+            solution = ask(highs, "a round of the chain", problem.deadline)
         except TimeLimitError as error:
             raise TimeLimitError(str(error), known) from None
         amounts = np.maximum(solution.columns[:-1], 0) * scale[self.owner]
