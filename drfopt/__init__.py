@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .allocation import Allocation, Certificate
+    from .batch import solve_many
     from .compare import compare
     from .crosscheck import crosscheck
     from .errors import (
@@ -48,6 +49,7 @@ __all__ = [
     "crosscheck",
     "schedule",
     "solve",
+    "solve_many",
 ]
 
 __version__ = "0.1.0"
@@ -61,6 +63,7 @@ _HOMES = {
     "crosscheck": "crosscheck",
     "schedule": "schedule",
     "solve": "solve",
+    "solve_many": "batch",
 }
 """The module of each public name; all others are errors."""
 

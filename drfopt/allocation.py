@@ -1,5 +1,6 @@
 """The answer: tasks of every user, what follows from them, and the certificate that proves them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -28,8 +29,8 @@ class Certificate:
         Largest relative amount by which an optimality or feasibility condition is missed.
     gap : float | None
         Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
-    bottlenecks : tuple
-        What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+    stopped_by : callable
+        Returns what stopped each user, (n,); `bottlenecks` asks it once.
     evidence : dict
         What the proof is made of: multipliers of each round, prices, claims shown infeasible.
     reason : str
@@ -40,9 +41,17 @@ class Certificate:
     valid: bool | None
     violation: float
     gap: float | None = 0.0
-    bottlenecks: tuple = ()
+    stopped_by: Callable[[], tuple] = field(default=tuple, repr=False)
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
     reason: str = ""
+
+    @cached_property
+    def bottlenecks(self) -> tuple:
+        """What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+
+        Empty where nothing is known. Made when asked for: names of a million users are not free.
+        """
+        return self.stopped_by()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .arrays import columns, in_blocks
 from .errors import PolicyError, suggestion
 from .instance import Instance
 
@@ -24,38 +25,23 @@ __all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "polic
 class Measure:
     """How one task counts towards a user's level, once for float arrays and once for exact rows.
 
-    `floats` takes shares per task (n, m) and weights (n, m) or (n, 1) and returns the level of one task, (n,);
-    `exact` does the same for one user's rows of `Fraction`s.  `resource` is the column of a measure of one resource.
+    `floats` takes shares per task, resource by resource (m, n), and returns the level of one task, (n,); `exact` does
+    the same for one user's row of `Fraction`s.  The second argument is the resource of a measure of one resource.
+    A weight divides what they return; where a user has a weight per resource, it has divided the shares before.
     """
 
     name: str
-    floats: Callable[[np.ndarray, np.ndarray, int | None], np.ndarray]
-    exact: Callable[[list[Fraction], list[Fraction], int | None], Fraction]
-
-
-def _single(shares: np.ndarray, weights: np.ndarray, j: int | None) -> np.ndarray:
-    return shares[:, j] / (weights[:, j] if weights.shape[1] > 1 else weights[:, 0])
+    floats: Callable[[np.ndarray, int | None], np.ndarray]
+    exact: Callable[[list[Fraction], int | None], Fraction]
 
 
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure(
-            "dominant",
-            lambda shares, weights, j: (shares / weights).max(axis=1),
-            lambda shares, weights, j: max(s / w for s, w in zip(shares, weights, strict=True)),
-        ),
-        Measure(
-            "asset",
-            lambda shares, weights, j: (shares / weights).sum(axis=1),
-            lambda shares, weights, j: sum((s / w for s, w in zip(shares, weights, strict=True)), Fraction(0)),
-        ),
-        Measure("single", _single, lambda shares, weights, j: shares[j or 0] / weights[j or 0]),
-        Measure(
-            "tasks",
-            lambda shares, weights, j: 1 / np.ascontiguousarray(weights[:, 0]),
-            lambda shares, weights, j: 1 / weights[0],
-        ),
+        Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
+        Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
+        Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
+        Measure("tasks", lambda shares, j: np.ones(shares.shape[1]), lambda shares, j: Fraction(1)),
     )
 }
 
@@ -103,28 +89,35 @@ class Policy:
 
     def rates(self, instance: Instance) -> np.ndarray:
         """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""
-        weights = self._weights(instance.weights)
-        rates = MEASURES[self.measure].floats(shares_per_task(instance), weights, self._column(instance))
-        return np.ascontiguousarray(rates)
+        measure, column = MEASURES[self.measure].floats, self._column(instance)
+        # What is not there has share 0: its users are unplaced.
+        capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
+        weighted = self.weights != "none" and instance.weighted
+        rates = np.empty(instance.n)
+
+        def look(rows: slice) -> None:
+            shares = columns(instance.demands, rows) / capacity
+            if weighted and instance.weights_per_resource:
+                shares /= columns(instance.weights, rows)
+            rates[rows] = measure(shares, column)
+
+        in_blocks(instance.n, look)
+        if weighted and not instance.weights_per_resource:
+            rates /= instance.weights
+        return rates
 
     def exact_rates(self, instance: Instance) -> list[Fraction]:
         """Return the same as `rates`, as `Fraction`s."""
         measure, column = MEASURES[self.measure].exact, self._column(instance)
-        rows = zip(instance.exact_demands, instance.exact_weights, strict=True)
+        shares = (_exact_shares(row, instance) for row in instance.exact_demands)
+        if self.weights == "none":
+            return [measure(row, column) for row in shares]
+        if not instance.weights_per_resource:
+            return [measure(row, column) / w for row, w in zip(shares, instance.exact_weights, strict=True)]
         return [
-            measure(_exact_shares(row, instance), self._exact_weights(weight, instance.m), column)
-            for row, weight in rows
+            measure([s / w for s, w in zip(row, weights, strict=True)], column)
+            for row, weights in zip(shares, instance.exact_weights, strict=True)
         ]
-
-    def _weights(self, weights: np.ndarray) -> np.ndarray:
-        if self.weights == "none":
-            return np.ones((len(weights), 1))
-        return weights if weights.ndim == 2 else weights[:, None]
-
-    def _exact_weights(self, weight: Fraction | tuple[Fraction, ...], m: int) -> list[Fraction]:
-        if self.weights == "none":
-            return [Fraction(1)] * m
-        return list(weight) if isinstance(weight, tuple) else [weight] * m
 
     def _column(self, instance: Instance) -> int | None:
         if self.measure != "single":
@@ -248,10 +241,7 @@ def _title(path: str) -> str:
 
 def shares_per_task(instance: Instance) -> np.ndarray:
     """Return each task's share of the whole cluster, (n, m); what is not there has share 0 (its users are unplaced)."""
-    positive = instance.capacity > 0
-    if positive.all():
-        return instance.demands / instance.capacity
-    return instance.demands * np.divide(1.0, instance.capacity, where=positive, out=np.zeros(instance.m))
+    return instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)
 
 
 def dominant_rates(instance: Instance) -> np.ndarray:

@@ -88,7 +88,7 @@ def solve(
         certificate=proof,
         placement=placement,
         prices=_reported(problem, answer),
-        unplaced=tuple(instance.users[i] for i in np.flatnonzero(instance.unplaced(integer))),
+        unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
         status=answer.status,
@@ -111,11 +111,16 @@ def _nothing(problem: Problem) -> Answer:
 
 def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
     """Return the tasks of all users of the instance, (n,); who does not take part has 0."""
-    dtype: Any = object if exact else (np.int64 if problem.integer else np.float64)
-    tasks = (
-        np.full(problem.instance.n, Fraction(0), dtype=object) if exact else np.zeros(problem.instance.n, dtype=dtype)
-    )
-    tasks[problem.members] = [Fraction(x) for x in answer.tasks.tolist()] if exact else answer.tasks
+    n = problem.instance.n
+    if exact:
+        tasks = np.full(n, Fraction(0), dtype=object)
+        tasks[problem.members] = [Fraction(x) for x in answer.tasks.tolist()]
+        return tasks
+    dtype: Any = np.int64 if problem.integer else np.float64
+    if problem.everyone:
+        return np.asarray(answer.tasks, dtype=dtype)
+    tasks = np.zeros(n, dtype=dtype)
+    tasks[problem.members] = answer.tasks
     return tasks
 
 
@@ -127,7 +132,7 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
     if tasks.dtype == object:
         rates = problem.policy.exact_rates(problem.instance)
         return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
-    return problem.policy.rates(problem.instance) * tasks
+    return problem.all_rates * tasks
 
 
 def _reported(problem: Problem, answer: Answer) -> np.ndarray | None:
@@ -161,7 +166,7 @@ def _priced(answer: Answer) -> np.ndarray:
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
-    "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x),
+    "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x, p.all_rates),
     "leximin exact": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),

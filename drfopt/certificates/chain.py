@@ -25,6 +25,7 @@ cluster, and everybody else has a class that is free.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def certify(
         kind="chain",
         valid=valid,
         violation=violation,
-        bottlenecks=tuple(bottlenecks),
+        stopped_by=partial(tuple, bottlenecks),
         evidence={"rounds": tuple(rounds)},
         reason=reason,
     )

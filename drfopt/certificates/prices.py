@@ -13,6 +13,8 @@ Any prices make it an upper bound of optimum minus objective.  But a gap of e bo
 the first-order conditions are held to their own tolerance.
 """
 
+from functools import partial
+
 import numpy as np
 
 from ..allocation import Certificate
@@ -74,7 +76,7 @@ def certify(
         valid=bool(valid),
         violation=violation,
         gap=gap,
-        bottlenecks=_bottlenecks(instance, prices, costs, at_limit | ~playing),
+        stopped_by=partial(_bottlenecks, instance, prices, costs, at_limit | ~playing),
         evidence={"prices": prices},
         reason=reason,
     )

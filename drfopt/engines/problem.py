@@ -36,15 +36,27 @@ class Problem:
     deadline: Deadline = NEVER
 
     @cached_property
+    def unplaced(self) -> np.ndarray:
+        """Who can run no task at all, bool (n of the instance,)."""
+        return self.instance.unplaced(self.integer)
+
+    @cached_property
     def members(self) -> np.ndarray:
         """Users who are placed and whose limit is not 0, as rows of the instance, (n,)."""
+        if not self.instance.limited:
+            return np.flatnonzero(~self.unplaced)
         limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
-        return np.flatnonzero(~self.instance.unplaced(self.integer) & (limits > 0))
+        return np.flatnonzero(~self.unplaced & (limits > 0))
 
     @property
     def n(self) -> int:
         """Number of users who take part."""
         return len(self.members)
+
+    @property
+    def everyone(self) -> bool:
+        """Whether all users of the instance take part."""
+        return self.n == self.instance.n
 
     @property
     def m(self) -> int:
@@ -59,25 +71,29 @@ class Problem:
     @cached_property
     def shares(self) -> np.ndarray:
         """Share of the whole cluster that one task takes, (n, m)."""
-        shares = shares_per_task(self.instance)
-        return shares if self.n == self.instance.n else shares[self.members]
+        return self.of_members(shares_per_task(self.instance))
+
+    @cached_property
+    def all_rates(self) -> np.ndarray:
+        """Level of one task of every user of the instance, (n of the instance,)."""
+        return self.policy.rates(self.instance)
 
     @cached_property
     def rates(self) -> np.ndarray:
         """Level of one task, (n,)."""
-        return self._of_members(self.policy.rates(self.instance))
+        return self.of_members(self.all_rates)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """Scalar weights, (n,); 1 where the policy knows none."""
         if self.policy.weights == "none" or self.instance.weights_per_resource:
             return np.ones(self.n)
-        return self._of_members(self.instance.weights)
+        return self.of_members(self.instance.weights)
 
     @cached_property
     def limits(self) -> np.ndarray:
         """The most tasks of each user, (n,); whole numbers in the integer version; inf for none."""
-        limits = self._of_members(self.instance.limits)
+        limits = self.of_members(self.instance.limits)
         return np.floor(limits) if self.integer else limits
 
     @cached_property
@@ -106,8 +122,9 @@ class Problem:
         table[self.members[user], machine] = amounts
         return table
 
-    def _of_members(self, values: np.ndarray) -> np.ndarray:
-        return values if self.n == self.instance.n else values[self.members]
+    def of_members(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows of those who take part of something known of every user of the instance."""
+        return values if self.everyone else values[self.members]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ import pytest
 from house_source import REPOSITORY, foreign, imports, modules
 
 FLOORS = (
-    ("errors", "tolerances", "quantities", "deadline", "progress", "tables", "parallel"),
+    ("errors", "tolerances", "quantities", "enclosures", "rationals", "deadline", "progress", "tables", "parallel"),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
-    ("solve", "schedule"),
+    ("solve", "schedule", "batch"),
     ("compare", "crosscheck", "audit", "planning", "simulation"),
     ("cli", "report"),
     ("drfopt", "__main__"),
@@ -36,7 +36,7 @@ SAME_FLOOR = {
     ("writers", "readers"): "keys and grammar of the native file are stated once",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
-    ("engines", "reference"): "the engine for rational numbers is the reference, given arrays",
+    ("batch", "solve"): "what a batch cannot prove is finished one by one",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 
@@ -44,7 +44,7 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML", "distributed": "dask"}
+SHIPPED = {"yaml": "PyYAML", "distributed": "dask", "flint": "python-flint"}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
@@ -97,7 +97,8 @@ def test_every_exception_is_one():
 def test_the_package_imports_what_it_declares_and_nothing_of_the_repository():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["plot"], *extras["frame"], *extras["dask"]]
+    optional = [requirement for name, extra in extras.items() if name != "dev" for requirement in extra]
+    declared = [*project["dependencies"], *optional]
     allowed = {re.match(r"[\w-]+", requirement)[0] for requirement in declared}
     wrong = [
         f"{module.place}, line {line}: {name}"

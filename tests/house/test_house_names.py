@@ -29,6 +29,7 @@ PUBLIC = [
     "crosscheck",
     "schedule",
     "solve",
+    "solve_many",
 ]
 
 FUNCTIONS = ("compare", "crosscheck", "schedule", "solve")
