@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .allocation import Allocation, Certificate
-from .certificates import bottleneck, chain, duals, prices, rational, whole
+from .certificates import bottleneck, chain, duals, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
 from .engines import Answer, Problem, engine_for
@@ -172,6 +172,7 @@ PROOFS: dict[str, Proof] = {
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
+    "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
 }
 """The certificate of each kind of answer."""

@@ -5,6 +5,7 @@ of the capacities are fractions of a class, so that their right-hand sides are 1
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import highspy
 import numpy as np
@@ -23,7 +24,7 @@ INFINITY = highspy.kHighsInf
 LOOSER = 10
 """Times the tolerance of a second try."""
 
-INSIDE = {
+INSIDE: dict[str, Any] = {
     "solver": "ipm",
     "run_crossover": "off",
     "presolve": "off",
