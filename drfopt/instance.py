@@ -158,12 +158,12 @@ class Instance:
     @cached_property
     def limited(self) -> bool:
         """Whether some user has a limit."""
-        return bool(self.limits.strides[0]) and bool((self.limits < np.inf).any())
+        return bool((_once(self.limits) < np.inf).any())
 
     @cached_property
     def weighted(self) -> bool:
         """Whether some weight is not 1."""
-        return bool(self.weights.strides[0]) and bool((self.weights != 1).any())
+        return bool((_once(self.weights) != 1).any())
 
     @property
     def weights_per_resource(self) -> bool:
@@ -452,6 +452,11 @@ class Instance:
                     f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"
                 )
         object.__setattr__(self, "_sealed", True)
+
+
+def _once(values: np.ndarray) -> np.ndarray:
+    """Return the values, or one of them where all share its memory."""
+    return values if values.strides[0] else values[:1]
 
 
 class _Names(Sequence):

@@ -69,7 +69,7 @@ MEASURES = {
         Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
         Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
         Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
-        Measure("tasks", lambda shares, j: np.ones(shares.shape[1]), lambda shares, j: Fraction(1)),
+        Measure("tasks", lambda shares, j: np.ones(shares.shape[1:]), lambda shares, j: Fraction(1)),
         Measure("alone", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares), _one_of_alone),
     )
 }

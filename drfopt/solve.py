@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .certificates import bottleneck, chain, duals, prices, rational, servers, w
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
 from .engines import Answer, Problem, engine_for
+from .engines.placing import fewest
 from .errors import CertificateError, PolicyError
 from .instance import Instance
 from .policies import Policy, policy_named
@@ -86,7 +88,7 @@ def solve(
         tasks=tasks,
         levels=_levels(problem, tasks, answer),
         certificate=proof,
-        placement=placement,
+        placed=partial(fewest, instance, tasks, placement),
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
@@ -151,6 +153,15 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     return PROOFS[kind](problem, tasks, placement, answer)
 
 
+def _bottlenecks(problem: Problem, tasks: np.ndarray, answer: Answer) -> Certificate:
+    """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
+    if "exact" in answer.evidence:
+        exact = np.full(problem.instance.n, Fraction(0), dtype=object)
+        exact[problem.members] = answer.evidence["exact"]
+        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks)
+    return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
+
+
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     violation, reason = infeasibility(problem.instance, tasks, placement)
@@ -166,7 +177,7 @@ def _priced(answer: Answer) -> np.ndarray:
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
-    "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x, p.all_rates),
+    "leximin pool": lambda p, x, z, a: _bottlenecks(p, x, a),
     "leximin exact": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),

@@ -33,13 +33,14 @@ STEPS = 40
 POLISHES = 12
 """Newton steps on the prices, changes of mind about who has one included."""
 
-CLOSE = 1e-13
-"""Mean product, relative to all money, at which it is plain which resources have a price."""
+ROUGH, CLOSE = 1e-6, 1e-13
+"""Mean products, relative to all money, at which it is plain for nearly all pools, and for all others, which resources
+have a price."""
 
 AIM = 0.1
-"""Part of `CLOSE` that is the least a product is aimed at."""
+"""Part of these that is the least a product is aimed at."""
 
-KEEP = 0.99
+KEEP = 0.999
 """Part of the way to the boundary that a step goes at most."""
 
 RIDGE = 1e-14
@@ -50,6 +51,9 @@ ANCHOR = 1e-10
 
 SHUT = 1e-13
 """Excess, relative to the capacity, at which a resource without a price is full: some roundings."""
+
+UNCLEAR = 1e-10
+"""The same after which it was not plain which resources have a price: the certificate asks for ten times as much."""
 
 FEW = 0.6
 """Part of a block that is not finished, below which the others are put aside."""
@@ -76,7 +80,11 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
             most = np.where(out, np.inf, most)
     market = _Market(take, weights / scale, most, out)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        prices = _polish(market, _interior(market))
+        prices, error = _polish(market, _interior(market, ROUGH))
+        again = np.flatnonzero(~(error <= UNCLEAR))
+        if again.size:
+            rest = market.taken(again)
+            prices[:, again], _ = _polish(rest, _interior(rest, CLOSE))
         amounts = market.response(prices)
         tasks = amounts / dominant
         if pools.limits is not None:
@@ -121,24 +129,22 @@ class _Market:
         return _Market(self.a[..., lanes], self.w[:, lanes], u, out)
 
 
-def _interior(market: _Market) -> tuple[np.ndarray, np.ndarray]:
-    """Return prices and what is left of each resource, (m, size) both, near the equilibria."""
+def _interior(market: _Market, close: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return prices and what is left of each resource, (m, size) both, where all products are `close` to their aims."""
     _, m, size = market.a.shape
-    prices, slack = np.full((m, size), np.nan), np.full((m, size), np.nan)
+    prices, slack = np.empty((m, size)), np.empty((m, size))
     state = _State.start(market)
     places = np.arange(size)
     for _ in range(STEPS):
-        # What is no number stays none.
-        done = ~(state.product() > CLOSE)
-        if done.any():
-            prices[:, places[done]], slack[:, places[done]] = state.p[:, done], state.z[:, done]
-            kept = np.flatnonzero(~done)
-            if not kept.size:
-                break
+        # What is no number never becomes one, and goes no further.
+        kept = np.flatnonzero(state.product() > close)
+        if not kept.size:
+            break
+        if kept.size < FEW * places.size:
+            prices[:, places], slack[:, places] = state.p, state.z
             state, places = state.taken(kept), places[kept]
-        state = state.next()
-    else:
-        prices[:, places], slack[:, places] = state.p, state.z
+        state = state.next(AIM * close)
+    prices[:, places], slack[:, places] = state.p, state.z
     return prices, slack
 
 
@@ -184,8 +190,8 @@ class _State:
         self.mean = mean / count
         return np.maximum(self.mean, np.abs(self.x * self.y - self.market.w).max(axis=0))
 
-    def next(self) -> "_State":
-        """Return the iterate after a predictor and a corrector."""
+    def next(self, least: float) -> "_State":
+        """Return the iterate after a predictor and a corrector, which aims at no product below the `least`."""
         slope = self.y if self.v is None else self.y + self.x * self.v / self.h
         factor = _factor(self.market.kernel(self.x / slope), self.z / self.p)
         wish, left = self.market.w - self.x * self.y, -self.p * self.z
@@ -198,7 +204,7 @@ class _State:
             after = after + ((self.v + far * aim.v) * (self.h - far * aim.x) * (self.v > 0)).sum(axis=0)
             count = count + (self.v > 0).sum(axis=0)
         # Products far below what is asked for help nobody, and their letters would drown in rounding.
-        target = np.maximum(self.mean * np.minimum((after / count / self.mean) ** 3, 1.0), AIM * CLOSE)
+        target = np.maximum(self.mean * np.minimum((after / count / self.mean) ** 3, 1.0), least)
         # Second-order terms count for as much of the way as could be gone: all of them would throw a short step off.
         part = far * far
         step = self._direction(
@@ -304,31 +310,29 @@ def _factor(kernel: list[list[np.ndarray]], diagonal: np.ndarray) -> _Factor:
     return _Factor(kernel)
 
 
-def _polish(market: _Market, near: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return prices (m, size) at which those resources are used up that have one, to rounding."""
+def _polish(market: _Market, near: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return prices (m, size) at which those resources are used up that have one, and by how much they are not."""
     prices, slack = near
     size = prices.shape[1]
     found = np.full_like(prices, np.nan)
     places = np.arange(size)
     priced = prices > slack
     prices = np.where(priced, prices, 0.0)
-    best = np.full(size, np.inf)
+    errors = np.full(size, np.inf)
     for _ in range(POLISHES):
         wish = market.w / market.cost(prices)
         free = np.ones_like(wish, dtype=bool) if market.u is None else wish < market.u
         x = wish if market.u is None else np.minimum(wish, market.u)
         left = 1 - (market.a * x[:, None]).sum(axis=0)
         error = np.where(priced, np.abs(left), np.maximum(-left, 0)).max(axis=0)
-        better = error < best
-        found[:, places[better]] = prices[:, better]
-        best = np.minimum(error, best)
-        going = error > SHUT
-        if not going.any():
+        better = error < errors[places]
+        found[:, places[better]], errors[places[better]] = prices[:, better], error[better]
+        kept = np.flatnonzero(error > SHUT)
+        if not kept.size:
             break
-        if np.count_nonzero(going) < FEW * len(going):
-            kept = np.flatnonzero(going)
+        if kept.size < FEW * places.size:
             market, prices, priced, left = market.taken(kept), prices[:, kept], priced[:, kept], left[:, kept]
-            x, free, places, best = x[:, kept], free[:, kept], places[kept], best[kept]
+            x, free, places = x[:, kept], free[:, kept], places[kept]
         priced = priced | (left < -SHUT)
         kernel = market.kernel(np.where(free, x / market.cost(prices), 0.0))
         for j, row in enumerate(kernel):
@@ -340,4 +344,4 @@ def _polish(market: _Market, near: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         worthless = priced & ~(prices > 0)
         priced = priced & ~worthless
         prices = np.where(priced, prices, 0.0)
-    return found
+    return found, errors

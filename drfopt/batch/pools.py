@@ -117,9 +117,10 @@ class Pools:
         measure = self.policy.measure
         if self.weights is None and measure == "dominant":
             return self.dominant
-        weights = np.ones((len(self.demands), 1, 1)) if self.weights is None else self.weights
-        rates = MEASURES[measure].floats(self.shares, weights, self.column)
-        return np.broadcast_to(rates, (self.demands.shape[0], self.demands.shape[2]))
+        scalar = self.weights is None or self.weights.shape[1] == 1
+        shares = self.shares if scalar else self.shares / self.weights
+        rates = MEASURES[measure].floats(shares.swapaxes(0, 1), self.column)
+        return rates if self.weights is None or not scalar else rates / self.weights[:, 0]
 
     @cached_property
     def unplaced(self) -> np.ndarray | None:

@@ -1,6 +1,7 @@
 """Leximin in one pool, in rational numbers: the bottleneck condition decided exactly, without any tolerance."""
 
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -10,8 +11,9 @@ from ..allocation import Certificate
 from ..instance import Instance
 from ..policies import Policy
 from ..rationals import integer_columns, weighted_sums
+from ..tolerances import LEVEL
 
-__all__ = ["certify", "used_exactly"]
+__all__ = ["certify", "certify_rounded", "used_exactly"]
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificate:
@@ -53,6 +55,16 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
         stopped_by=partial(tuple, bottlenecks),
         reason=reason,
     )
+
+
+def certify_rounded(instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray) -> Certificate:
+    """Return the certificate of tasks (n,) that are floats next to exact ones: theirs, and how far off they are."""
+    proof = certify(instance, policy, exact)
+    off = max((abs(Fraction(x) - y) / y if y else abs(Fraction(x)) for x, y in zip(tasks.tolist(), exact, strict=True)))
+    violation = max(proof.violation, float(off))
+    valid = bool(proof.valid) and violation <= LEVEL
+    reason = proof.reason or ("" if valid else f"the tasks are {violation:.1e} off the exact ones")
+    return replace(proof, valid=valid, violation=violation, reason=reason)
 
 
 def used_exactly(

@@ -1,101 +1,29 @@
-"""Progressive filling of one pool: all levels rise together; who meets a saturated resource, or her limit, stops.
+"""Leximin in one pool by progressive filling: in floats, and in rational numbers where floats lose too many digits.
 
-Given that nobody else stops, the resource that runs out first does so at the level
-
-    min over j of  (c_j - what those hold who have stopped) / (what those hold of j, at a level of 1, who still rise)
-
-and nobody can be above it before: a user whose limit is at or below this level is stopped by her limit.  So all of
-those stop at once, the level is computed again (it can only have grown), and when no limit is left below it, the users
-of the resources that run out stop there.  That is Newton's method on the level at which a resource runs out, a
-concave function of it with a corner at every limit: a few steps a resource, at most m resources, no sorting.  A step
-costs two products of a vector with the demands.
-
-Without limits, users who need the same set of resources stop together, so each such group is one user to the filling:
-three passes over the users, and the rest does not depend on their number.
-
-Extra memory: six numbers a user, and no copy of the demands.
+Filling loses digits only where a resource runs out of which nearly all was taken before, by users with lower levels:
+who is left divides a difference of nearly equal numbers.  Then the whole filling is done in fractions and rounded at
+the end, and the proof is that of the fractions.  In a large pool that takes seconds, so there it is done only when
+floats could not be right to the accuracy promised.
 """
 
 import numpy as np
 
-from ..arrays import columns, in_blocks
+from . import rational, saturations
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
 
-FLOAT_MAX = float(np.finfo(np.float64).max)
+SMALL, SMALL_MAGNIFIED = 200, 1e4
+"""Users up to which fractions cost next to nothing, and what rounding may be magnified by there: to 1e-12 or so."""
 
-PER_GROUP = 4
-"""Users there must be for each set of resources before grouping them pays."""
-
-MOST_GROUPED = 16
-"""Resources up to which a set of them is a small number."""
+MOST, MOST_MAGNIFIED = 20_000, 1e6
+"""The same for pools in which fractions take up to some ten seconds, at the edge of 1e-9."""
 
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of a pool. Exact up to rounding."""
-    instance, rates = problem.instance, problem.all_rates
-    pace = 1 / rates if problem.everyone else np.zeros(instance.n)
-    if not problem.everyone:
-        pace[problem.members] = 1 / problem.rates
-    grouped = instance.m <= MOST_GROUPED and instance.n >= PER_GROUP << instance.m
-    if instance.limited:
-        tasks = _fill(instance.demands, pace, instance.capacity, instance.limits)
-    elif grouped:
-        group, sums = _groups(instance.demands, pace)
-        levels = _fill(sums, (sums > 0).any(axis=1).astype(float), instance.capacity)
-        tasks = np.multiply(levels[group], pace, out=pace)
-    else:
-        tasks = _fill(instance.demands, pace, instance.capacity)
-    return Answer(problem.of_members(tasks))
-
-
-def _groups(demands: np.ndarray, pace: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each user's set of resources as a number (n,), and what each set takes for a level of 1, (2^m, m)."""
-    n, m = demands.shape
-    group = np.empty(n, dtype=np.uint16)
-
-    def look(rows: slice) -> np.ndarray:
-        block = columns(demands, rows)
-        word = group[rows]
-        word[:] = 0
-        for uses in block > 0:
-            word += word
-            word += uses
-        cells = word.astype(np.intp)
-        return np.array([np.bincount(cells, weights=taken, minlength=1 << m) for taken in block * pace[rows]])
-
-    return group, np.sum(in_blocks(n, look), axis=0).T
-
-
-def _fill(demands: np.ndarray, pace: np.ndarray, capacity: np.ndarray, limits: np.ndarray | None = None) -> np.ndarray:
-    """Return tasks (n,) of users who run ``pace`` (n,) tasks at a level of 1; who has a pace of 0 stays out."""
-    pace = pace.copy()
-    tasks = np.zeros(len(pace))
-    tops = None
-    if limits is not None:
-        tops = np.divide(limits, pace, where=pace > 0, out=np.full(len(pace), np.inf))
-    level = 0.0
-    while True:
-        free, climb = capacity - tasks @ demands, pace @ demands
-        reach = np.divide(free, climb, where=climb > 0, out=np.full(len(capacity), np.inf))
-        # Rounding may leave a resource that ran out a trace of less or more: levels never fall.
-        reach = np.maximum(reach, level)
-        highest = float(reach.min())
-        if limits is not None and tops is not None:
-            met = np.flatnonzero(tops <= min(highest, FLOAT_MAX))
-            if met.size:
-                tasks[met] = limits[met]
-                pace[met], tops[met] = 0, np.inf
-                continue
-        if highest == np.inf:
-            return tasks
-        level = highest
-        stopped = np.zeros(len(pace), dtype=bool)
-        for j in np.flatnonzero(reach <= level):
-            stopped |= demands[:, j] > 0
-        leaving = pace * stopped
-        pace -= leaving
-        tasks += np.multiply(leaving, level, out=leaving)
-        if tops is not None:
-            tops[stopped] = np.inf
+    tasks, magnified = saturations.fill(problem)
+    if magnified > (SMALL_MAGNIFIED if problem.n <= SMALL else MOST_MAGNIFIED) and problem.n <= MOST:
+        exact = rational.solve(problem).tasks
+        return Answer(exact.astype(np.float64), evidence={"exact": exact})
+    return Answer(tasks)

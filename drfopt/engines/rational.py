@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..rationals import integer_columns, weighted_sums
-from . import filling
+from . import saturations
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -42,7 +42,7 @@ class _Filling:
         self.per_level = [1 / exact[i] for i in members]
         self.limits = [instance.exact_limits[i] for i in members]
         self.tops = problem.limits * problem.rates
-        self.guess = filling.solve(problem).tasks * problem.rates if problem.n else np.zeros(0)
+        self.guess = saturations.fill(problem)[0] * problem.rates if problem.n else np.zeros(0)
 
     def tasks(self) -> list[Fraction]:
         """Return the tasks of everybody, (n,)."""
