@@ -16,6 +16,7 @@ from .engines import Answer, Problem, engine_for
 from .engines.placing import fewest
 from .errors import CertificateError, PolicyError
 from .instance import Instance
+from .parallel import Workers
 from .policies import Policy, policy_named
 from .tolerances import CAPACITY
 
@@ -30,6 +31,8 @@ def solve(
     engine: str = "auto",
     exact: bool = False,
     time_limit: float | None = None,
+    jobs: int | None = 1,
+    dask: str | None = None,
 ) -> Allocation:
     """Return the allocation of the instance under the policy, proven.
 
@@ -47,6 +50,9 @@ def solve(
         Compute in rational numbers; tasks and levels are `Fraction`s.
     time_limit : float, optional
         Seconds, the proof included.
+    jobs, dask : int or None, str
+        Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
+        that have no capacity in common are divided.
 
     Returns
     -------
@@ -71,7 +77,7 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, Deadline.after(time_limit))
+    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), Workers(jobs, dask))
     runner = engine_for(engine, problem, exact and not integer)
     answer = runner.solve(problem) if problem.n else _nothing(problem)
     tasks = _spread(problem, answer, exact)

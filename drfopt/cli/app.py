@@ -12,6 +12,7 @@ from .new import new
 from .program import Program
 from .schedule import schedule
 from .solve import solve
+from .sweep import sweep
 from .versions import versions
 
 __all__ = ["app"]
@@ -47,5 +48,5 @@ def drfopt(
         typer.echo(text)
 
 
-for command in (solve, compare, crosscheck, schedule, convert, new, engines, policies, library):
+for command in (solve, compare, crosscheck, schedule, sweep, convert, new, engines, policies, library):
     app.command()(command)

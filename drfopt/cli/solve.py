@@ -18,6 +18,8 @@ def solve(
     engine: options.EngineName = "auto",
     exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
+    jobs: options.Jobs = 1,
+    dask: options.Dask = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -31,7 +33,16 @@ def solve(
     from ..solve import solve as solved
 
     with working(f"solving {policy}"):
-        allocation = solved(cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit)
+        allocation = solved(
+            cluster,
+            policy,
+            integer=integer,
+            engine=engine,
+            exact=exact,
+            time_limit=time_limit,
+            jobs=jobs,
+            dask=dask,
+        )
     name = instances.title(cluster, instance)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
     if allocation.status == "time_limit":

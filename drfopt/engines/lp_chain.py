@@ -13,18 +13,25 @@ rising but on classes that both still use.  So only the first program has the si
 needs no program at all.
 """
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ..certificates.chain import DEARER, Round
 from ..errors import SolverError
+from ..parallel import ALONE
 from ..progress import report
 from .lp_round import Part, Program
 from .merging import Merged
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
+
+BUNDLES = 64
+"""Into so many bundles the parts of a cluster are put when there are workers, so that the slowest matters little."""
 
 CAPPED = 1e-12
 """Relative distance of a limit above the level of a program that its tolerance accounts for."""
@@ -33,12 +40,41 @@ CAPPED = 1e-12
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation, with the chain of rounds that proves it."""
     chain = _Chain(problem)
-    chain.run()
+    parts = chain.parts()
+    if problem.workers.several and len(parts) > 1:
+        alone = replace(problem, workers=ALONE)
+        bundles = _bundled(parts)
+        for found in problem.workers.spread(partial(_finished, alone), bundles, "bundles of independent parts"):
+            chain.take(*found)
+    else:
+        chain.finish(parts)
     levels, tops = chain.levels, chain.tops
     tasks = np.where(levels >= tops, problem.limits, levels / problem.rates)
     amounts = chain.merged.amounts(problem, chain.reached, tasks)
-    rounds = sorted(chain.rounds, key=lambda link: link.level)
+    # Rounds of one level come in an order that does not depend on who found them.
+    rounds = sorted(chain.rounds, key=lambda link: (link.level, link.finished[0]))
     return Answer(tasks, amounts=amounts, evidence={"rounds": rounds})
+
+
+def _finished(problem: Problem, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, list[Round]]:
+    """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
+    chain = _Chain(problem)
+    chain.finish(parts)
+    return chain.levels, chain.reached, chain.rounds
+
+
+def _bundled(parts: list[Part]) -> list[list[Part]]:
+    """Return the parts in bundles of about equal size, so that none is too small to be handed over."""
+    least = sum(len(part.pairs) for part in parts) / BUNDLES
+    bundles: list[list[Part]] = []
+    size = np.inf
+    for part in parts:
+        if size >= least:
+            bundles.append([])
+            size = 0
+        bundles[-1].append(part)
+        size += len(part.pairs)
+    return bundles
 
 
 class _Chain:
@@ -52,12 +88,21 @@ class _Chain:
         self.reached = np.zeros(len(self.merged.owner))
         self.rounds: list[Round] = []
 
-    def run(self) -> None:
-        """Finish everybody."""
-        everything = Part(np.arange(self.merged.groups), np.arange(len(self.merged.owner)))
-        waiting = self._split(everything)
+    def parts(self) -> list[Part]:
+        """Return what has no capacity in common to begin with."""
+        return self._split(Part(np.arange(self.merged.groups), np.arange(len(self.merged.owner))))
+
+    def finish(self, parts: list[Part]) -> None:
+        """Finish everybody in some parts."""
+        waiting = list(parts)
         while waiting:
             waiting.extend(self._round(waiting.pop()))
+
+    def take(self, levels: np.ndarray, reached: np.ndarray, rounds: list[Round]) -> None:
+        """Take over what was found for other parts."""
+        self.levels = np.where(np.isnan(levels), self.levels, levels)
+        self.reached += reached
+        self.rounds.extend(rounds)
 
     def _round(self, part: Part) -> list[Part]:
         """Solve a part for its next level, finish who is finished there, and return what is left of it."""

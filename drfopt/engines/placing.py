@@ -6,7 +6,6 @@ of changes: everybody keeps her tasks, classes that are full stay full, and only
 """
 
 import numpy as np
-from scipy import sparse
 
 from ..certificates.feasibility import infeasibility
 from ..errors import SolverError
@@ -45,6 +44,8 @@ def _vertex(
     instance: Instance, tasks: np.ndarray, placement: np.ndarray, user: np.ndarray, machine: np.ndarray
 ) -> np.ndarray:
     """Return a vertex; columns are parts of a user's tasks."""
+    from scipy import sparse
+
     from .linear import INFINITY, load, run
 
     pairs = np.arange(len(user))

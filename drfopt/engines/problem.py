@@ -12,6 +12,7 @@ import numpy as np
 
 from ..deadline import NEVER, Deadline
 from ..instance import Instance
+from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
 
 __all__ = ["Answer", "Problem"]
@@ -28,12 +29,15 @@ class Problem:
     members : int array (n,)
         Rows of the instance that take part; every array below is in their order.
     deadline : Deadline
+    workers : Workers
+        Who may be given parts of the problem that have nothing to do with each other.
     """
 
     instance: Instance
     policy: Policy
     integer: bool = False
     deadline: Deadline = NEVER
+    workers: Workers = ALONE
 
     @cached_property
     def unplaced(self) -> np.ndarray:
