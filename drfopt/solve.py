@@ -3,18 +3,21 @@
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .allocation import Allocation, Certificate
-from .certificates import bottleneck, chain, duals, exactly, prices, rational, whole
+from .certificates import bottleneck, chain, duals, exactly, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
 from .enclosures import Enclosure
 from .engines import Answer, Problem, engine_for
+from .engines.placing import fewest
 from .errors import CertificateError, PolicyError
 from .instance import Instance
+from .parallel import Workers
 from .policies import Policy, policy_named
 from .quantities import exact as exact_number
 from .tolerances import CAPACITY
@@ -31,6 +34,8 @@ def solve(
     exact: bool = False,
     time_limit: float | None = None,
     precision: Any = "1e-30",
+    jobs: int | None = 1,
+    dask: str | None = None,
 ) -> Allocation:
     """Return the allocation of the instance under the policy, proven.
 
@@ -51,6 +56,9 @@ def solve(
         Seconds, the proof included.
     precision : number
         Largest relative width of an `Enclosure`.
+    jobs, dask : int or None, str
+        Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
+        that have no capacity in common are divided.
 
     Returns
     -------
@@ -75,7 +83,7 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision))
+    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision), Workers(jobs, dask))
     runner = engine_for(engine, problem, exact and not integer)
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
@@ -92,7 +100,7 @@ def solve(
         tasks=tasks,
         levels=_levels(problem, tasks, answer),
         certificate=proof,
-        placement=placement,
+        placed=partial(fewest, instance, tasks, placement),
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
@@ -197,6 +205,7 @@ PROOFS: dict[str, Proof] = {
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
+    "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
 }
 """The certificate of each kind of answer."""

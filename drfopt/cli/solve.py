@@ -22,6 +22,8 @@ def solve(
     precision: options.Precision = "1e-30",
     certificate: options.CertificateFile = None,
     time_limit: options.TimeLimit = None,
+    jobs: options.Jobs = 1,
+    dask: options.Dask = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -38,7 +40,15 @@ def solve(
 
     with working(f"solving {policy}"):
         allocation = solved(
-            cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit, precision=precision
+            cluster,
+            policy,
+            integer=integer,
+            engine=engine,
+            exact=exact,
+            time_limit=time_limit,
+            jobs=jobs,
+            dask=dask,
+            precision=precision,
         )
     name = instances.title(cluster, instance)
     if certificate is not None:

@@ -61,7 +61,9 @@ class Engine:
 POOL = frozenset({"pool"})
 MACHINES = frozenset({"machines"})
 ANYWHERE = POOL | MACHINES
-LEXIMIN, ALPHA, SUM, FILE = (frozenset({word}) for word in ("leximin", "alpha", "sum", "formulation"))
+LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+)
 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
@@ -77,6 +79,7 @@ ENGINES = (
     Engine("leximin-milp", "counting programs over HiGHS, level by level", LEXIMIN, ANYWHERE, integer=True),
     Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
+    Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
 
