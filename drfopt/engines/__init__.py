@@ -59,8 +59,11 @@ class Engine:
 
 
 POOL = frozenset({"pool"})
-ANYWHERE = frozenset({"pool", "machines"})
-LEXIMIN, ALPHA, SUM, FILE = (frozenset({word}) for word in ("leximin", "alpha", "sum", "formulation"))
+MACHINES = frozenset({"machines"})
+ANYWHERE = POOL | MACHINES
+LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+)
 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
@@ -70,9 +73,13 @@ ENGINES = (
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
     Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
+    Engine("rational-chain", "HiGHS's bases round by round, solved in rational numbers", LEXIMIN, MACHINES, exact=True),
+    Engine("rational-lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine("enclosure", "Newton to many digits, then rational bounds of every user", ALPHA, ANYWHERE, exact=True),
     Engine("leximin-milp", "counting programs over HiGHS, level by level", LEXIMIN, ANYWHERE, integer=True),
     Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
+    Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
 
