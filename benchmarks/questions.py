@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import batches, clusters, pools, whole
+from . import batches, clusters, million, pools, whole
 from .batches import Tasks, Work
 from .clusters import Shape
 from .measure import Bench, Row
+from .million import Size
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
 
@@ -121,6 +122,28 @@ QUESTIONS = (
             "1e-9 on ten users, of which the certificate accepts the first: 'all of them' was wrong. Ill scales cost "
             "the peers no accuracy, once rows are fractions of capacities; SCS takes ten times longer."
         ),
+    ),
+    Question(
+        name="million-ceei",
+        question=(
+            "What does CEEI cost for a million users of 8 resources, from the arrays to the proven answer, in looks at "
+            "every demand, D.sum(), and how does it grow to ten million?"
+        ),
+        expectation=(
+            "Measured alone, a pass that adds up what is used at given prices takes 1.5 times D.sum(), and one that "
+            "adds up the second derivatives too 3.3 times. Starting from the prices of a sixteenth of the users, one "
+            "or two passes of the second kind and three or four of the first should do: 10 to 12, with 3 for the "
+            "certificate and 5 for the door about 20. With limits a pass compares and chooses besides, and kinks cost "
+            "two passes more: 40. Ties, zeros and scales should change nothing, for a pass does not look at the "
+            "values. Memory: the one copy at the door, and then an eighth of it for each vector, about 1.5 times the "
+            "demands. From a million to ten it should grow with D.sum(): the sample is as precise as it is large."
+        ),
+        sizes=(
+            *(Size("ceei", family, 1_000_000) for family in ("generic", "limits", *AWKWARD)),
+            *(Size("ceei", family, 10_000_000) for family in ("generic", "limits")),
+        ),
+        run=million.measured_as("million-ceei"),
+        smoke=(Size("ceei", "generic", 20_000), Size("ceei", "limits", 20_000)),
     ),
     Question(
         name="machines",
