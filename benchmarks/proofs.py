@@ -23,6 +23,10 @@ from .reference import attempt, off
 __all__ = ["Proof", "exact"]
 
 
+READ = 200
+"""Users up to which files are verified in which every number grows with the number of users."""
+
+
 @dataclass(frozen=True)
 class Proof:
     """A family of pools, a shape of cluster, or the trace; the policy, and the users."""
@@ -58,6 +62,8 @@ def exact(bench: Bench, size: Proof) -> list[Row]:
     found = attempt(lambda: solve(size.build(), size.policy, exact=True, time_limit=limit))
     text = json.dumps(certificate_document(found)) if found is not None else ""
     levels = None if floats is None else floats.levels
+    long = size.policy == "asset" or size.family == "long decimals"
+    most = (READ, "its file has megabytes of digits, and Python reads long integers in quadratic time") if long else ()
 
     def judge(instance: Instance, allocation: Allocation) -> Verdict:
         bits = max((_bits(x) for x in allocation.tasks), default=0)
@@ -70,7 +76,7 @@ def exact(bench: Bench, size: Proof) -> list[Row]:
     ways = (
         Way("floats", "yardstick", _solved(size.policy, limit), lambda i, a: proven(a.certificate)),
         Way("drfopt exact", "drfopt", _solved(size.policy, limit, exact=True), judge),
-        Way("drfopt verify", "drfopt", lambda instance: verify(loads(text), document(instance)), _read),
+        Way("drfopt verify", "drfopt", lambda instance: verify(loads(text), document(instance)), _read, *most),
     )
     name = f"{size.policy}, " + (f"{size.shape.n} x {size.shape.k}" if size.shape else f"n = {size.n:,}")
     name += ", limits" if size.shape is not None and size.shape.limited else ""
