@@ -30,6 +30,10 @@ class Deadline:
         """Return the seconds left, at least so many; inf for never."""
         return max(self.moment - time.monotonic(), least)
 
+    def __reduce__(self) -> tuple:
+        """Go to another process as the seconds left: its monotonic clock may be another."""
+        return Deadline.after, (None if self.moment == math.inf else self.left(),)
+
     def check(self, what: str, known: str = "") -> None:
         """Raise `TimeLimitError` when the moment has passed."""
         if time.monotonic() > self.moment:

@@ -11,8 +11,8 @@ from ..instance import Instance
 from ..policies import Policy
 from ..solve import solve
 from ..tolerances import FIRST_ORDER, GAP, LEVEL
+from .equilibrium import clear
 from .filling import fill
-from .market import clear
 from .pools import Batch, Pools, batch_of
 from .proofs import bottlenecks, clearing
 

@@ -69,6 +69,8 @@ def certify(
             raise SolverError(
                 "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
             )
-    evidence = {"judge": judge, "score": own, "seconds": time.perf_counter() - begun}
+    evidence = {"judge": judge, "score": own, "seconds": time.perf_counter() - begun, "packing": packing}
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=evidence, reason=reason)
+    gap = None if better else 0.0
+    certain = judge == "exact search"
+    return Certificate("bound", not better, 0.0, gap=gap, evidence=evidence, reason=reason, rigorous=certain)

@@ -14,7 +14,9 @@ from .program import Program
 from .schedule import schedule
 from .search import search
 from .solve import solve
+from .sweep import sweep
 from .theorems import theorems
+from .verify import verify
 from .versions import versions
 
 __all__ = ["app"]
@@ -54,10 +56,12 @@ for command in (
     solve,
     compare,
     crosscheck,
+    verify,
     audit,
     search,
     theorems,
     schedule,
+    sweep,
     convert,
     new,
     engines,

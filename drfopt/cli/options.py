@@ -11,13 +11,17 @@ from ..errors import suggestion
 from ..tables import FORMATS
 
 __all__ = [
+    "CertificateFile",
+    "Dask",
     "EngineName",
     "Exact",
     "FormatName",
     "InstanceName",
+    "Jobs",
     "Json",
     "OutputFile",
     "PolicyName",
+    "Precision",
     "TimeLimit",
     "WholeTasks",
     "matching",
@@ -68,6 +72,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _processes(text: str) -> int:
+    if not str(text).isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is not a number of processes, 1 or more")
+    return int(text)
+
+
 def _file(path: Path | None) -> Path | None:
     return None if path is not None and str(path) == "-" else path
 
@@ -97,9 +107,36 @@ EngineName = Annotated[
     typer.Option("--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
+Precision = Annotated[
+    str,
+    typer.Option("--precision", metavar="WIDTH", help="Relative width of what --exact can only enclose."),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Write the answer and its proof to FILE, for 'drfopt verify' and for whoever does not believe it.",
+        show_default=False,
+    ),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        parser=_processes,
+        show_default=False,
+        help="Work in N processes; by default 1 for one answer, else a core each.",
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, tcp://host:port.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 FormatName = Annotated[

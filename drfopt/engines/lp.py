@@ -1,16 +1,30 @@
 """The largest sum of levels (utilitarian, throughput) as one linear program over HiGHS, for pools and machines."""
 
+from dataclasses import dataclass
+
+import highspy
 import numpy as np
 from scipy import sparse
 
-from .linear import INFINITY, capacity_rows, load, run, user_rows
+from .linear import INFINITY, Rows, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 
-__all__ = ["solve"]
+__all__ = ["Stated", "program", "solve"]
 
 
-def solve(problem: Problem) -> Answer:
-    """Return an allocation of the largest sum, and the prices that prove it."""
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """The program in HiGHS: capacity rows, then a row for each user who is limited; columns in steps of `step`."""
+
+    highs: highspy.Highs
+    rows: Rows
+    limited: np.ndarray
+    step: np.ndarray
+    largest: float
+
+
+def program(problem: Problem) -> Stated:
+    """Return the program, not solved yet."""
     user, _ = problem.pairs
     rows, adding = capacity_rows(problem), user_rows(problem)
     # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
@@ -28,8 +42,15 @@ def solve(problem: Problem) -> Answer:
         np.full(matrix.shape[0], -INFINITY),
         np.ones(matrix.shape[0]),
     )
-    solution = run(highs, "the largest sum", problem.deadline)
-    amounts = np.maximum(solution.columns, 0) * step
+    return Stated(highs, rows, limited, step, largest)
+
+
+def solve(problem: Problem) -> Answer:
+    """Return an allocation of the largest sum, and the prices that prove it."""
+    stated, (user, _) = program(problem), problem.pairs
+    rows, largest = stated.rows, stated.largest
+    solution = run(stated.highs, "the largest sum", problem.deadline)
+    amounts = np.maximum(solution.columns, 0) * stated.step
     tasks = np.bincount(user, weights=amounts, minlength=problem.n)
     over = np.minimum(1.0, problem.limits / np.where(tasks > 0, tasks, 1.0))
     amounts, tasks = amounts * over[user], tasks * over

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, SolverError, solve, solve_many
+from drfopt.batch.equilibrium import clear
 from drfopt.batch.filling import fill
-from drfopt.batch.market import clear
 from drfopt.batch.pools import batch_of
 from drfopt.batch.proofs import bottlenecks, clearing
 from drfopt.policies import policy_named
