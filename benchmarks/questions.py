@@ -277,6 +277,8 @@ QUESTIONS = (
         ),
         run=batches.billions,
         smoke=(Tasks("integers", 10**3, 20), Tasks("decimals", 10**9, 20), Tasks("limits", 10**3, 20)),
+    ),
+    Question(
         name="audit-enumeration",
         question=(
             "How long does it take to audit all eight properties of DRF on every pool of 2 resources and 3 users with"
