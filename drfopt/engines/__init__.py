@@ -69,6 +69,7 @@ ENGINES = (
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
     Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
+    Engine("frontier", "all ways to stop the fewest, swept by level; then counting programs", LEXIMIN, POOL, integer=True),
     Engine("leximin-milp", "counting programs over HiGHS, level by level", LEXIMIN, ANYWHERE, integer=True),
     Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),

@@ -58,9 +58,7 @@ def _served(problem: Problem, most: list[int]) -> int:
     """Return how many users can have a task at once."""
     model = Model()
     supplied = supply(model, problem)
-    for terms in supplied.tasks:
-        has = model.column(1.0, -1.0)
-        model.row(0, math.inf, terms | {has: -1.0})
+    supplied.within(model, [model.column(1.0, -1.0) for _ in most])
     values = model.solve(problem.deadline)
     if values is None:
         raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
@@ -72,10 +70,9 @@ def _program(problem: Problem, most: list[int], chords: list[set[int]], served: 
     model = Model()
     supplied = supply(model, problem)
     columns = []
-    for p, terms in enumerate(supplied.tasks):
+    for p in range(problem.n):
         x, has = model.column(most[p]), model.column(1.0)
         log = model.column(math.log(most[p]) if most[p] > 1 else 0.0, -float(problem.weights[p]), whole=False)
-        model.row(-math.inf, 0, {x: 1.0} | {c: -v for c, v in terms.items()})
         model.row(0, math.inf, {x: 1.0, has: -1.0})
         model.row(-math.inf, 0, {x: 1.0, has: -float(most[p])})
         for q in sorted(chords[p]):
@@ -85,5 +82,6 @@ def _program(problem: Problem, most: list[int], chords: list[set[int]], served: 
         if most[p] == 1:
             model.row(-math.inf, 0, {log: 1.0})
         columns.append((x, log, has))
+    supplied.within(model, [x for x, _, _ in columns])
     model.row(served, served, {has: 1.0 for _, _, has in columns})
     return model, supplied, columns
