@@ -30,6 +30,10 @@ class Deadline:
         """Return the seconds left, at least so many; inf for never."""
         return max(self.moment - time.monotonic(), least)
 
+    def part(self, fraction: float) -> "Deadline":
+        """Return the deadline after that fraction of the time left: the rest is for what has to come after."""
+        return self if self is NEVER else Deadline(time.monotonic() + fraction * self.left())
+
     def check(self, what: str, known: str = "") -> None:
         """Raise `TimeLimitError` when the moment has passed."""
         if time.monotonic() > self.moment:

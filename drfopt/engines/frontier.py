@@ -18,7 +18,7 @@ from ..errors import TimeLimitError
 from ..progress import report
 from .leximin_milp import Counting
 from .problem import Answer, Problem
-from .rising import Pool, Spot, TooMany, Vector
+from .rising import BOTTOM, Pool, Spot, TooMany, Vector
 
 __all__ = ["solve"]
 
@@ -56,14 +56,14 @@ def solve(problem: Problem) -> Answer:
             stopped = sum(count for _, count in decided)
             report(f"{stopped} of {problem.n} users stopped, {len(decided)} levels, {len(states)} states")
             problem.deadline.check("the sweep of levels")
-            level = decided[-1][0] if decided else 0
+            level = decided[-1][0] if decided else BOTTOM
             try:
                 spot_level, count, states = _advance(pool, states, level)
             except TooMany:
                 return Counting(problem, pool, decided, states[0].stops()).solve()
             decided.append((spot_level, count))
     except TimeLimitError:
-        return Answer(_finished(pool, states[0], decided[-1][0] if decided else 0), status="time_limit")
+        return Answer(_finished(pool, states[0], decided[-1][0] if decided else BOTTOM), status="time_limit")
     return Answer(np.array(pool.tasks(states[0].stops()), dtype=np.int64))
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from ..errors import SolverError, TimeLimitError
 from ..packings import LARGEST
 from ..progress import report
+from . import rounding
 from .milp import Model, Supply, placed, supply
 from .problem import Answer, Problem
-from .rising import Kinds, Pool, Vector
-from .start import filled
+from .rising import BOTTOM, Kinds, Pool, Vector
 
 __all__ = ["Counting", "solve"]
 
@@ -121,7 +121,7 @@ class Counting:
         for stopping, tasks in self.incumbent:
             left = pool.minus(left, stopping, tasks)
             active = tuple(a - s for a, s in zip(active, stopping, strict=True))
-        spot = pool.next_spot(active, left, self.stops[-1].level if self.stops else 0)
+        spot = pool.next_spot(active, left, self.stops[-1].level if self.stops else BOTTOM)
         if spot is None:
             raise SolverError("nobody is active though the counts say so: the solver is not believed")
         greedy = pool.greedy(spot)
@@ -144,7 +144,7 @@ class Counting:
         self._record(level, count)
 
     def _highest(self) -> int:
-        below = self.stops[-1].level if self.stops else 0
+        below = self.stops[-1].level if self.stops else BOTTOM
         kinds, rest = self.kinds, self._rest()
         rising = [kind for kind, number in enumerate(rest) if number]
         high = max(kinds.rates[kind] * kinds.most[kind] for kind in rising)
@@ -220,12 +220,12 @@ class Counting:
     def _best_known(self) -> Answer:
         """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
         if not isinstance(self.kinds, Pool):
-            return filled(self.problem)
+            return rounding.solve(self.problem)
         pool, active, left = self.kinds, self.kinds.sizes, self.kinds.room
         for stopping, tasks in self.incumbent:
             left = pool.minus(left, stopping, tasks)
             active = tuple(a - s for a, s in zip(active, stopping, strict=True))
-        level = self.stops[-1].level if self.stops else 0
+        level = self.stops[-1].level if self.stops else BOTTOM
         rest = [(stopping, spot.tasks) for spot, stopping in pool.finish(active, left, level)]
         return Answer(np.array(pool.tasks([*self.incumbent, *rest]), dtype=np.int64), status="time_limit")
 

@@ -11,7 +11,7 @@ from ..errors import SolverError, TimeLimitError
 from ..packings import Packing, integer_rows, maximal_patterns, program_rows, shapes, split, trimmed
 from .problem import Answer, Problem
 
-__all__ = ["Model", "Supply", "packed", "placed", "supply"]
+__all__ = ["Model", "Supply", "columns", "packed", "placed", "supply"]
 
 PATTERNS = 3000
 """Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
@@ -185,6 +185,17 @@ def supply(model: Model, problem: Problem) -> Supply:
             for i, x in pattern.items():
                 found.tasks[shape[i]][column] = float(x)
     return found
+
+
+def columns(problem: Problem) -> int:
+    """Return how many columns `supply` adds for the machines of a problem."""
+    instance, members = problem.instance, problem.members.tolist()
+    users = [members[positions[0]] for positions in shapes(instance, members)]
+    total = 0
+    for k, machine in enumerate(instance.machines or ()):
+        patterns = maximal_patterns(instance, k, users, PATTERNS)
+        total += int(instance.fits[users, k].sum()) * machine.count if patterns is None else len(patterns)
+    return total
 
 
 def _single_machines(model: Model, problem: Problem, k: int, shape: dict[int, int], found: Supply) -> None:

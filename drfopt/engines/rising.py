@@ -14,9 +14,12 @@ from operator import le
 from ..packings import integer_rows, most_alone, shapes
 from .problem import Problem
 
-__all__ = ["Kinds", "Pool", "Spot", "TooMany", "Vector"]
+__all__ = ["BOTTOM", "Kinds", "Pool", "Spot", "TooMany", "Vector"]
 
 Vector = tuple[int, ...]
+
+BOTTOM = -1
+"""A level below all levels: above it, 0 tasks are enough."""
 
 
 class TooMany(Exception):
