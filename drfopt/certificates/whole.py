@@ -27,6 +27,7 @@ from ..progress import report
 from . import exhaust, second_solver
 from .claims import Claim, claims
 from .feasibility import exactly_feasible
+from .halves import Halves, TooMany
 from .heights import highest
 from .products import products
 from .refute import Better, Inconclusive, refute
@@ -155,9 +156,18 @@ class _Levels:
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline) -> Certificate:
     """Search for a larger product or sum."""
-    judge = "exact search"
+    gap: float | None = None
     try:
-        better = exhaust.better(instance, policy, tasks, deadline) if instance.machines is None else None
+        judge, better = "exact search", None
+        if instance.machines is None:
+            members = exhaust.playing(instance)
+            own = [tasks[i] for i in members]
+            if policy.objective == "alpha" and members and all(own):
+                halves = _halves(instance, members)
+                gap = halves and halves.gap(own)
+                better = halves and _larger_product(halves, own, deadline)
+            if better is None:
+                better = exhaust.better(instance, policy, tasks, deadline)
         if better is None:
             judge = "CBC"
             found = second_solver.optimum(instance, policy, tasks, deadline)
@@ -169,6 +179,24 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 )
     except (TimeLimitError, TooLarge):
         reason = "the allocation is feasible, and there was no time to prove its objective"
-        return Certificate("bound", None, 0.0, gap=None, evidence={"judge": "nobody"}, reason=reason)
+        return Certificate("bound", None, 0.0, gap=gap, evidence={"judge": "nobody"}, reason=reason)
     reason = f"{judge} finds a strictly better allocation" if better else ""
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence={"judge": judge}, reason=reason)
+
+
+def _halves(instance: Instance, members: list[int]) -> Halves | None:
+    try:
+        return Halves(instance, members)
+    except TooMany:
+        return None
+
+
+def _larger_product(halves: Halves, own: list[int], deadline: Deadline) -> bool | None:
+    """Say whether some product is larger; None where there are too many allocations to list."""
+    try:
+        found = halves.within(max(0.0, halves.loss(own)), deadline)
+    except TooMany:
+        return None
+    if found is None:
+        raise SolverError("the search of halves does not find the allocation at hand: it is not believed")
+    return bool(halves.value(found) > halves.value(own))

@@ -80,6 +80,7 @@ ENGINES = (
     Engine("frontier", "all ways to stop the fewest, swept by level; then counting programs", LEXIMIN, POOL, integer=True),
     Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE, integer=True, largest=20_000),
     Engine("rounding", "continuous optimum rounded and packed", LEXIMIN, MACHINES, integer=True, heuristic=True),
+    Engine("nash-halves", "Nash product by exact search near the continuous prices", ALPHA, POOL, integer=True),
     Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
