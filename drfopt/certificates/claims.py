@@ -1,8 +1,8 @@
 """What has to be refuted for whole tasks to be leximin: one claim for every level that somebody has.
 
 The sorted levels are lexicographically largest when, for every level L that somebody has, no allocation has at most as
-many users at each lower level, fewer at L, and everybody else above L.  Such an allocation chooses for every user one of
-few *options*: to stop at a level where she can be exactly, or to be above L; each is a known number of tasks.
+many users at each lower level, fewer at L, and everybody else above L.  Such an allocation chooses for every user one
+of few *options*: to stop at a level where she can be exactly, or to be above L; each is a known number of tasks.
 
 Claims come in the order of their levels and each may use those before it: where a level has as many users as could be
 exactly at it, all of them are.
@@ -118,9 +118,7 @@ def claims(instance: Instance, policy: Policy, tasks: list[int]) -> Iterator[Cla
 
 def _options(rate: int, most: int, level: int, rows: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     stops = [
-        (at // rate, row)
-        for row, (at, allowed) in enumerate(rows)
-        if allowed and at % rate == 0 and at // rate <= most
+        (at // rate, row) for row, (at, allowed) in enumerate(rows) if allowed and at % rate == 0 and at // rate <= most
     ]
     above = level // rate + 1
     return tuple(stops + ([(above, ABOVE)] if above <= most else []))

@@ -134,8 +134,13 @@ class Halves:
         """Return the loss of whole tasks of the members, each 1 or more; below 0 only by rounding."""
         x = np.array(tasks, dtype=np.int64)
         users = np.arange(len(x))
-        left = np.array([total - sum(int(t) * row[j] for t, row in zip(tasks, self.rows, strict=True))
-                         for j, total in enumerate(self.room)], dtype=float)
+        left = np.array(
+            [
+                total - sum(int(t) * row[j] for t, row in zip(tasks, self.rows, strict=True))
+                for j, total in enumerate(self.room)
+            ],
+            dtype=float,
+        )
         return float((self.peak - self._worth(users, x)).sum() + left @ self.prices)
 
     def gap(self, tasks: Sequence[int]) -> float:
@@ -154,8 +159,10 @@ class Halves:
         """
         limit = loss + self.margin
         windows = [self._window(i, limit) for i in range(len(self.most))]
-        left = [total - sum(int(x) * row[j] for x, row in zip(self.best, self.rows, strict=True))
-                for j, total in enumerate(self.room)]
+        left = [
+            total - sum(int(x) * row[j] for x, row in zip(self.best, self.rows, strict=True))
+            for j, total in enumerate(self.room)
+        ]
         one, other = (self._half(users, windows, part * limit, deadline) for users in _split(windows, limit))
         self.listed = max(len(one.terms), len(other.terms))
         found = self._joined(one, other, np.array(left, dtype=np.int64), limit, deadline)
@@ -226,8 +233,10 @@ class Halves:
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pairs of choices by what the first half's terms leave: the more they take, the fewer partners."""
         orders = np.argsort(one.terms), np.argsort(other.terms)
-        ends = [np.searchsorted(half.terms[order], limit * np.arange(BANDS + 1) / BANDS, side="right")
-                for half, order in zip((one, other), orders, strict=True)]
+        ends = [
+            np.searchsorted(half.terms[order], limit * np.arange(BANDS + 1) / BANDS, side="right")
+            for half, order in zip((one, other), orders, strict=True)
+        ]
         for band in range(BANDS):
             first = orders[0][0 if band == 0 else ends[0][band] : ends[0][band + 1]]
             second = orders[1][: ends[1][BANDS - band]]

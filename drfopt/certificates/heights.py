@@ -33,7 +33,7 @@ def highest(instance: Instance, policy: Policy, below: int) -> Fraction:
                 return False
         return True
 
-    # Between two levels at which no user's need changes nothing changes: the levels that count are those users can have.
+    # Nothing changes between two levels at which no need changes: the levels that count are those users can have.
     low, high = Fraction(0), max((rates[i] * most[i] for i in members), default=Fraction(0))
     if number <= 0 or possible(high):
         return high
@@ -48,4 +48,6 @@ def highest(instance: Instance, policy: Policy, below: int) -> Fraction:
     while first < last:
         middle_ = (first + last + 1) // 2
         first, last = (middle_, last) if possible(candidates[middle_ - 1]) else (first, middle_ - 1)
-    return candidates[first - 1] if first else max(rate * math.floor(low / rate) for rate in (rates[i] for i in members))
+    return (
+        candidates[first - 1] if first else max(rate * math.floor(low / rate) for rate in (rates[i] for i in members))
+    )

@@ -110,7 +110,9 @@ def _contradicts(claim: Claim, worth: Pool | Machines, leaf: Refutation, bounds:
                 return True
             least += choice.number * min(each)
         else:
-            cheapest = _cheapest(each, [bounds.get(column + o, (0, choice.number)) for o in range(len(each))], choice.number)
+            cheapest = _cheapest(
+                each, [bounds.get(column + o, (0, choice.number)) for o in range(len(each))], choice.number
+            )
             if cheapest is None:
                 return True
             least += cheapest
@@ -214,8 +216,10 @@ class _Tree:
         """Raise `Better` when these numbers of users make an allocation of a pool."""
         if not isinstance(self.worth, Pool):
             return
-        used = [sum(x * row[j] for x, row in zip(self.claim.fixed, self.worth.demands, strict=True))
-                for j in range(len(self.worth.room))]
+        used = [
+            sum(x * row[j] for x, row in zip(self.claim.fixed, self.worth.demands, strict=True))
+            for j in range(len(self.worth.room))
+        ]
         taken = [0] * len(self.claim.allowed)
         column = 0
         for choice in self.claim.choices:
@@ -314,7 +318,9 @@ class _Relaxation:
         import highspy
 
         model = highspy.HighsLp()
-        starts, index, values = [0], [], []
+        starts: list[int] = [0]
+        index: list[int] = []
+        values: list[float] = []
         for _, _, terms in self.rows:
             index.extend(terms)
             values.extend(terms.values())

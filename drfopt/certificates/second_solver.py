@@ -21,12 +21,11 @@ __all__ = ["TooLarge", "fewer", "optimum"]
 PATTERNS = 3000
 
 COLUMNS = 20_000
-"""Tasks on single machines, a column each, beyond which CBC is not asked: stating the program takes longer than that."""
+"""Tasks on single machines, a column each, beyond which CBC is not asked: stating the program would take too long."""
 
 
 class TooLarge(Exception):
     """The program is too large to be asked."""
-
 
 
 def optimum(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER) -> list[int]:

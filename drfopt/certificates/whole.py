@@ -1,10 +1,10 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
-Feasibility is decided in integers, machine by machine.  Optimality is refuted or confirmed by somebody else than the
-engine.  Leximin is a list of claims, a level each, and a claim is proven by multipliers that anybody can check in
-integers (`claims`, `refute`).  Products and sums of a pool are searched exactly (`exhaust`).  Where a tree of multipliers
-grows too large, a search too long, or all is a question of packing machines, CBC is asked for something better on a
-program of its own (`second_solver`), and its answer is compared in exact numbers.
+Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
+proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are searched near a
+bound (`halves`), sums and small products exhaustively (`exhaust`).  Where a tree of multipliers grows too large, a
+search too long, or all is a question of packing machines, CBC is asked for something better on a program of its own
+(`second_solver`), and its answer is compared in exact numbers.
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven could be at most.
@@ -164,16 +164,17 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             own = [tasks[i] for i in members]
             if policy.objective == "alpha" and members and all(own):
                 halves = _halves(instance, members)
-                gap = halves and halves.gap(own)
-                better = halves and _larger_product(halves, own, deadline)
+                if halves is not None:
+                    gap = halves.gap(own)
+                    better = _larger_product(halves, own, deadline)
             if better is None:
                 better = exhaust.better(instance, policy, tasks, deadline)
         if better is None:
             judge = "CBC"
             found = second_solver.optimum(instance, policy, tasks, deadline)
-            theirs, own = score(instance, policy, found), score(instance, policy, tasks)
-            better = theirs > own
-            if theirs < own:
+            theirs, ours = score(instance, policy, found), score(instance, policy, tasks)
+            better = theirs > ours
+            if theirs < ours:
                 raise SolverError(
                     "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
                 )

@@ -1,8 +1,11 @@
 """``drfopt solve``: one allocation and its certificate."""
 
+from contextlib import nullcontext
+
 import typer
 
 from . import instances, options
+from .interrupt import stoppable
 from .output import Output
 from .status import FAILED
 from .versions import versions
@@ -30,9 +33,9 @@ def solve(
     cluster = instances.read(instance)
     from ..solve import solve as solved
 
-    with working(f"solving {policy}"):
+    with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
         allocation = solved(cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit)
     name = instances.title(cluster, instance)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
-    if allocation.status == "time_limit":
+    if allocation.status in ("time_limit", "feasible"):
         raise typer.Exit(FAILED)

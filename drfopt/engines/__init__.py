@@ -77,7 +77,7 @@ ENGINES = (
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
     Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
-    Engine("frontier", "all ways to stop the fewest, swept by level; then counting programs", LEXIMIN, POOL, integer=True),
+    Engine("frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
     Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE, integer=True, largest=20_000),
     Engine("rounding", "continuous optimum rounded and packed", LEXIMIN, MACHINES, integer=True, heuristic=True),
     Engine("nash-halves", "Nash product by exact search near the continuous prices", ALPHA, POOL, integer=True),

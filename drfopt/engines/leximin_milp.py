@@ -244,7 +244,9 @@ class _Program:
         A known solution.
     """
 
-    def __init__(self, counting: Counting, need: list[int] | None, last: _Stop | None = None, start: Stops | None = None):
+    def __init__(
+        self, counting: Counting, need: list[int] | None, last: _Stop | None = None, start: Stops | None = None
+    ):
         self.model = model = Model()
         self.kinds = kinds = counting.kinds
         self.all = [*counting.stops, *([last] if last else [])]
@@ -326,4 +328,3 @@ class _Program:
             )
             found.append((numbers, stop.tasks))
         return found
-

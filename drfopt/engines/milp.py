@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import highspy
 import numpy as np
@@ -70,11 +71,13 @@ class Model:
         highs.setOptionValue("time_limit", deadline.left())
         if start:
             highs.setSolution(len(start), np.array(list(start), dtype=np.int32), np.array(list(start.values())))
+        if deadline.stoppable:
+            _listen(highs, deadline)
         highs.run()
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
-        if status == highspy.HighsModelStatus.kTimeLimit:
+        if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
             raise TimeLimitError("the time limit ran out in an integer program")
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended an integer program with status {highs.modelStatusToString(status)!r}")
@@ -114,6 +117,20 @@ class Model:
         highs.setOptionValue("mip_feasibility_tolerance", INTEGRAL)
         highs.passModel(model)
         return highs
+
+
+def _listen(highs: highspy.Highs, deadline: Deadline) -> None:
+    """Let HiGHS ask now and then whether to stop; asking gives the interpreter the turn to hear a Ctrl-C."""
+
+    def asked(kind: Any, message: str, out: Any, answer: Any, data: Any) -> None:
+        answer.user_interrupt = deadline.stopped
+
+    highs.setCallback(asked, None)
+    for kind in (
+        highspy.cb.HighsCallbackType.kCallbackMipInterrupt,
+        highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt,
+    ):
+        highs.startCallback(kind)
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """The Nash product with whole tasks in one pool, by an exact search near the prices of the continuous optimum.
 
 Allocations whose loss against a bound is at most R are listed by `drfopt.certificates.halves`; R grows until one is
-found, and the best of all that lose no more than it is the optimum.  The work grows steeply with R and little with the number of users:
-with more of them the optimum is nearer to the bound.  Where not all users can have a task at once, or there are too
-many allocations to list, the program of `nash_milp` decides.
+found, and the best of all that lose no more than it is the optimum.  The work grows steeply with R and little with the
+number of users: with more of them the optimum is nearer to the bound.  Where not all users can have a task at once, or
+there are too many allocations to list, the program of `nash_milp` decides.
 """
 
 import heapq

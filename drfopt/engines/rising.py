@@ -158,9 +158,7 @@ class Pool(Kinds):
         """Return what happens at a level that all active users can reach."""
         tasks = [level // rate for rate in self.rates]
         may = tuple(0 if level % rate else number for rate, number in zip(self.rates, active, strict=True))
-        must = tuple(
-            number if x + 1 > most else 0 for number, x, most in zip(may, tasks, self.most, strict=True)
-        )
+        must = tuple(number if x + 1 > most else 0 for number, x, most in zip(may, tasks, self.most, strict=True))
         rest = [number - stopping for number, stopping in zip(active, must, strict=True)]
         free = self.minus(self.minus(left, must, tasks), rest, [x + 1 for x in tasks])
         return Spot(level, tuple(tasks), must, may, tuple(max(0, -f) for f in free))

@@ -10,9 +10,11 @@ Nothing is proven here: the certificate says how far from below the levels are t
 
 import heapq
 from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 
+from ..errors import TimeLimitError
 from ..packings import Packing, integer_rows, most_alone
 from ..progress import report
 from ..tolerances import LEVEL
@@ -36,7 +38,8 @@ def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
     continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
     tasks = np.zeros(problem.instance.n)
-    tasks[continuous.members] = lp_chain.solve(continuous).tasks
+    with suppress(TimeLimitError):
+        tasks[continuous.members] = lp_chain.solve(continuous).tasks
     used, total = tasks @ problem.instance.demands, problem.instance.capacity
     scarce = np.divide(used, total**2, where=total > 0, out=np.zeros(len(total)))
     cluster = _Cluster(problem, scarce)
@@ -52,20 +55,20 @@ def solve(problem: Problem) -> Answer:
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:
     """Leave the cluster with the wishes of the highest level that could be packed."""
     rates = np.array([float(rate) for rate in cluster.rates])
-    candidates = np.unique(np.concatenate([rate * np.arange(x + 1) for rate, x in zip(rates, target, strict=True)]))
     first = np.zeros(len(target))
     best = (first, np.zeros_like(target))
-    low, high = 0, len(candidates)
-    while low < high:
-        middle = (low + high + 1) // 2
-        wishes = np.minimum(target, np.ceil(candidates[middle - 1] / rates * (1 - LEVEL)).astype(np.int64))
-        report(f"packing all tasks up to level {candidates[middle - 1]:.6g}")
-        problem.deadline.check("packing tasks on machines")
+    # The first look is at everything; nearer than one task of the user with the smallest step nothing changes.
+    level = high = float((rates * target).max())
+    low = 0.0
+    while level > low and high - low > rates.min() and problem.deadline.left():
+        wishes = np.minimum(target, np.ceil(level / rates * (1 - LEVEL)).astype(np.int64))
+        report(f"packing all tasks up to level {level:.6g}")
         order = _packed(cluster, wishes, first)
         if order is None:
-            high = middle - 1
+            high = level
         else:
-            low, first, best = middle, order, (order, wishes)
+            low, first, best = level, order, (order, wishes)
+        level = (low + high) / 2
     cluster.pack(best[1], _before(cluster, best[0]))
 
 
@@ -94,7 +97,7 @@ class _Cluster:
     rates, most : list
         Exact level of one task, most tasks, of each member.
     size : array (n,)
-        How large a task is: its share of the cluster, relative to the largest task's, of the resource where that is most.
+        How large a task is: its share of a resource, relative to the largest task's, where that is most.
     load : int array (n, machines)
     """
 
@@ -116,8 +119,12 @@ class _Cluster:
         largest = shares.max(axis=0)
         self.size = np.divide(shares, largest, where=largest > 0, out=np.zeros_like(shares)).max(axis=1)
         # A unit of what is left over matters as much as its resource is used.
-        unit = np.divide(self.rooms.astype(float), instance.machine_capacity, where=instance.machine_capacity > 0,
-                         out=np.ones_like(instance.machine_capacity)).max(axis=0)
+        unit = np.divide(
+            self.rooms.astype(float),
+            instance.machine_capacity,
+            where=instance.machine_capacity > 0,
+            out=np.ones_like(instance.machine_capacity),
+        ).max(axis=0)
         self.price = scarce / unit
         self.pack(np.zeros(len(self.members), dtype=np.int64), [])
 
@@ -135,15 +142,18 @@ class _Cluster:
                 self.place(p, int(wishes[p]))
 
     def fill_up(self, most: list[int]) -> None:
-        """Give one task after the other to the user whose level is lowest, passing over whose fits nowhere."""
+        """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more."""
         tasks = self.tasks.tolist()
         queue = [(self.rates[p] * x, p) for p, x in enumerate(tasks) if x < most[p]]
         heapq.heapify(queue)
         while queue:
-            _, p = heapq.heappop(queue)
-            if self.place(p, 1):
-                tasks[p] += 1
-                if tasks[p] < most[p]:
+            level, p = heapq.heappop(queue)
+            # She stays the lowest until she is above the next: so many tasks are one step.
+            ahead = int((queue[0][0] - level) / self.rates[p]) if queue else most[p]
+            number = max(1, min(ahead, most[p] - tasks[p]))
+            if placed := self.place(p, number):
+                tasks[p] += placed
+                if tasks[p] < most[p] and placed == number:
                     heapq.heappush(queue, (self.rates[p] * tasks[p], p))
 
     def place(self, p: int, number: int) -> int:
@@ -171,4 +181,3 @@ class _Cluster:
             if row.any():
                 alike[k, tuple((self.members[p], int(row[p])) for p in np.flatnonzero(row))] += 1
         return [(k, count, dict(pattern)) for (k, pattern), count in alike.items()]
-
