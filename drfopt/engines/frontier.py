@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import TimeLimitError
 from ..progress import report
 from .leximin_milp import Counting
+from .milp import SEARCH
 from .problem import Answer, Problem
 from .rising import BOTTOM, Pool, Spot, TooMany, Vector
 
@@ -51,11 +52,12 @@ def solve(problem: Problem) -> Answer:
     pool = Pool(problem)
     states = [State(pool.sizes, pool.room)]
     decided: list[tuple[int, int]] = []
+    deadline = problem.deadline.part(SEARCH)
     try:
         while states[0].active != (0,) * len(pool.rates):
             stopped = sum(count for _, count in decided)
             report(f"{stopped} of {problem.n} users stopped, {len(decided)} levels, {len(states)} states")
-            problem.deadline.check("the sweep of levels")
+            deadline.check("the sweep of levels")
             level = decided[-1][0] if decided else BOTTOM
             try:
                 spot_level, count, states = _advance(pool, states, level)

@@ -19,7 +19,7 @@ from ..errors import SolverError, TimeLimitError
 from ..packings import LARGEST
 from ..progress import report
 from . import rounding
-from .milp import Model, Supply, placed, supply
+from .milp import SEARCH, Model, Supply, placed, supply
 from .problem import Answer, Problem
 from .rising import BOTTOM, Kinds, Pool, Vector
 
@@ -67,6 +67,7 @@ class Counting:
 
     def __init__(self, problem: Problem, kinds: Kinds, decided: list[tuple[int, int]], stops: Stops):
         self.problem, self.kinds = problem, kinds
+        self.deadline = problem.deadline.part(SEARCH)
         self.stops: list[_Stop] = []
         self.incumbent = stops
         for level, count in decided:
@@ -78,7 +79,7 @@ class Counting:
             while self._active():
                 known = f"{self.problem.n - self._active()} of {self.problem.n} users stopped"
                 report(f"{known}, {len(self.stops)} levels counted")
-                self.problem.deadline.check("counting who stops")
+                self.deadline.check("counting who stops")
                 if isinstance(self.kinds, Pool):
                     self._advance_pool(self.kinds)
                 else:
@@ -183,7 +184,7 @@ class Counting:
     def _reachable(self, level: int) -> bool:
         """Say whether all active users can have at least this level, the counts below it kept."""
         program = _Program(self, [-(-level // rate) for rate in self.kinds.rates])
-        return program.model.solve(self.problem.deadline) is not None
+        return program.model.solve(self.deadline) is not None
 
     # ---- programs ---------------------------------------------------------------------------------------------
 
@@ -198,7 +199,7 @@ class Counting:
         return count, stops if count else stops[:-1]
 
     def _solved(self, program: "_Program") -> np.ndarray:
-        values = program.model.solve(self.problem.deadline, program.start)
+        values = program.model.solve(self.deadline, program.start)
         if values is None:
             raise SolverError(
                 "HiGHS calls a counting program infeasible that has a solution: the solver is not believed"

@@ -12,7 +12,7 @@ from ..errors import SolverError, TimeLimitError
 from ..packings import Packing, integer_rows, maximal_patterns, program_rows, shapes, split, trimmed
 from .problem import Answer, Problem
 
-__all__ = ["Model", "Supply", "columns", "packed", "placed", "supply"]
+__all__ = ["SEARCH", "Model", "Supply", "Unfinished", "columns", "packed", "placed", "supply"]
 
 PATTERNS = 3000
 """Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
@@ -23,10 +23,21 @@ INTEGRAL = 1e-9
 ROUNDED = 1e-4
 """Distance from a whole number beyond which its answer is not rounded but refused."""
 
+SEARCH = 0.7
+"""Part of the time that the search for an answer may take; the rest is for its proof."""
+
 COLUMNS = 200_000
 """Largest program that is built at all."""
 
 Terms = dict[int, float]
+
+
+class Unfinished(TimeLimitError):
+    """The time ran out in an integer program; `point` is the best point found, or None."""
+
+    def __init__(self, point: np.ndarray | None):
+        super().__init__("the time limit ran out in an integer program")
+        self.point = point
 
 
 @dataclass
@@ -78,9 +89,13 @@ class Model:
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
-            raise TimeLimitError("the time limit ran out in an integer program")
+            feasible = highs.getInfo().primal_solution_status == highspy.kSolutionStatusFeasible
+            raise Unfinished(self._rounded(highs) if feasible else None)
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended an integer program with status {highs.modelStatusToString(status)!r}")
+        return self._rounded(highs)
+
+    def _rounded(self, highs: highspy.Highs) -> np.ndarray:
         values = np.array(highs.getSolution().col_value)
         whole = np.array(self.whole)
         rounded = np.where(whole, np.round(values), values)
@@ -234,11 +249,11 @@ def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], r
         model.row(0, total, {column: d for column, d in zip(columns, row, strict=True) if d})
 
 
-def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int]) -> Answer:
+def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int], status: str = "optimal") -> Answer:
     """Return whole tasks of the members as an answer, on machines with which of them runs what."""
     if problem.instance.machines is None:
-        return Answer(np.array(tasks, dtype=np.int64))
-    return packed(problem, tasks, supplied.packing(values, problem.members.tolist(), tasks))
+        return Answer(np.array(tasks, dtype=np.int64), status=status)
+    return packed(problem, tasks, supplied.packing(values, problem.members.tolist(), tasks), status)
 
 
 def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: str = "optimal") -> Answer:

@@ -15,6 +15,7 @@ from ..certificates.halves import Halves, TooMany
 from ..errors import PolicyError, TimeLimitError
 from ..progress import report
 from . import nash_milp
+from .milp import SEARCH
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -41,16 +42,17 @@ def solve(problem: Problem) -> Answer:
         return nash_milp.solve(problem)
     tasks = _greedy(halves)
     most = halves.loss(tasks)
+    deadline = problem.deadline.part(SEARCH)
     loss = SMALLEST * float(halves.weights.sum())
     try:
         while True:
             loss = min(loss, most)
             report(f"product: allocations within {loss:.3g} of the bound")
-            found = halves.within(loss, problem.deadline, EVEN)
+            found = halves.within(loss, deadline, EVEN)
             if found is not None or loss >= most:
                 tasks = found or tasks
                 report(f"product: all allocations within {halves.loss(tasks):.3g} of the bound")
-                best = halves.within(max(0.0, halves.loss(tasks)), problem.deadline)
+                best = halves.within(max(0.0, halves.loss(tasks)), deadline)
                 return Answer(np.array(best or tasks, dtype=np.int64))
             loss *= next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed)
     except TooMany:

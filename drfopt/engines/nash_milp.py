@@ -10,7 +10,7 @@ import math
 from ..errors import PolicyError, SolverError
 from ..packings import most_alone
 from ..progress import report
-from .milp import Model, placed, supply
+from .milp import SEARCH, Model, Unfinished, placed, supply
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -29,10 +29,17 @@ def solve(problem: Problem) -> Answer:
     most = [most_alone(instance, i) for i in members]
     chords = [_first_chords(u) for u in most]
     served = _served(problem, most)
+    deadline = problem.deadline.part(SEARCH)
     for attempt in range(ROUNDS):
         report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
         model, supplied, columns = _program(problem, most, chords, served)
-        values = model.solve(problem.deadline)
+        try:
+            values = model.solve(deadline)
+        except Unfinished as error:
+            if error.point is None:
+                raise
+            tasks = [round(error.point[x]) for x, _, _ in columns]
+            return placed(problem, supplied, error.point, tasks, "time_limit")
         if values is None:
             raise SolverError(
                 "HiGHS calls the product's program infeasible that has a solution: the solver is not believed"

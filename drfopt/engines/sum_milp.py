@@ -2,7 +2,7 @@
 
 from ..errors import SolverError
 from ..packings import most_alone, program_values
-from .milp import Model, placed, supply
+from .milp import SEARCH, Model, Unfinished, placed, supply
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -17,8 +17,14 @@ def solve(problem: Problem) -> Answer:
     worth = program_values([rates[i] for i in members])
     columns = [model.column(most_alone(instance, i), -w) for i, w in zip(members, worth, strict=True)]
     supplied.within(model, columns)
-    values = model.solve(problem.deadline)
+    status = "optimal"
+    try:
+        values = model.solve(problem.deadline.part(SEARCH))
+    except Unfinished as error:
+        if error.point is None:
+            raise
+        values, status = error.point, "time_limit"
     if values is None:
         raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
     tasks = [round(values[column]) for column in columns]
-    return placed(problem, supplied, values, tasks)
+    return placed(problem, supplied, values, tasks, status)
