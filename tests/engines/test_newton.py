@@ -8,7 +8,7 @@ import pytest
 from markets import awkward_market, known_market
 
 from drfopt.certificates import prices
-from drfopt.engines import ENGINES, Problem, engine_for, newton
+from drfopt.engines import ENGINES, Problem, descent, engine_for, newton
 from drfopt.engines.pivoting import bounded_minimum
 from drfopt.errors import DrfoptError, SolverError, TimeLimitError
 from drfopt.instance import Instance
@@ -163,7 +163,7 @@ def test_time_runs_out():
 
 
 def test_it_says_when_it_does_not_arrive(monkeypatch, paper):
-    monkeypatch.setattr(newton, "PASSES", 2)
+    monkeypatch.setattr(descent, "PASSES", 2)
     with pytest.raises(SolverError, match="did not arrive in 2 passes: off by"):
         solve(paper, "ceei", engine="newton")
 
