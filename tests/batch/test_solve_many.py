@@ -330,7 +330,7 @@ def test_bad_input_is_one_sentence_that_names_the_entry(arguments, message):
 @pytest.mark.parametrize(
     ("policy", "arguments", "message"),
     [
-        ("utilitarian", {}, r"batches are solved for drf, asset, ceei, single:RESOURCE, tasks, not for utilitarian"),
+        ("utilitarian", {}, r"batches are solved for drf, asset, ceei, single:RESOURCE, tsf, tasks, not for utilitarian"),
         ("alpha:2", {}, "not for alpha:2: use solve"),
         ("single:gpu", {}, "single:gpu names a resource that the pools do not have: they have r1, r2"),
         ("drff", {}, "there is no policy 'drff': did you mean 'drf'"),
