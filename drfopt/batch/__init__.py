@@ -18,8 +18,8 @@ from .proofs import bottlenecks, clearing
 
 __all__ = ["Solutions", "solve_many"]
 
-ENTRIES = 32_768
-"""Demands in a block: it and a dozen arrays like it stay in a core's cache, and a call of numpy is worth its price."""
+POOLS, ENTRIES = 8_192, 131_072
+"""Most pools, and most demands, in a block: arrays of it stay in the cache, and a call of numpy is worth its price."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def solve_many(
         gap=np.zeros(b),
         singly=np.zeros(b, dtype=bool),
     )
-    size = max(1, ENTRIES // (n * m))
+    size = max(1, min(POOLS, ENTRIES // (n * m)))
     for start in range(0, b, size):
         stop = min(start + size, b)
         _block(batch.block(start, stop), found, slice(start, stop))
