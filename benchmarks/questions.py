@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import batches, clusters, million, pools, whole
+from . import audits, batches, clusters, million, pools, proofs, whole
 from .batches import Tasks, Work
 from .clusters import Shape
 from .measure import Bench, Row
@@ -294,6 +294,111 @@ QUESTIONS = (
             "more levels. Step by step 12,000 to 36,000 tasks took 0.3 to 1.2 s, up to 30 microseconds each and not "
             "10. Where step by step ends, every user has exactly the same tasks; elsewhere it was checked in fractions "
             "that everything fits and no task more does."
+        ),
+    ),
+    Question(
+        name="proofs",
+        question=(
+            "What does an answer in fractions cost beside the same in floats, how long are its numbers, and how long "
+            "does a verifier of nothing but fractions take to read its proof?"
+        ),
+        expectation=(
+            "Asked for: 1,000 users x 8 resources in 1 s, 10,000 in 10 s, 30 users x 10 classes in 10 s, openb in 5 "
+            "minutes with its verification. Fractions of 80,000 demands are made in half a second, and adding them up "
+            "by groups of one denominator costs less, so a pool takes 100 microseconds a user, a hundred times the "
+            "floats; its level is a fraction of less than a thousand bits, for whole demands have few denominators. "
+            "Demands of sixteen digits have no denominator in common: 40 bits a user, which is quadratic in all, 0.5 "
+            "s at 1,000 users. On machines HiGHS finds every basis and no pivot is needed, so fractions should cost "
+            "two to five times the floats. CEEI to 30 digits takes seven corrections of linear cost, below 1 ms a "
+            "user. The verifier reads tasks and prices once a round: a second for 10,000 users, less than 0.5 s for "
+            "openb. All are valid, and levels are those of floats to 1e-12, CEEI to 1e-11. (First versions of all had "
+            "been timed when this was written.)"
+        ),
+        sizes=(
+            *(proofs.Proof(family, n) for n in (1_000, 10_000) for family in ("generic", "limits", "ill-scaled")),
+            *(proofs.Proof("generic", n, "asset") for n in (100, 1_000)),
+            *(proofs.Proof("long decimals", n) for n in (100, 1_000)),
+            *(proofs.Proof("generic", n, "ceei") for n in (30, 300, 3_000)),
+            *(
+                proofs.Proof("machines", shape.n, policy, shape)
+                for policy in ("drf", "ceei", "utilitarian")
+                for shape in (
+                    Shape(30, 10),
+                    Shape(200, 30, limited=True),
+                    Shape(200, 30, open_to=0.05),
+                    Shape(1000, 100, open_to=0.02),
+                )
+            ),
+            *(proofs.Proof("openb", 457, policy) for policy in ("drf", "ceei", "utilitarian")),
+        ),
+        run=proofs.exact,
+        smoke=(
+            proofs.Proof("limits", 40),
+            proofs.Proof("generic", 12, "ceei"),
+            proofs.Proof("machines", 12, "drf", Shape(12, 4)),
+            proofs.Proof("openb", 457),
+        ),
+    ),
+    Question(
+        name="audit-enumeration",
+        question=(
+            "How long does it take to audit all eight properties of DRF on every pool of 2 resources and 3 users with"
+            " demands 0..4 and capacities 1..4, 41,600 cases before symmetry, and what is a second worker worth?"
+        ),
+        expectation=(
+            "Symmetry of resources, units and sizes of tasks leaves about a tenth of the cases; each takes 1 to 2 ms "
+            "in fractions, some fifteen fillings among them. So 5 to 8 s with one worker, well under a minute. Up to "
+            "5 the cases are 194,250 and the time about four times as long. Units of work are some hundred cases, so "
+            "a second worker should be worth 1.7 or more on a machine that does nothing else."
+        ),
+        sizes=(4, 5),
+        run=audits.enumerate_drf,
+        smoke=(1,),
+        happened=(
+            "First measured beside other work on the same two cores. 3,302 of the 41,600 cases are audited, less than"
+            " a tenth, in 4 s with one worker, 1.1 ms a case; up to 5 it is 20,992 of 194,250 cases and 46 s, eleven "
+            "times as long and not four: more cases of larger numbers stand for themselves. There a second worker was"
+            " worth 1.9, up to 4 nothing, for handing over a unit costs about as much as a unit."
+        ),
+    ),
+    Question(
+        name="audit-throughput",
+        question=(
+            "How much faster is the search for a violation of population monotonicity than the same search with one "
+            "solve a cluster through cvxpy?"
+        ),
+        expectation=(
+            "A case has four clusters. Through cvxpy each is 5 to 10 ms for CEEI by the conic engine, and more for "
+            "DRF as a formulation file, which is solved round by round; in fractions a filling takes 30 microseconds "
+            "and a market of two resources 80. So 100 times or more for both, and at least 50."
+        ),
+        sizes=("ceei", "drf"),
+        run=audits.search_throughput,
+        smoke=("ceei",),
+        happened=(
+            "First measured beside other work: 104 times for CEEI and 517 times for DRF, whose formulation is solved "
+            "round by round, twice a user who might rise. Both find the same violations."
+        ),
+    ),
+    Question(
+        name="audit-counterexamples",
+        question=(
+            "How long does it take to find a counterexample to every cell of the property table that fails with "
+            "positive demands, without being told where, and to make it small?"
+        ),
+        expectation=(
+            "Every cell of a leximin policy, of CEEI and of the two sums is found in spaces of 2 or 3 users with "
+            "numbers up to 3, in less than a second each; alpha fairness is computed by the interior point engine, 5 "
+            "ms a solve, and takes some seconds a cell. Altogether less than two minutes with one worker; two workers"
+            " should be no faster on searches that are over before their processes have started."
+        ),
+        sizes=("all",),
+        run=audits.find_counterexamples,
+        smoke=("asset",),
+        happened=(
+            "First measured beside other work: all 34 cells are found, in 42 s with one worker, nearly all of it for "
+            "the 8 cells of alpha fairness, which are known to the error of a certificate only. Two workers took "
+            "three times as long: every search of a second starts by waking its processes."
         ),
     ),
 )

@@ -14,6 +14,7 @@ from .program import Program
 from .schedule import schedule
 from .search import search
 from .solve import solve
+from .sweep import sweep
 from .theorems import theorems
 from .verify import verify
 from .versions import versions
@@ -60,6 +61,7 @@ for command in (
     search,
     theorems,
     schedule,
+    sweep,
     convert,
     new,
     engines,

@@ -148,6 +148,7 @@ def test_first_stops_early():
     assert "stopped before the end" in str(result)
 
 
+@pytest.mark.slow
 def test_two_workers_find_the_same():
     space = Space(2, 2, 3, 3, zero_demands=True)
     assert search("drf", None, space, jobs=2).to_dict() == search("drf", None, space, jobs=1).to_dict()
@@ -190,6 +191,7 @@ def test_a_log_cut_anywhere_loses_and_doubles_nothing(tmp_path, kept):
     assert answer(search("ceei", SP, SPACE, checkpoint=log)) == answer(straight)
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on(tmp_path):
     log = tmp_path / "search.log"
     space = Space(3, 2, 3, 3, zero_demands=True)

@@ -30,6 +30,10 @@ from .space import Case, Space
 __all__ = ["Counterexample", "Question", "Search", "Space", "search"]
 
 
+HANDFULS = 64
+"""Parts into which the units are divided among workers: enough for even loads, and few enough to hand over."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What is searched for: in which space, under which policy, which properties."""
@@ -222,11 +226,15 @@ def search(
     log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
     waiting = [unit for unit in range(space.units) if unit not in log.done]
     deadline = Deadline.after(time_limit)
+    # Handing over a unit costs a worker milliseconds: many small ones go together.
+    size = 1 if jobs == 1 and dask is None else max(1, len(waiting) // HANDFULS)
+    handfuls = [waiting[k : k + size] for k in range(0, len(waiting), size)]
     with log.writing():
-        results = spread(partial(_audited, question), waiting, jobs=jobs, dask=dask, what=f"units of {chosen.name}")
+        results = spread(partial(_handful, question), handfuls, jobs=jobs, dask=dask, what=f"parts of {chosen.name}")
         if not (first and _all_failed(question, log)):
-            for entry in results:
-                log.add(entry)
+            for entries in results:
+                for entry in entries:
+                    log.add(entry)
                 if (first and _all_failed(question, log)) or not deadline.left():
                     break
     return _summed(question, log)
@@ -239,6 +247,11 @@ def _fitted(space: Space, policy: Policy, integer: bool) -> Space:
     counted = policy.measure == "tasks" or policy.objective == "formulation" or integer
     named = policy.measure == "single" or policy.objective == "formulation"
     return replace(space, sizes_matter=counted, names_matter=named)
+
+
+def _handful(question: Question, units: list[int]) -> list[dict[str, Any]]:
+    """Audit several units, one after the other."""
+    return [_audited(question, unit) for unit in units]
 
 
 def _audited(question: Question, unit: int) -> dict[str, Any]:
