@@ -76,7 +76,7 @@ def solve_many(
         What one task of each user needs.  To leave a user out of some pools, give her a limit of 0 there.
     capacity : array (m,) or (b, m)
     policy : str or Policy
-        ``drf``, ``asset``, ``single:RESOURCE``, ``tasks`` or ``ceei``.
+        ``drf``, ``asset``, ``single:RESOURCE``, ``tsf``, ``tasks`` or ``ceei``.
     weights : array (n,) or (b, n), or per resource (1, n, m) or (b, n, m)
         Positive; 1 by default.
     limits : array (n,) or (b, n)
