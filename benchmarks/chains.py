@@ -25,7 +25,7 @@ MINUTES = 600.0
 MARKETS = 1_000
 """Users up to which CEEI is asked as well."""
 
-ONE_LP_A_USER, WATER, CVXPY = 300, 1_000, 12
+ONE_LP_A_USER, WATER, CVXPY = 300, 1_000, 40
 """Users up to which the peers are asked; each was seen to take more than a minute on the next size."""
 
 SAME = 1e-9
@@ -84,7 +84,13 @@ def _leximin(bench: Bench, size: Scale) -> Case:
                 WATER,
                 "a MILP takes minutes",
             ),
-            levels_of("cvxpy-leximin", peers.leximin_cvxpy, levels, CVXPY, "it ends in no minute"),
+            levels_of(
+                "cvxpy-leximin saturation",
+                lambda instance: peers.leximin_cvxpy(instance, "saturation"),
+                levels,
+                CVXPY,
+                "it takes minutes",
+            ),
         ),
     )
 

@@ -220,8 +220,8 @@ def tidied(instance: Instance, placement: np.ndarray, duals: np.ndarray, status:
     return Market(tasks, placement, prices, status)
 
 
-def leximin_cvxpy(instance: Instance) -> np.ndarray:
-    """Return leximin levels (n,) by cvxpy-leximin, with its own default method."""
+def leximin_cvxpy(instance: Instance, method: str) -> np.ndarray:
+    """Return leximin levels (n,) by one of the methods of cvxpy-leximin."""
     if importlib.util.find_spec("cvxpy_leximin") is None:
         raise Absent("not installed")
     import cvxpy as cp
@@ -238,9 +238,11 @@ def leximin_cvxpy(instance: Instance) -> np.ndarray:
     limited = np.flatnonzero(np.isfinite(tops))
     if limited.size:
         constraints.append(level[limited] <= tops[limited])
+    # Its method with a big M needs binary variables.
+    solver = cp.HIGHS if method.endswith("big_M") else cp.CLARABEL
     problem = Problem(Leximin([level[i] for i in range(len(members))]), constraints)
     try:
-        problem.solve(solver=cp.CLARABEL)
+        problem.solve(method=method, solver=solver)
     except Exception as error:
         # Whatever stops a rival inside is a result of the measurement, not of this program.
         raise Failure(f"cvxpy-leximin stopped: {type(error).__name__}: {error}") from None

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from .enclosures import Enclosure, text
 from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
 __all__ = ["Allocation", "Certificate"]
+
+LONG_BITS = 64
+"""A table shows a fraction whose denominator is longer than this as a decimal."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,11 @@ class Certificate:
         Largest relative amount by which an optimality or feasibility condition is missed.
     gap : float | None
         Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
+        Of enclosures the widest, relative to what it encloses.
+    rigorous : bool
+        Whether `violation` and `gap` are upper bounds, decided in integers or fractions. Otherwise they are estimates:
+        computed in floats, with sums added up so that their rounding stays some thousand times below the tolerances,
+        but bounds they are not. ``drfopt verify`` decides in fractions about a file of floats as well.
     stopped_by : callable
         Returns what stopped each user, (n,); `bottlenecks` asks it once.
     evidence : dict
@@ -44,6 +53,7 @@ class Certificate:
     stopped_by: Callable[[], tuple] = field(default=tuple, repr=False)
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
     reason: str = ""
+    rigorous: bool = False
 
     @cached_property
     def bottlenecks(self) -> tuple:
@@ -55,7 +65,14 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
-        return {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        document = {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        if self.valid is None and self.kind == "bound":
+            document |= {"reason": self.reason}
+            if "bound" in self.evidence:
+                proven = self.evidence["claims"]
+                document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
+                document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        return document
 
 
 def _nowhere() -> None:
@@ -193,7 +210,7 @@ class Allocation:
                 "capacity": float(self.instance.capacity[j]),
                 "used": _plain(self.used[j]),
                 "utilization": float(self.utilization[j]),
-                "price": None if self.prices is None or self.prices.ndim > 1 else float(self.prices[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else _plain(self.prices[j]),
             }
             for j, name in enumerate(self.resources)
         ]
@@ -217,7 +234,7 @@ class Allocation:
             }
         if self.prices is not None and self.prices.ndim > 1:
             document["prices"] = {
-                c: {r: float(p) for r, p in zip(self.resources, row, strict=True)}
+                c: {r: _plain(p) for r, p in zip(self.resources, row, strict=True)}
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
@@ -253,8 +270,8 @@ class Allocation:
         rows = [
             (
                 name,
-                _plain(self.tasks[i]),
-                _plain(self.levels[i]),
+                _cell(self.tasks[i]),
+                _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
                 _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
@@ -288,7 +305,7 @@ class Allocation:
         )
         notes = [f"used: {used}"]
         if self.prices is not None and self.prices.ndim == 1:
-            prices = ", ".join(f"{r} {p:.6g}" for r, p in zip(self.resources, self.prices, strict=True))
+            prices = ", ".join(f"{r} {float(p):.6g}" for r, p in zip(self.resources, self.prices, strict=True))
             notes.append(f"prices: {prices}")
         if self.unplaced:
             notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
@@ -301,16 +318,25 @@ class Allocation:
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}, {self.seconds:.3g} s"
         )
+        if proof.valid is None and proof.kind == "bound":
+            notes.append(proof.reason)
         return notes
 
 
-def _plain(value: Any) -> float | str | int:
-    """Return a number as JSON prints it: a float in full precision, a Fraction as text."""
-    if isinstance(value, Fraction):
-        return str(value)
+def _plain(value: Any) -> float | str | int | dict[str, str]:
+    """Return a number as JSON prints it: a float in full precision, a Fraction as text, an Enclosure as its ends."""
+    if isinstance(value, Fraction | Enclosure):
+        return text(value)
     if isinstance(value, int | np.integer):
         return int(value)
     return float(value)
+
+
+def _cell(value: Any) -> Any:
+    """Return a number as a table shows it: of an enclosure or a long fraction, the beginning says enough."""
+    if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
+        return f"{float(value):.17g}..."
+    return _plain(value)
 
 
 def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:

@@ -6,11 +6,12 @@ may have, and None where it does not: two enclosures that overlap are undecided,
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "lower", "upper"]
+__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "lower", "text", "upper"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,13 @@ def upper(value: Exact) -> Fraction:
     return value.upper if isinstance(value, Enclosure) else _fraction(value)
 
 
+def text(value: Exact) -> str | dict[str, str]:
+    """Return an exact value as files have it: ``"63/25"``, or the ends of an enclosure; however long they are."""
+    if isinstance(value, Enclosure):
+        return {"lower": _written(value.lower), "upper": _written(value.upper)}
+    return _written(_fraction(value))
+
+
 def at_least(x: Exact, y: Exact) -> bool | None:
     """Say whether x >= y: True or False where that is certain, None where it is undecided.
 
@@ -116,6 +124,12 @@ def equal(x: Exact, y: Exact) -> bool | None:
     if at_least(x, y) is False or at_least(y, x) is False:
         return False
     return True if lower(x) == upper(x) == lower(y) == upper(y) else None
+
+
+def _written(value: Fraction) -> str:
+    # The text of an int stops at 4300 digits, that of a Decimal does not.
+    top, bottom = (format(Decimal(part), "f") for part in value.as_integer_ratio())
+    return top if bottom == "1" else f"{top}/{bottom}"
 
 
 def _fraction(value: Any) -> Fraction:

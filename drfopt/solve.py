@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from .allocation import Allocation, Certificate
-from .certificates import bottleneck, chain, duals, prices, rational, servers, whole
+from .certificates import bottleneck, chain, duals, exactly, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
+from .enclosures import Enclosure
 from .engines import Answer, Problem, engine_for
 from .engines.placing import fewest
 from .errors import CertificateError, PolicyError
 from .instance import Instance
 from .parallel import Workers
 from .policies import Policy, policy_named
+from .quantities import exact as exact_number
 from .tolerances import CAPACITY
 
 __all__ = ["solve"]
@@ -31,6 +34,7 @@ def solve(
     engine: str = "auto",
     exact: bool = False,
     time_limit: float | None = None,
+    precision: Any = "1e-30",
     jobs: int | None = 1,
     dask: str | None = None,
 ) -> Allocation:
@@ -47,9 +51,12 @@ def solve(
     engine : str
         A name of ``drfopt.engines.ENGINES``; ``auto`` takes the first that can.
     exact : bool
-        Compute in rational numbers; tasks and levels are `Fraction`s.
+        Compute in rational numbers; tasks and levels are `Fraction`s, or of CEEI and alpha where they are not known
+        to be rational `Enclosure`s.
     time_limit : float, optional
         Seconds, the proof included.
+    precision : number
+        Largest relative width of an `Enclosure`.
     jobs, dask : int or None, str
         Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
         that have no capacity in common are divided.
@@ -77,12 +84,15 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), Workers(jobs, dask))
+    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision), Workers(jobs, dask))
     runner = engine_for(engine, problem, exact and not integer)
-    answer = runner.solve(problem) if problem.n else _nothing(problem)
+    answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
+    if answer.status != "optimal" and proof.valid is False and not proof.violation:
+        # Something better exists, and the engine did not say otherwise.
+        proof = replace(proof, valid=None)
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
             f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
@@ -99,21 +109,35 @@ def solve(
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
-        status=answer.status,
+        status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
 
 
-def _nothing(problem: Problem) -> Answer:
+def _width(precision: Any) -> Fraction:
+    width = exact_number(precision)
+    if not 0 < width < 1:
+        raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
+    return width
+
+
+def _status(proof: Certificate, answer: Answer) -> str:
+    """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says."""
+    if proof.valid:
+        return "optimal"
+    return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
+
+
+def _nothing(problem: Problem, exact: bool) -> Answer:
     """Return the only allocation there is when nobody can run anything."""
-    none = np.zeros(0)
+    none = np.zeros(0, dtype=object if exact else float)
     pool = problem.instance.machines is None
     prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
     return Answer(
         none,
         amounts=None if pool else none,
         prices=prices,
-        evidence={"rounds": [], "claims": [], "packing": []},
+        evidence={"rounds": [], "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
     )
 
 
@@ -122,7 +146,7 @@ def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
     n = problem.instance.n
     if exact:
         tasks = np.full(n, Fraction(0), dtype=object)
-        tasks[problem.members] = [Fraction(x) for x in answer.tasks.tolist()]
+        tasks[problem.members] = [x if isinstance(x, Enclosure) else Fraction(x) for x in answer.tasks.tolist()]
         return tasks
     dtype: Any = np.int64 if problem.integer else np.float64
     if problem.everyone:
@@ -153,7 +177,9 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     """Return the certificate that belongs to what was asked for: one row of the table below."""
     kind = "whole" if problem.integer else problem.policy.objective
     if kind == "leximin":
-        kind += " exact" if tasks.dtype == object else (" pool" if placement is None else " machines")
+        kind += " pool" if placement is None else " machines"
+    if tasks.dtype == object and kind in EXACT:
+        kind = EXACT[kind]
     if problem.policy.objective == "formulation":
         kind = "formulation"
     return PROOFS[kind](problem, tasks, placement, answer)
@@ -184,12 +210,21 @@ Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
     "leximin pool": lambda p, x, z, a: _bottlenecks(p, x, a),
-    "leximin exact": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
-    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),
+    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
 }
 """The certificate of each kind of answer."""
+
+EXACT = {
+    "leximin pool": "exact filling",
+    "leximin machines": "exact prices",
+    "sum": "exact prices",
+    "alpha": "exact prices",
+}
+"""The certificate of an answer in rational numbers, by that of the same in floats."""

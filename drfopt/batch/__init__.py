@@ -11,8 +11,8 @@ from ..instance import Instance
 from ..policies import Policy
 from ..solve import solve
 from ..tolerances import FIRST_ORDER, GAP, LEVEL
+from .equilibrium import clear
 from .filling import fill
-from .market import clear
 from .pools import Batch, Pools, batch_of
 from .proofs import bottlenecks, clearing
 
@@ -76,7 +76,7 @@ def solve_many(
         What one task of each user needs.  To leave a user out of some pools, give her a limit of 0 there.
     capacity : array (m,) or (b, m)
     policy : str or Policy
-        ``drf``, ``asset``, ``single:RESOURCE``, ``tasks`` or ``ceei``.
+        ``drf``, ``asset``, ``single:RESOURCE``, ``tasks``, ``tsf`` or ``ceei``.
     weights : array (n,) or (b, n), or per resource (1, n, m) or (b, n, m)
         Positive; 1 by default.
     limits : array (n,) or (b, n)

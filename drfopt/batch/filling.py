@@ -25,10 +25,10 @@ def fill(pools: Pools) -> np.ndarray:
     rates, out = pools.rates, pools.out
     if out is not None:
         rates = np.where(out, 1.0, rates)
-    per_level = pools.shares / rates[:, None]
+    per_level = pools.shares / rates
     tops = None if pools.limits is None else pools.limits * rates
     if out is not None:
-        per_level[np.broadcast_to(out[:, None], per_level.shape)] = 0
+        per_level[:, out] = 0
         tops = np.where(out, 0.0, np.inf if tops is None else tops)
     levels = _levels(per_level, tops)
     tasks = levels / rates
@@ -41,7 +41,7 @@ def fill(pools: Pools) -> np.ndarray:
 
 def _levels(per_level: np.ndarray, tops: np.ndarray | None) -> np.ndarray:
     """Return levels (n, size) in pools of ones, of users who take `per_level` for a level of 1, up to `tops`."""
-    n, _, size = per_level.shape
+    _, n, size = per_level.shape
     rising = per_level
     free: np.ndarray | float = 1.0
     found = levels = np.zeros((n, size))
@@ -49,7 +49,7 @@ def _levels(per_level: np.ndarray, tops: np.ndarray | None) -> np.ndarray:
     places = None
     while True:
         with np.errstate(divide="ignore"):
-            reach = free / rising.sum(axis=0)
+            reach = free / rising.sum(axis=1)
         level = reach.min(axis=0)
         full = reach <= level
         met = None
@@ -57,7 +57,7 @@ def _levels(per_level: np.ndarray, tops: np.ndarray | None) -> np.ndarray:
             met = waiting & (tops <= level)
             full &= ~met.any(axis=0)
             np.copyto(levels, tops, where=met)
-        stopped = ((rising > 0) & full).any(axis=1)
+        stopped = ((rising > 0) & full[:, None]).any(axis=0)
         np.copyto(levels, level, where=stopped)
         waiting &= ~stopped if met is None else ~(stopped | met)
         going = waiting.any(axis=0)
@@ -70,5 +70,5 @@ def _levels(per_level: np.ndarray, tops: np.ndarray | None) -> np.ndarray:
             places = kept if places is None else places[kept]
             per_level, levels, waiting = per_level[..., kept], levels[:, kept], waiting[:, kept]
             tops = None if tops is None else tops[:, kept]
-        rising = per_level * waiting[:, None]
-        free = np.maximum(1 - (per_level * levels[:, None]).sum(axis=0), NOTHING)
+        rising = per_level * waiting
+        free = np.maximum(1 - (per_level * levels).sum(axis=1), NOTHING)

@@ -1,7 +1,7 @@
 """Many pools of one shape: the arrays at the door, and blocks of them with the batch axis last.
 
 A row of the batch is a pool of n users and m resources.  Inside, a letter of a user and a resource is an array
-(n, m, size): whatever is done to one pool is done to the block by one operation on contiguous memory, and a block is
+(m, n, size): whatever is done to one pool is done to the block by one operation on contiguous memory, and a block is
 small enough to stay in the cache from one operation to the next.
 """
 
@@ -30,7 +30,7 @@ class Batch:
     policy : Policy
     demands : array (b, n, m)
     capacity : array (b, m), or (1, m) for all
-    weights : array (b, n, m) or (b, n, 1), or with a first axis of 1 for all; None for equal ones
+    weights : array (b, n) or (b, n, m), or with a first axis of 1 for all; None for equal ones
     limits : array (b, n), or (1, n) for all; None for no limits
     resources : tuple of str (m,)
     """
@@ -49,7 +49,7 @@ class Batch:
 
     def block(self, start: int, stop: int) -> "Pools":
         """Return the pools from `start` up to `stop`, with checked values."""
-        demands = np.ascontiguousarray(self.demands[start:stop].transpose(1, 2, 0), dtype=np.float64)
+        demands = _last(self.demands[start:stop])
         capacity = _of(self.capacity, start, stop)
         weights = None if self.weights is None else _of(self.weights, start, stop)
         limits = None if self.limits is None else _of(self.limits, start, stop)
@@ -65,14 +65,11 @@ class Batch:
 
     def alone(self, index: int) -> dict[str, Any]:
         """Return one pool of the batch as the arguments of an `Instance`."""
-        weights = None if self.weights is None else self.weights[index % len(self.weights)]
-        if weights is not None and weights.shape[1] == 1:
-            weights = weights[:, 0]
         return {
             "demands": self.demands[index],
             "capacity": self.capacity[index % len(self.capacity)],
             "resources": self.resources,
-            "weights": weights,
+            "weights": None if self.weights is None else self.weights[index % len(self.weights)],
             "max_tasks": None if self.limits is None else self.limits[index % len(self.limits)],
         }
 
@@ -86,9 +83,9 @@ class Pools:
     policy : Policy
     column : int or None
         The resource of a measure of one resource.
-    demands : array (n, m, size)
+    demands : array (m, n, size)
     capacity : array (m, size)
-    weights : array (n, m, size) or (n, 1, size), or None
+    weights : array (n, size) or (m, n, size), or None
     limits : array (n, size), or None
     """
 
@@ -101,33 +98,32 @@ class Pools:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Share of the pool that one task takes, (n, m, size); of what is not there, 0."""
-        if self._empty is None:
-            return self.demands / self.capacity
-        return np.divide(self.demands, self.capacity, where=~self._empty, out=np.zeros_like(self.demands))
+        """Share of the pool that one task takes, (m, n, size); of what is not there, 0."""
+        capacity = self.capacity if self._empty is None else np.where(self._empty, np.inf, self.capacity)
+        return self.demands / capacity[:, None]
 
     @cached_property
     def dominant(self) -> np.ndarray:
         """Dominant share of one task, weights ignored, (n, size)."""
-        return self.shares.max(axis=1)
+        return self.shares.max(axis=0)
 
     @cached_property
     def rates(self) -> np.ndarray:
         """Level of one task, (n, size); 0 for users who can run none."""
-        measure = self.policy.measure
-        if self.weights is None and measure == "dominant":
-            return self.dominant
-        scalar = self.weights is None or self.weights.shape[1] == 1
-        shares = self.shares if scalar else self.shares / self.weights
-        rates = MEASURES[measure].floats(shares.swapaxes(0, 1), self.column)
-        return rates if self.weights is None or not scalar else rates / self.weights[:, 0]
+        shares, weights = self.shares, self.weights
+        if weights is not None and weights.ndim == 3:
+            shares, weights = shares / weights, None
+        elif self.policy.measure == "dominant":
+            return self.dominant if weights is None else self.dominant / weights
+        rates = MEASURES[self.policy.measure].floats(shares, self.column)
+        return rates if weights is None else rates / weights
 
     @cached_property
     def unplaced(self) -> np.ndarray | None:
         """Who can run no task though she has no limit of 0, (n, size); None when it is nobody."""
         if self._empty is None:
             return None
-        helpless = ((self.demands > 0) & self._empty).any(axis=1)
+        helpless = ((self.demands > 0) & self._empty[:, None]).any(axis=0)
         if self.limits is not None:
             helpless &= self.limits > 0
         return helpless if helpless.any() else None
@@ -137,21 +133,21 @@ class Pools:
         """Who has no task whatever happens, (n, size); None when it is nobody."""
         out = self.unplaced
         if self.limits is not None and not self.limits.all():
-            none = np.broadcast_to(self.limits == 0, (self.demands.shape[0], self.demands.shape[2]))
+            none = np.broadcast_to(self.limits == 0, self.demands.shape[1:])
             out = none if out is None else out | none
         return out
 
     def check(self, start: int, resources: Sequence[str]) -> None:
         """Raise when some pool of the block, the first of which is number `start`, is not usable."""
-        needs = self.demands.max(axis=1)
+        needs = self.demands.max(axis=0)
         if not needs.all():
             user, index = _first(needs == 0)
             raise InstanceError(
                 f"demands[{start + index}, {user}] are all 0: give the user a positive demand, or a limit of 0"
             )
         self._check_scale(start, resources)
-        if self.column is not None and not self.demands[:, self.column].all():
-            user, index = _first(self.demands[:, self.column] == 0)
+        if self.column is not None and not self.demands[self.column].all():
+            user, index = _first(self.demands[self.column] == 0)
             raise PolicyError(
                 f"{self.policy.name} compares shares of {self.policy.argument!r}, but the user of "
                 f"demands[{start + index}, {user}] demands none of it: leave her out, or use drf"
@@ -164,7 +160,8 @@ class Pools:
             lowest = np.min(shares, where=shares > 0, initial=1.0)
         if lowest >= SMALLEST and shares.max() <= LARGEST:
             return
-        _, j, index = _first(((shares < SMALLEST) & (self.demands > 0) & (self.capacity > 0)) | (shares > LARGEST))
+        small = (shares < SMALLEST) & (self.demands > 0) & (self.capacity > 0)[:, None]
+        j, _, index = _first(small | (shares > LARGEST))
         raise InstanceError(
             f"in instance {start + index} demands of {resources[j]!r} are beyond 1e-150 to 1e150 of its capacity "
             f"{self.capacity[j, index % self.capacity.shape[-1]]:g}: check the units"
@@ -234,7 +231,7 @@ def _weights(policy: Policy, weights: np.ndarray, b: int, n: int, m: int) -> np.
         if policy.weights == "scalar":
             raise PolicyError(f"{policy.name} takes one weight a user, but these weights are per resource")
         return found
-    return found[:, :, None] if found.ndim == 2 else found[None, :, None]
+    return found if found.ndim == 2 else found[None]
 
 
 def _limits(limits: np.ndarray, b: int, n: int) -> np.ndarray:
@@ -261,8 +258,12 @@ def _shaped(name: str, values: np.ndarray, shapes: dict[str, tuple[int, ...]]) -
 
 def _of(values: np.ndarray, start: int, stop: int) -> np.ndarray:
     """Return a part of the batch with the batch axis last; what is there once is taken for every part."""
-    part = values[start:stop] if len(values) > 1 else values
-    return np.ascontiguousarray(np.moveaxis(part, 0, -1), dtype=np.float64)
+    return _last(values[start:stop] if len(values) > 1 else values)
+
+
+def _last(values: np.ndarray) -> np.ndarray:
+    """Return floats with the axes in the opposite order, so that the batch is last."""
+    return np.ascontiguousarray(values.T, dtype=np.float64)
 
 
 def _first_of(values: Any, start: int) -> int:
@@ -281,9 +282,7 @@ def _check(name: str, part: np.ndarray, start: int) -> None:
         bad |= ~(part < np.inf)
     *rest, index = _first(bad)
     value = float(part[(*rest, index)])
-    # A scalar weight has no place among the resources.
-    rest = rest[:1] if weights and part.shape[1] == 1 else rest
-    place = ", ".join(map(str, (start + index, *rest)))
+    place = ", ".join(map(str, (start + index, *reversed(rest))))
     rule = "write a finite number, " + ("above 0" if weights else "0 or more")
     if -np.inf < value <= 0:
         rule = "it must be positive" if weights else "it must not be negative"

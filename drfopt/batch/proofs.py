@@ -37,15 +37,15 @@ def bottlenecks(pools: Pools, tasks: np.ndarray) -> np.ndarray:
 
     inf where the users at the highest level on a resource hold so little of it that rounding would decide.
     """
-    held = pools.demands * tasks[:, None]
-    used = held.sum(axis=0)
-    on = np.where(pools.demands > 0, (pools.rates * tasks)[:, None], 0.0)
-    top = on.max(axis=0)
-    of_highest = (held * (on >= top * (1 - LEVEL))).sum(axis=0)
+    held = pools.demands * tasks
+    used = held.sum(axis=1)
+    on = np.where(pools.demands > 0, pools.rates * tasks, 0.0)
+    top = on.max(axis=1)
+    of_highest = (held * (on >= (top * (1 - LEVEL))[:, None])).sum(axis=1)
     unused = np.abs(pools.capacity - used) / of_highest
     unused[~((of_highest >= LITTLE * pools.capacity) & (top > 0))] = np.inf
-    deficits = np.where(on > 0, np.maximum(1 - on / top, unused), np.inf)
-    violations = deficits.min(axis=1)
+    deficits = np.where(on > 0, np.maximum(1 - on / top[:, None], unused[:, None]), np.inf)
+    violations = deficits.min(axis=0)
     if pools.limits is not None:
         short = np.where(pools.limits > 0, np.maximum(1 - tasks / pools.limits, 0), 0.0)
         violations = np.minimum(violations, np.where(pools.limits < np.inf, short, np.inf))
@@ -57,9 +57,9 @@ def bottlenecks(pools: Pools, tasks: np.ndarray) -> np.ndarray:
 @QUIET
 def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return violation (size,) and gap (size,) of tasks (n, size) at prices (m, size) of a unit of each resource."""
-    used = (pools.demands * tasks[:, None]).sum(axis=0)
-    weights = np.ones((1, 1)) if pools.weights is None else pools.weights[:, 0]
-    ratio = tasks * (pools.demands * prices).sum(axis=1) / weights
+    used = (pools.demands * tasks).sum(axis=1)
+    weights = np.ones((1, 1)) if pools.weights is None else pools.weights
+    ratio = tasks * (pools.demands * prices[:, None]).sum(axis=0) / weights
     off = np.abs(ratio - 1)
     loss = weights * np.maximum(ratio - 1 - np.log(ratio), 0)
     money = np.broadcast_to(weights, tasks.shape)

@@ -51,79 +51,121 @@ class Tops:
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
     """Return the bottleneck certificate of tasks (n,) in a pool.
 
-    `rates` are those of the policy, (n,), where they have been computed before.  Four passes over the users.
+    `rates` are those of the policy, (n,), where they have been computed before.  Four passes over the users, block by
+    block: beside the instance and the tasks the proof needs next to no memory.
     """
     infeasible, reason = infeasibility(instance, tasks, None)
     if not np.isfinite(infeasible):
         return Certificate(kind="bottleneck", valid=False, violation=infeasible, reason=reason)
-    levels = (policy.rates(instance) if rates is None else rates) * tasks
-    tops = _tops(instance, levels, tasks)
-    short = _short_of_limit(instance, tasks)
-    violations = _violations(instance, levels, tops)
-    if short is not None:
-        np.minimum(violations, short, out=violations)
-    doubtful = np.flatnonzero(violations > LEVEL)
-    if doubtful.size:
-        # Seldom, and then the reader wants to know by how much: every resource of hers counts.
-        violations[doubtful] = _deficits(instance.demands[doubtful].T, levels[doubtful], tops).min(axis=0)
-        if short is not None:
-            np.minimum(violations, short, out=violations)
-    violation = max(float(violations.max()), infeasible)
+    users = _Users(instance, policy.rates(instance) if rates is None else rates, tasks)
+    tops = users.tops()
+    worst, i = users.worst(tops)
+    violation = max(worst, infeasible)
     valid = infeasible <= CAPACITY and violation <= LEVEL
     if not reason and not valid:
-        i = int(violations.argmax())
         reason = (
             f"user {instance.users[i]!r} has no bottleneck and is not at her limit: "
-            f"her level could rise by {violations[i]:.1e} of it (exact=True computes in fractions)"
+            f"her level could rise by {worst:.1e} of it (exact=True computes in fractions)"
         )
     return Certificate(
         kind="bottleneck",
         valid=valid,
         violation=violation,
-        stopped_by=partial(_names, instance, levels, tops, short),
+        stopped_by=partial(users.bottlenecks, tops),
         reason=reason,
     )
 
 
-def _tops(instance: Instance, levels: np.ndarray, tasks: np.ndarray) -> Tops:
-    """Return the top of each resource."""
-    demands = instance.demands
-    found = in_blocks(instance.n, lambda rows: ((columns(demands, rows) > 0) * levels[rows]).max(axis=1))
-    highest = np.max(found, axis=0)
-    nearly = (highest * (1 - LEVEL))[:, None]
+class _Users:
+    """An instance and tasks (n,), looked at block by block; blocks are columns of the table of demands, (m, rows)."""
 
-    def hold(rows: slice) -> np.ndarray:
-        return np.einsum("ji,ji->j", columns(demands, rows), (levels[rows] >= nearly) * tasks[rows])
+    def __init__(self, instance: Instance, rates: np.ndarray, tasks: np.ndarray):
+        self.instance, self.rates, self.tasks = instance, rates, tasks
+        unplaced = instance.unplaced()
+        self.unplaced = unplaced if unplaced.any() else None
 
-    held = np.sum(in_blocks(instance.n, hold), axis=0)
-    unused = np.abs(instance.capacity - tasks @ instance.demands)
-    full = unused <= LEVEL * instance.capacity
-    for j in np.flatnonzero(full & (held < LITTLE * instance.capacity) & (highest > 0)):
-        # The highest hold so little that rounding of what the others hold would decide.
-        precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
-        unused[j] = precisely(instance, tasks, int(j))
-    used = (instance.capacity > 0) & (highest > 0)
-    return Tops(highest, np.divide(unused, held, where=used, out=np.full(instance.m, np.inf)))
+    def levels(self, rows: slice) -> np.ndarray:
+        return self.rates[rows] * self.tasks[rows]
 
+    def tops(self) -> Tops:
+        """Return the top of each resource."""
+        instance, demands, tasks = self.instance, self.instance.demands, self.tasks
+        found = in_blocks(instance.n, lambda rows: ((columns(demands, rows) > 0) * self.levels(rows)).max(axis=1))
+        highest = np.max(found, axis=0)
+        nearly = (highest * (1 - LEVEL))[:, None]
 
-def _violations(instance: Instance, levels: np.ndarray, tops: Tops) -> np.ndarray:
-    """Return a bound on how far each user is from having a bottleneck, (n,); inf where none of hers is saturated.
+        def hold(rows: slice) -> np.ndarray:
+            return np.einsum("ji,ji->j", columns(demands, rows), (self.levels(rows) >= nearly) * tasks[rows])
 
-    Of the saturated resources she uses the one whose top is lowest is the best for her.
-    """
-    saturated = tops.rise <= LEVEL
-    inverse = np.divide(1, tops.level, where=saturated, out=np.zeros(instance.m))
-    violations = np.empty(instance.n)
+        held = np.sum(in_blocks(instance.n, hold), axis=0)
+        unused = np.abs(instance.capacity - tasks @ demands)
+        full = unused <= LEVEL * instance.capacity
+        for j in np.flatnonzero(full & (held < LITTLE * instance.capacity) & (highest > 0)):
+            # The highest hold so little that rounding of what the others hold would decide.
+            precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
+            unused[j] = precisely(instance, tasks, int(j))
+        used = (instance.capacity > 0) & (highest > 0)
+        return Tops(highest, np.divide(unused, held, where=used, out=np.full(instance.m, np.inf)))
 
-    def look(rows: slice) -> None:
-        np.max((columns(instance.demands, rows) > 0) * inverse[:, None], axis=0, out=violations[rows])
+    def worst(self, tops: Tops) -> tuple[float, int]:
+        """Return the largest violation, and whose it is.
 
-    in_blocks(instance.n, look)
-    without = violations == 0
-    np.subtract(1, np.multiply(levels, violations, out=violations), out=violations)
-    np.maximum(violations, tops.rise[saturated].max(initial=0.0), out=violations)
-    violations[without] = np.inf
-    return violations
+        Of the saturated resources a user needs, the one whose top is lowest is the best for her: that bounds her
+        violation from above, and who is near enough to it needs no closer look.
+        """
+        saturated = tops.rise <= LEVEL
+        inverse = np.divide(1, tops.level, where=saturated, out=np.zeros(self.instance.m))[:, None]
+        rise = tops.rise[saturated].max(initial=0.0)
+
+        def look(rows: slice) -> tuple[float, int]:
+            block, levels = columns(self.instance.demands, rows), self.levels(rows)
+            bound = ((block > 0) * inverse).max(axis=0)
+            none = bound == 0
+            bound *= levels
+            np.maximum(np.subtract(1, bound, out=bound), rise, out=bound)
+            bound[none] = np.inf
+            short = self._short_of_limit(rows)
+            if short is not None:
+                np.minimum(bound, short, out=bound)
+            far = np.flatnonzero(bound > LEVEL)
+            if far.size:
+                closer = _deficits(block[:, far], levels[far], tops).min(axis=0)
+                bound[far] = closer if short is None else np.minimum(closer, short[far])
+            i = int(bound.argmax())
+            return float(bound[i]), rows.start + i
+
+        return max(in_blocks(self.instance.n, look))
+
+    def bottlenecks(self, tops: Tops) -> tuple[str | None, ...]:
+        """Return the bottleneck of each user, None at her limit; made only when somebody asks."""
+        resources = self.instance.resources
+
+        def look(rows: slice) -> list[str | None]:
+            deficits = _deficits(columns(self.instance.demands, rows), self.levels(rows), tops)
+            names: list[str | None] = [resources[j] for j in deficits.argmin(axis=0).tolist()]
+            short = self._short_of_limit(rows)
+            if short is not None:
+                for i in np.flatnonzero(short <= np.minimum(deficits.min(axis=0), LEVEL)).tolist():
+                    names[i] = None
+            return names
+
+        return tuple(chain.from_iterable(in_blocks(self.instance.n, look)))
+
+    def _short_of_limit(self, rows: slice) -> np.ndarray | None:
+        """Return how far users are below their limits, relative to them: inf without one; None where nobody has one.
+
+        Who is unplaced and has nothing is where she must be.
+        """
+        if not self.instance.limited and self.unplaced is None:
+            return None
+        limits, tasks = self.instance.limits[rows], self.tasks[rows]
+        limited = (limits > 0) & (limits < np.inf)
+        short = np.divide(tasks, limits, where=limited, out=np.zeros(len(tasks)))
+        short = np.where(limited, np.maximum(1 - short, 0), np.where(limits == 0, 0.0, np.inf))
+        if self.unplaced is not None:
+            unplaced = self.unplaced[rows]
+            short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
+        return short
 
 
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:
@@ -131,23 +173,6 @@ def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray
     top, rise = tops.level[:, None], tops.rise[:, None]
     below = 1 - np.divide(levels, top, where=top > 0, out=np.zeros(demands.shape))
     return np.where(demands > 0, np.maximum(below, rise), np.inf)
-
-
-def _short_of_limit(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
-    """Return how far each user is below her limit, relative to it, (n,): inf without one; None where nobody has one.
-
-    Who is unplaced and has nothing is where she must be.
-    """
-    unplaced = np.flatnonzero(instance.unplaced())
-    if not instance.limited and not unplaced.size:
-        return None
-    short = np.full(instance.n, np.inf)
-    limits = instance.limits
-    short[limits == 0] = 0.0
-    positive = np.flatnonzero((limits > 0) & (limits < np.inf))
-    short[positive] = np.maximum(1 - tasks[positive] / limits[positive], 0)
-    short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
-    return short
 
 
 def _unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
@@ -173,17 +198,3 @@ def _exactly_unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
             limit = instance.exact_limits[i] if x == instance.limits[i] else None
             used += (Fraction(x) if limit is None else limit) * row[j]
     return abs(float(instance.exact_capacity[j] - used))
-
-
-def _names(instance: Instance, levels: np.ndarray, tops: Tops, short: np.ndarray | None) -> tuple[str | None, ...]:
-    """Return the bottleneck of each user, None at her limit; made only when somebody asks."""
-    bottleneck, nearest = np.empty(instance.n, dtype=np.intp), np.empty(instance.n)
-
-    def look(rows: slice) -> None:
-        deficits = _deficits(columns(instance.demands, rows), levels[rows], tops)
-        bottleneck[rows], nearest[rows] = deficits.argmin(axis=0), deficits.min(axis=0)
-
-    in_blocks(instance.n, look)
-    at_limit = np.zeros(instance.n, dtype=bool) if short is None else short <= np.minimum(nearest, LEVEL)
-    resources = instance.resources
-    return tuple(None if i else resources[j] for i, j in zip(at_limit.tolist(), bottleneck.tolist(), strict=True))

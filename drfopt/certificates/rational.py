@@ -1,5 +1,6 @@
 """Leximin in one pool, in rational numbers: the bottleneck condition decided exactly, without any tolerance."""
 
+import math
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -31,7 +32,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
     bottlenecks: list[str | None] = []
     reason = next(
         (
-            f"{used[j]} of {r!r} are used, of {capacity[j]}"
+            f"{float(used[j]):.17g} of {r!r} are used, of {float(capacity[j]):.17g}"
             for j, r in enumerate(instance.resources)
             if used[j] > capacity[j]
         ),
@@ -54,6 +55,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
         violation=float("inf") if reason else 0.0,
         stopped_by=partial(tuple, bottlenecks),
         reason=reason,
+        rigorous=True,
     )
 
 
@@ -61,7 +63,7 @@ def certify_rounded(instance: Instance, policy: Policy, exact: np.ndarray, tasks
     """Return the certificate of tasks (n,) that are floats next to exact ones: theirs, and how far off they are."""
     proof = certify(instance, policy, exact)
     off = max((abs(Fraction(x) - y) / y if y else abs(Fraction(x)) for x, y in zip(tasks.tolist(), exact, strict=True)))
-    violation = max(proof.violation, float(off))
+    violation = max(proof.violation, math.nextafter(float(off), math.inf) if off else 0.0)
     valid = bool(proof.valid) and violation <= LEVEL
     reason = proof.reason or ("" if valid else f"the tasks are {violation:.1e} off the exact ones")
     return replace(proof, valid=valid, violation=violation, reason=reason)

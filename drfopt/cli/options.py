@@ -11,6 +11,7 @@ from ..errors import suggestion
 from ..tables import FORMATS
 
 __all__ = [
+    "CertificateFile",
     "Dask",
     "EngineName",
     "Exact",
@@ -20,6 +21,7 @@ __all__ = [
     "Json",
     "OutputFile",
     "PolicyName",
+    "Precision",
     "TimeLimit",
     "WholeTasks",
     "matching",
@@ -105,6 +107,19 @@ EngineName = Annotated[
     typer.Option("--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
+Precision = Annotated[
+    str,
+    typer.Option("--precision", metavar="WIDTH", help="Relative width of what --exact can only enclose."),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Write the answer and its proof to FILE, for 'drfopt verify' and for whoever does not believe it.",
+        show_default=False,
+    ),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False),

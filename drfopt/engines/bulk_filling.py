@@ -83,9 +83,8 @@ def bulk_filling(
     [2000000000000, 3000000000000]
     """
     filling = _Filling(demands, capacity, rates, limits, when_full == "stop")
-    while filling.going:
-        filling.jump()
-        filling.window()
+    while filling.going.size:
+        filling.window(filling.jump())
     return filling.tasks
 
 
@@ -104,22 +103,21 @@ class _Filling:
         self.limits = [None if limit is None else math.floor(limit) for limit in limits]
         self.stops = stops
         self.tasks = [0] * len(self.needs)
-        self.going = list(range(len(self.needs)))
-        self._drop()
         self._units = [max(total, 1) for total in self.free]
         self._sizes = np.array([self._floats(row) for row in self.needs])
-        highest = max((rates[i] for i in self.going), default=Fraction(1))
+        self.going = np.arange(len(self.needs))
+        self._drop()
+        highest = max((rates[i] for i in self.going.tolist()), default=Fraction(1))
         self.rates = [(rate / highest).as_integer_ratio() for rate in rates]
         self._rates = np.array([p / q for p, q in self.rates])
-        if self.going and self._rates[self.going].min() < SMALLEST:
+        if (self._rates[self.going] < SMALLEST).any():
             raise PolicyError("the levels of one task of two users differ by more than 1e300: check the weights")
         known: dict[tuple[int, int], int] = {}
         self._kinds = np.array([known.setdefault(rate, len(known)) for rate in self.rates])
 
-    def jump(self) -> None:
-        """Start most of the tasks that fit before somebody is refused."""
-        ahead, rates, left = self._ahead(), self._rates[self.going], self._left()
-        parts = self._parts()
+    def jump(self) -> np.ndarray:
+        """Start most of the tasks that fit before somebody is refused, and return how far ahead everybody is then."""
+        ahead, rates, left, parts = self._ahead(), self._rates[self.going], self._left(), self._parts()
 
         def counts(level: float, sign: int) -> np.ndarray:
             """Return the tasks with keys up to a level: for sign 1 at least as many as there are, for -1 at most."""
@@ -137,37 +135,39 @@ class _Filling:
                 low = high
                 break
             low, high = high, 2 * high
-        while (counts(high, 1) - counts(low, -1)).sum() > len(self.going) and high - low > TIE * high:
+        while (counts(high, 1) - counts(low, -1)).sum() > len(rates) and high - low > TIE * high:
             middle = (low + high) / 2
             low, high = (middle, high) if fits(middle) else (low, middle)
-        if low > 0:
-            self._start([int(count) for count in counts(low, -1).tolist()])
+        sure = counts(low, -1)
+        if low == 0 or sure.max() <= AHEAD:
+            return ahead
+        self._start([int(count) for count in sure.tolist()])
+        return self._ahead()
 
-    def window(self) -> None:
+    def window(self, ahead: np.ndarray) -> None:
         """Try the next tasks of all users one by one, in the exact order."""
         needs, limits, tasks, free = self.needs, self.limits, self.tasks, self.free
         gone: set[int] = set()
-        for i in self._order():
+        for i in self._order(ahead):
             if i in gone:
                 continue
             if tasks[i] == limits[i]:
                 gone.add(i)
-            elif all(need <= amount for need, amount in zip(needs[i], free, strict=True)):
+            elif _fits(needs[i], free):
                 free[:] = [amount - need for amount, need in zip(free, needs[i], strict=True)]
                 tasks[i] += 1
             elif self.stops:
-                self.going = []
+                self.going = self.going[:0]
                 return
             else:
                 gone.add(i)
-        self.going = [i for i in self.going if i not in gone]
         self._drop()
 
-    def _order(self) -> list[int]:
+    def _order(self, ahead: np.ndarray) -> list[int]:
         """Return the users who ask for the next tasks, in the order of their keys, as far as it is complete."""
-        going = np.array(self.going)
+        going = self.going
         rates = self._rates[going]
-        keys = self._ahead()[:, None] + rates[:, None] * np.arange(AHEAD + 1)
+        keys = ahead[:, None] + rates[:, None] * np.arange(AHEAD + 1)
         cut = keys[:, -1].min()
         user, task = np.nonzero(keys <= cut * (1 + TIE))
         order = np.lexsort((user, keys[user, task]))
@@ -177,7 +177,7 @@ class _Filling:
         edges = np.flatnonzero(np.concatenate(([True], ~close))).tolist()
         asking = going[user].tolist()
         # Equal tasks of equal users are in order; others that are near get into it by their exact keys.
-        done = np.array([self.tasks[i] for i in self.going], dtype=object)[user] + task
+        done = np.array([self.tasks[i] for i in going.tolist()], dtype=object)[user] + task
         kinds = self._kinds[going][user]
         mixed = np.flatnonzero(close & ((kinds[1:] != kinds[:-1]) | (done[1:] != done[:-1])))
         for run in np.unique(np.searchsorted(edges, mixed, side="right")).tolist():
@@ -195,20 +195,25 @@ class _Filling:
 
     def _ahead(self) -> np.ndarray:
         """Return how far each user's next key is above the lowest, as floats of the exact differences."""
-        keys = [(self.rates[i][0] * self.tasks[i], self.rates[i][1]) for i in self.going]
-        rough = [p / q for p, q in keys]
-        lowest = keys[rough.index(min(rough))]
+        going = self.going.tolist()
+        tasks = [self.tasks[i] for i in going]
+        lowest = int((np.array(tasks, dtype=float) * self._rates[self.going]).argmin())
         while True:
-            p0, q0 = lowest
-            ahead = [(p * q0 - p0 * q) / (q * q0) for p, q in keys]
-            least = min(ahead)
-            if least >= 0:
-                return np.array(ahead)
-            lowest = keys[ahead.index(least)]
+            p, q = self.rates[going[lowest]]
+            top = p * tasks[lowest]
+            ahead = np.array(
+                [
+                    (step * task * q - top * unit) / (unit * q)
+                    for (step, unit), task in zip((self.rates[i] for i in going), tasks, strict=True)
+                ]
+            )
+            if ahead.min() >= 0:
+                return ahead
+            lowest = int(ahead.argmin())
 
     def _left(self) -> np.ndarray:
         """Return how many tasks each user may still start, as floats; inf for no limit."""
-        limits = ((self.limits[i], self.tasks[i]) for i in self.going)
+        limits = ((self.limits[i], self.tasks[i]) for i in self.going.tolist())
         return np.array([np.inf if limit is None else float(limit - tasks) for limit, tasks in limits])
 
     def _parts(self) -> np.ndarray:
@@ -219,20 +224,26 @@ class _Filling:
         return np.divide(sizes, free, where=needed & (sizes <= free), out=np.where(needed, TOO_MUCH, 0.0))
 
     def _start(self, counts: list[int]) -> None:
-        for i, count in zip(self.going, counts, strict=True):
+        going = self.going.tolist()
+        for i, count in zip(going, counts, strict=True):
             self.tasks[i] += count
         for j in range(len(self.free)):
-            self.free[j] -= sum(map(mul, counts, (self.needs[i][j] for i in self.going)))
+            self.free[j] -= sum(map(mul, counts, (self.needs[i][j] for i in going)))
 
     def _drop(self) -> None:
         """Leave out who is at her limit or, where such users are passed over, fits no more."""
-        self.going = [
-            i
-            for i in self.going
-            if self.tasks[i] != self.limits[i]
-            and (self.stops or all(need <= amount for need, amount in zip(self.needs[i], self.free, strict=True)))
-        ]
+        if not self.stops:
+            sizes, free = self._sizes[self.going], np.array(self._floats(self.free))
+            fits = np.all(sizes <= free * (1 - COUNT), axis=1)
+            near = ~fits & np.all(sizes <= free * (1 + COUNT), axis=1)
+            fits[near] = [_fits(self.needs[i], self.free) for i in self.going[near].tolist()]
+            self.going = self.going[fits]
+        self.going = self.going[[self.tasks[i] != self.limits[i] for i in self.going.tolist()]]
 
     def _floats(self, values: Sequence[int]) -> list[float]:
         """Return amounts of each resource in units of what is there, which floats can hold: 0 for nothing only."""
         return [max(value / unit, SMALLEST) if value else 0.0 for value, unit in zip(values, self._units, strict=True)]
+
+
+def _fits(task: Sequence[int], free: Sequence[int]) -> bool:
+    return all(need <= amount for need, amount in zip(task, free, strict=True))

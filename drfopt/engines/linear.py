@@ -17,7 +17,7 @@ from ..progress import report
 from ..tolerances import SOLVER_FEASIBILITY
 from .problem import Problem
 
-__all__ = ["Rows", "Solution", "capacity_rows", "inside", "load", "run", "user_rows"]
+__all__ = ["Rows", "Solution", "basic_columns", "capacity_rows", "inside", "load", "run", "user_rows"]
 
 INFINITY = highspy.kHighsInf
 
@@ -104,6 +104,13 @@ def load(
 def _ask(highs: highspy.Highs, tolerance: float) -> None:
     highs.setOptionValue("primal_feasibility_tolerance", tolerance)
     highs.setOptionValue("dual_feasibility_tolerance", tolerance)
+
+
+def basic_columns(highs: highspy.Highs) -> list[int]:
+    """Return the basis HiGHS ended with: columns, and slacks of rows numbered after all columns."""
+    found = highs.getBasis()
+    basic = highspy.HighsBasisStatus.kBasic
+    return [q for q, status in enumerate([*found.col_status, *found.row_status]) if status == basic]
 
 
 def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution:

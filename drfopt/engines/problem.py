@@ -5,6 +5,7 @@ Amounts are fractions of what a class has in total; nothing here has a unit.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,8 @@ class Problem:
     members : int array (n,)
         Rows of the instance that take part; every array below is in their order.
     deadline : Deadline
+    precision : Fraction
+        Largest relative width of an enclosure, where an exact answer is one.
     workers : Workers
         Who may be given parts of the problem that have nothing to do with each other.
     """
@@ -37,6 +40,7 @@ class Problem:
     policy: Policy
     integer: bool = False
     deadline: Deadline = NEVER
+    precision: Fraction = Fraction(1, 10**30)
     workers: Workers = ALONE
 
     @cached_property
@@ -52,15 +56,17 @@ class Problem:
         limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
         return np.flatnonzero(~self.unplaced & (limits > 0))
 
+    @cached_property
+    def everyone(self) -> bool:
+        """Whether all users of the instance take part."""
+        if self.instance.limited:
+            return len(self.members) == self.instance.n
+        return not self.unplaced.any()
+
     @property
     def n(self) -> int:
         """Number of users who take part."""
-        return len(self.members)
-
-    @property
-    def everyone(self) -> bool:
-        """Whether all users of the instance take part."""
-        return self.n == self.instance.n
+        return self.instance.n if self.everyone else len(self.members)
 
     @property
     def m(self) -> int:
@@ -123,6 +129,8 @@ class Problem:
             return None
         user, machine = self.pairs
         table = np.zeros((self.instance.n, self.k), dtype=amounts.dtype)
+        if table.dtype == object:
+            table[:] = Fraction(0)
         table[self.members[user], machine] = amounts
         return table
 

@@ -43,20 +43,29 @@ MOST_GROUPED = 16
 
 def fill(problem: Problem) -> tuple[np.ndarray, float]:
     """Return the leximin tasks of a pool, (n,), and the largest factor by which rounding was magnified, 1 or more."""
-    instance, rates = problem.instance, problem.all_rates
-    pace = 1 / rates if problem.everyone else np.zeros(instance.n)
+    instance = problem.instance
+    pace = problem.all_rates.copy()
     if not problem.everyone:
-        pace[problem.members] = 1 / problem.rates
-    grouped = instance.m <= MOST_GROUPED and instance.n >= PER_GROUP << instance.m
+        out = np.ones(instance.n, dtype=bool)
+        out[problem.members] = False
+        pace[out] = np.inf
+    np.divide(1, pace, out=pace)
     if instance.limited:
         tasks, magnified = _fill(instance.demands, pace, instance.capacity, instance.limits)
-    elif grouped:
-        group, sums = _groups(instance.demands, pace)
-        levels, magnified = _fill(sums, (sums > 0).any(axis=1).astype(float), instance.capacity)
-        tasks = np.multiply(levels[group], pace, out=pace)
+    elif instance.m <= MOST_GROUPED and instance.n >= PER_GROUP << instance.m:
+        tasks, magnified = _fill_groups(instance.demands, pace, instance.capacity)
     else:
         tasks, magnified = _fill(instance.demands, pace, instance.capacity)
     return problem.of_members(tasks), magnified
+
+
+def _fill_groups(demands: np.ndarray, pace: np.ndarray, capacity: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the same as `_fill`, found for groups of users that need the same set of resources."""
+    group, sums = _groups(demands, pace)
+    levels, magnified = _fill(sums, (sums > 0).any(axis=1).astype(float), capacity)
+    tasks = np.empty(len(pace))
+    in_blocks(len(pace), lambda rows: np.multiply(levels.take(group[rows]), pace[rows], out=tasks[rows]))
+    return tasks, magnified
 
 
 def _groups(demands: np.ndarray, pace: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, SolverError, solve, solve_many
+from drfopt.batch.equilibrium import clear
 from drfopt.batch.filling import fill
-from drfopt.batch.market import clear
 from drfopt.batch.pools import batch_of
 from drfopt.batch.proofs import bottlenecks, clearing
 from drfopt.policies import policy_named
@@ -134,6 +134,17 @@ def test_a_long_batch_is_all_proven_at_once(policy):
         assert not found.singly.any()
         assert np.isfinite(found.tasks).all() and (found.tasks >= 0).all()
         assert (found.gap <= 1e-12).all()
+
+
+def test_the_poor_are_priced_like_the_rich():
+    random = np.random.default_rng(6)
+    demands, capacity, _ = plain(random, 20_000, 2, 2)
+    found = solve_many(demands, capacity, "ceei", weights=10.0 ** random.integers(-9, 10, (20_000, 2)))
+    assert not found.singly.any()
+    assert (found.tasks > 0).all()
+    weights = 10.0 ** random.integers(-9, 10, (100, 3))
+    alone = solve_many(np.full((100, 3, 1), 2.0), [7.0], "ceei", weights=weights)
+    assert alone.tasks == pytest.approx(3.5 * weights / weights.sum(axis=1, keepdims=True), rel=1e-12)
 
 
 @pytest.mark.parametrize("policy", ["drf", "ceei"])
@@ -319,7 +330,11 @@ def test_bad_input_is_one_sentence_that_names_the_entry(arguments, message):
 @pytest.mark.parametrize(
     ("policy", "arguments", "message"),
     [
-        ("utilitarian", {}, r"batches are solved for drf, asset, ceei, single:RESOURCE, tasks, not for utilitarian"),
+        (
+            "utilitarian",
+            {},
+            r"batches are solved for drf, asset, ceei, single:RESOURCE, tsf, tasks, not for utilitarian",
+        ),
         ("alpha:2", {}, "not for alpha:2: use solve"),
         ("single:gpu", {}, "single:gpu names a resource that the pools do not have: they have r1, r2"),
         ("drff", {}, "there is no policy 'drff': did you mean 'drf'"),

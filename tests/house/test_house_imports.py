@@ -7,7 +7,18 @@ import pytest
 from house_source import REPOSITORY, foreign, imports, modules
 
 FLOORS = (
-    ("errors", "tolerances", "quantities", "enclosures", "rationals", "deadline", "progress", "tables", "parallel"),
+    (
+        "errors",
+        "tolerances",
+        "quantities",
+        "enclosures",
+        "rationals",
+        "verifier",
+        "deadline",
+        "progress",
+        "tables",
+        "parallel",
+    ),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
@@ -115,6 +126,17 @@ def test_a_formulation_can_be_copied_anywhere(module):
     assert not [name for _, name in imports(module) if name.startswith("formulations")]
 
 
-def test_the_reference_needs_nothing_but_fractions():
-    used = {name for module in PACKAGE if module.unit == "reference" for _, name in foreign(module)}
+def test_the_reference_and_the_verifier_need_nothing_but_fractions():
+    used = {name for module in PACKAGE if module.unit in ("reference", "verifier") for _, name in foreign(module)}
     assert not used
+
+
+def test_the_verifier_stands_alone():
+    files = [module for module in PACKAGE if module.unit == "verifier"]
+    assert all(len(module.path.read_text(encoding="utf-8").splitlines()) < 300 for module in files)
+    assert not [
+        name
+        for module in files
+        for _, name in imports(module)
+        if name.startswith("drfopt") and not name.startswith("drfopt.verifier.")
+    ]
