@@ -12,7 +12,7 @@ FLOORS = (
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
     ("solve", "schedule"),
-    ("compare", "crosscheck", "audit", "planning", "simulation"),
+    ("compare", "beside", "crosscheck", "audit", "planning", "simulation"),
     ("cli", "report"),
     ("drfopt", "__main__"),
 )
@@ -34,6 +34,7 @@ SAME_FLOOR = {
     ("writers", "readers"): "keys and grammar of the native file are stated once",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
+    ("compare", "beside"): "with whole tasks, what stands beside an optimum",
     ("engines", "reference"): "the engine for rational numbers is the reference, given arrays",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
