@@ -125,7 +125,7 @@ class _Cluster:
             where=instance.machine_capacity > 0,
             out=np.ones_like(instance.machine_capacity),
         ).max(axis=0)
-        self.price = np.sqrt(scarce / unit)
+        self.price = scarce / unit
         self.pack(np.zeros(len(self.members), dtype=np.int64), [])
 
     @property
