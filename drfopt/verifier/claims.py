@@ -21,7 +21,10 @@ ACCURACY = Fraction(1, 10**9)
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
 
-OBJECTIVES = {"drf": "leximin", "asset": "leximin", "single": "leximin", "tasks": "leximin"} | {
+DEARER = Fraction(1, 10**4)
+"""In a file of floats, part of what a class costs that it must cost too much to be closed to a user."""
+
+OBJECTIVES = {"drf": "leximin", "asset": "leximin", "single": "leximin", "tasks": "leximin", "tsf": "leximin"} | {
     "ceei": "alpha",
     "utilitarian": "sum",
     "throughput": "sum",
@@ -37,7 +40,7 @@ class Claim:
         self.alpha = number(argument) if word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
         self.rows, self.proof = data["users"], data.get("proof") or {}
-        if word in ("ceei", "alpha", "tasks") and any(len(set(w)) > 1 for w in cluster.w):
+        if word in ("ceei", "alpha", "tasks", "tsf") and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
         if [row["name"] for row in self.rows] != cluster.users:
             raise ValueError("the users are not those of the instance, in its order")
@@ -116,15 +119,22 @@ class Claim:
         rows = [given] if self.c.pool else [given.get(name, {}) for name in self.c.classes]
         return [[number(row.get(r, 0)) for r in self.c.resources] for row in rows]
 
-    def market(self, p: list[list[Fraction]]) -> tuple[list[Fraction], Fraction, Fraction]:
-        """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q."""
-        paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
-        q = [
-            min((total(self.c.d[i][j] * v for j, v in paid[k]) for k in self.fits[i]), default=number(0))
-            for i in self.n
-        ]
-        money = total(v * self.c.room[k][j] for k, row in enumerate(paid) for j, v in row)
+    def market(
+        self, p: list[list[Fraction]], still: list[list[int]] | None = None
+    ) -> tuple[list[Fraction], Fraction, Fraction]:
+        """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q.
+
+        `still` are the classes open to each user, where they are fewer than those on which her task fits.
+        """
+        costs = self.costs(p, self.fits if still is None else still)
+        q = [min(row, default=number(0)) for row in costs]
+        money = total(v * self.c.room[k][j] for k, row in enumerate(p) for j, v in enumerate(row) if v)
         return q, money, money - total(q[i] * self.x[i] for i in self.n if self.plays[i])
+
+    def costs(self, p: list[list[Fraction]], open_to: list[list[int]]) -> list[list[Fraction]]:
+        """Return what a task of each user costs on each class open to her."""
+        paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
+        return [[total(d[j] * v for j, v in paid[k]) for k in row] for d, row in zip(self.c.d, open_to, strict=True)]
 
     def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
         """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
@@ -144,10 +154,15 @@ class Claim:
         return found if self.c.pool else None
 
     def leximin(self) -> None:
-        """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
+        """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise.
+
+        Where all the money of a round is spent, nobody of a level up to its own is on a class dearer to her than her
+        cheapest, while nobody below falls: that class is closed to her in the rounds of higher levels.
+        """
         rounds, times, e = self.rounds(), [0] * len(self.n), self.report.accuracy
-        for t, finished, p in rounds or []:
-            q, money, unspent = self.market(p)
+        still = [list(row) for row in self.fits]
+        for t, finished, p in sorted(rounds or [], key=lambda step: step[0]):
+            q, money, unspent = self.market(p, still)
             top = total(q[i] * self.x[i] for i in self.n if self.plays[i] and self.y[i] >= t * (1 - e))
             faults = ["some price is negative"] if min(map(min, p)) < 0 else []
             if abs(unspent) > e * top + (ROUNDING * money if e else 0):
@@ -156,6 +171,13 @@ class Claim:
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
             times = [n + (i in set(finished)) for i, n in enumerate(times)]
+            if not faults and abs(unspent) <= (ROUNDING * money if e else 0) and not self.c.pool:
+                dearer = DEARER if e else 0
+                costs = self.costs(p, still)
+                still = [
+                    [k for k, cost in zip(row, paid, strict=True) if cost - q[i] <= dearer * cost]
+                    for i, (row, paid) in enumerate(zip(still, costs, strict=True))
+                ]
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
