@@ -120,11 +120,11 @@ class Claim:
         """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q."""
         paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
         q = [
-            min((total(self.c.d[i][j] * v for j, v in paid[k]) for k in self.fits[i]), default=number(0))
+            min((sum((self.c.d[i][j] * v for j, v in paid[k]), number(0)) for k in self.fits[i]), default=number(0))
             for i in self.n
         ]
         money = total(v * self.c.room[k][j] for k, row in enumerate(paid) for j, v in row)
-        return q, money, money - total(q[i] * self.x[i] for i in self.n if self.plays[i])
+        return q, money, money - total(q[i] * self.x[i] for i in self.n if q[i] and self.plays[i])
 
     def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
         """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
@@ -155,7 +155,8 @@ class Claim:
             faults += self.names((i for i in self.n if q[i] and self.plays[i] and self.y[i] > t * (1 + e)), self.y, q)
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
-            times = [n + (i in set(finished)) for i, n in enumerate(times)]
+            for i in set(finished):
+                times[i] += 1
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
