@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .allocation import Allocation, Certificate
+    from .audit import audit
     from .batch import solve_many
     from .compare import compare
     from .crosscheck import crosscheck
@@ -45,6 +46,7 @@ __all__ = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "audit",
     "compare",
     "crosscheck",
     "schedule",
@@ -59,6 +61,7 @@ _HOMES = {
     "Certificate": "allocation",
     "Instance": "instance",
     "Machine": "instance",
+    "audit": "audit",
     "compare": "compare",
     "crosscheck": "crosscheck",
     "schedule": "schedule",

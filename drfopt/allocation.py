@@ -65,7 +65,18 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
-        return {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        document = {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        if self.valid is None and self.kind == "bound":
+            document |= {"reason": self.reason}
+            if "bound" in self.evidence:
+                proven = self.evidence["claims"]
+                document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
+                document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        return document
+
+
+def _nowhere() -> None:
+    """Return the placement of a pool."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +91,8 @@ class Allocation:
         Tasks of each user: floats, or `Fraction`s (dtype object) when asked for exact values.
     levels : array (n,)
         The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
-    placement : array (n, k) or None
-        Tasks of each user on each machine class; None for a pool.
+    placed : callable
+        Returns the tasks of each user on each machine class, (n, k), None for a pool; `placement` asks it once.
     prices : array (m,) or (k, m), or None
         Duals of the capacities in the stated objective; None for leximin and for whole tasks.
     unplaced : tuple of str
@@ -98,13 +109,21 @@ class Allocation:
     tasks: np.ndarray
     levels: np.ndarray
     certificate: Certificate
-    placement: np.ndarray | None = None
+    placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False)
     prices: np.ndarray | None = None
     unplaced: tuple[str, ...] = ()
     integer: bool = False
     engine: str = ""
     status: str = "optimal"
     seconds: float = 0.0
+
+    @cached_property
+    def placement(self) -> np.ndarray | None:
+        """Tasks of each user on each machine class, (n, k), on few classes where there is a choice; None for a pool.
+
+        Found when asked for: it takes as long as another program of the size of the cluster.
+        """
+        return self.placed()
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -172,7 +191,7 @@ class Allocation:
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``."""
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        pool = self.placement is None
+        pool = self.instance.machines is None
         users = [
             {
                 "name": name,
@@ -308,6 +327,8 @@ class Allocation:
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}, {self.seconds:.3g} s"
         )
+        if proof.valid is None and proof.kind == "bound":
+            notes.append(proof.reason)
         return notes
 
 

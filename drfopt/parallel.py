@@ -5,18 +5,19 @@ had in hand is done again.  Whoever runs inside ``joblib.parallel_config(backend
 asking.
 """
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
+from threading import Event
 from typing import Any, TypeVar
 
 from .errors import DrfoptError, EngineError, SolverError
 from .progress import report
 
-__all__ = ["spread"]
+__all__ = ["ALONE", "Workers", "spread"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,6 +27,28 @@ DEATHS = 3
 
 PATIENCE = 10
 """Seconds to wait for a Dask scheduler, and for its first worker."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who works: `jobs` processes, None for one a core, or the Dask cluster at an address."""
+
+    jobs: int | None = 1
+    dask: str | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether there is anybody but this process."""
+        return self.dask is not None or self.jobs != 1
+
+    def spread(
+        self, function: Callable[[Item], Result], items: Iterable[Item], what: str = "items"
+    ) -> Iterator[Result]:
+        """Do the same as the function `spread`."""
+        return spread(function, items, jobs=self.jobs, dask=self.dask, what=what)
+
+
+ALONE = Workers()
 
 
 def spread(
@@ -90,9 +113,10 @@ def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs:
     import joblib
 
     given: deque[Item] = deque()
+    enough = Event()
     deaths = 0
     while True:
-        calls = (joblib.delayed(_call)((function, item)) for item in _noted(waiting, given))
+        calls = (joblib.delayed(_call)((function, item)) for item in _noted(waiting, given, enough))
         outputs = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, return_as="generator", batch_size=1)(calls)
         try:
             for outcome in outputs:
@@ -100,23 +124,25 @@ def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs:
                 deaths = 0
                 yield outcome
             return
+        except GeneratorExit:
+            # What is under way may end: joblib's own way of stopping kills workers while it hands them more.
+            enough.set()
+            deque(outputs, maxlen=0)
+            raise
         except BrokenProcessPool as error:
             deaths += 1
             if deaths > DEATHS:
                 raise SolverError(
                     f"worker processes died {deaths} times in a row, perhaps for want of memory: ask for fewer jobs"
                 ) from error
-        finally:
-            with warnings.catch_warnings():
-                # joblib warns of results that nobody took; whoever stops early knows.
-                warnings.simplefilter("ignore")
-                outputs.close()
         waiting, given = chain(given, waiting), deque()
 
 
-def _noted(items: Iterator[Item], given: deque[Item]) -> Iterator[Item]:
-    """Yield the items, and note each in `given` before."""
+def _noted(items: Iterator[Item], given: deque[Item], enough: Event) -> Iterator[Item]:
+    """Yield the items, and note each in `given` before, until it is enough."""
     for item in items:
+        if enough.is_set():
+            return
         given.append(item)
         yield item
 

@@ -2,19 +2,23 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .allocation import Allocation, Certificate
-from .certificates import bottleneck, chain, duals, exactly, prices, rational, whole
+from .certificates import bottleneck, chain, duals, exactly, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
 from .enclosures import Enclosure
 from .engines import Answer, Problem, engine_for
+from .engines.placing import fewest
 from .errors import CertificateError, PolicyError
 from .instance import Instance
+from .parallel import Workers
 from .policies import Policy, policy_named
 from .quantities import exact as exact_number
 from .tolerances import CAPACITY
@@ -31,6 +35,8 @@ def solve(
     exact: bool = False,
     time_limit: float | None = None,
     precision: Any = "1e-30",
+    jobs: int | None = 1,
+    dask: str | None = None,
 ) -> Allocation:
     """Return the allocation of the instance under the policy, proven.
 
@@ -51,6 +57,9 @@ def solve(
         Seconds, the proof included.
     precision : number
         Largest relative width of an `Enclosure`.
+    jobs, dask : int or None, str
+        Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
+        that have no capacity in common are divided.
 
     Returns
     -------
@@ -75,12 +84,15 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision))
+    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision), Workers(jobs, dask))
     runner = engine_for(engine, problem, exact and not integer)
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
+    if answer.status != "optimal" and proof.valid is False and not proof.violation:
+        # Something better exists, and the engine did not say otherwise.
+        proof = replace(proof, valid=None)
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
             f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
@@ -92,12 +104,12 @@ def solve(
         tasks=tasks,
         levels=_levels(problem, tasks, answer),
         certificate=proof,
-        placement=placement,
+        placed=partial(fewest, instance, tasks, placement),
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
-        status=answer.status,
+        status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
 
@@ -107,6 +119,13 @@ def _width(precision: Any) -> Fraction:
     if not 0 < width < 1:
         raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
     return width
+
+
+def _status(proof: Certificate, answer: Answer) -> str:
+    """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says."""
+    if proof.valid:
+        return "optimal"
+    return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
 
 
 def _nothing(problem: Problem, exact: bool) -> Answer:
@@ -197,6 +216,7 @@ PROOFS: dict[str, Proof] = {
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
+    "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
 }
 """The certificate of each kind of answer."""

@@ -12,10 +12,12 @@ from ..tables import FORMATS
 
 __all__ = [
     "CertificateFile",
+    "Dask",
     "EngineName",
     "Exact",
     "FormatName",
     "InstanceName",
+    "Jobs",
     "Json",
     "OutputFile",
     "PolicyName",
@@ -70,6 +72,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _processes(text: str) -> int:
+    if not str(text).isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is not a number of processes, 1 or more")
+    return int(text)
+
+
 def _file(path: Path | None) -> Path | None:
     return None if path is not None and str(path) == "-" else path
 
@@ -115,6 +123,20 @@ CertificateFile = Annotated[
 TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        parser=_processes,
+        show_default=False,
+        help="Work in N processes; by default 1 for one answer, else a core each.",
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, tcp://host:port.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 FormatName = Annotated[

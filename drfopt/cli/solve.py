@@ -1,10 +1,12 @@
 """``drfopt solve``: one allocation and its certificate."""
 
+from contextlib import nullcontext
 from json import dumps
 
 import typer
 
 from . import instances, options
+from .interrupt import stoppable
 from .output import Output, check, deliver
 from .status import FAILED
 from .versions import versions
@@ -22,6 +24,8 @@ def solve(
     precision: options.Precision = "1e-30",
     certificate: options.CertificateFile = None,
     time_limit: options.TimeLimit = None,
+    jobs: options.Jobs = 1,
+    dask: options.Dask = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -36,9 +40,17 @@ def solve(
     cluster = instances.read(instance)
     from ..solve import solve as solved
 
-    with working(f"solving {policy}"):
+    with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
         allocation = solved(
-            cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit, precision=precision
+            cluster,
+            policy,
+            integer=integer,
+            engine=engine,
+            exact=exact,
+            time_limit=time_limit,
+            jobs=jobs,
+            dask=dask,
+            precision=precision,
         )
     name = instances.title(cluster, instance)
     if certificate is not None:
@@ -46,5 +58,5 @@ def solve(
 
         deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
-    if allocation.status == "time_limit":
+    if allocation.status in ("time_limit", "feasible"):
         raise typer.Exit(FAILED)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..deadline import NEVER, Deadline
 from ..instance import Instance
+from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
 
 __all__ = ["Answer", "Problem"]
@@ -31,6 +32,8 @@ class Problem:
     deadline : Deadline
     precision : Fraction
         Largest relative width of an enclosure, where an exact answer is one.
+    workers : Workers
+        Who may be given parts of the problem that have nothing to do with each other.
     """
 
     instance: Instance
@@ -38,6 +41,7 @@ class Problem:
     integer: bool = False
     deadline: Deadline = NEVER
     precision: Fraction = Fraction(1, 10**30)
+    workers: Workers = ALONE
 
     @cached_property
     def unplaced(self) -> np.ndarray:

@@ -144,6 +144,6 @@ def test_levels_six_decades_apart_on_one_machine():
 def test_what_floats_cannot_hold_is_refused():
     demands = np.zeros((11, 2))
     demands[:10, 0] = 0.1
-    demands[10] = [1e-11, 1]
+    demands[10] = [1e-13, 1]
     with pytest.raises(SolverError, match="differ too much"):
-        solve(Instance(demands, machines=[Machine("a", [10.0, 10.0])]))
+        solve(Instance(demands, machines=[Machine("a", [10.0, 10.0]), Machine("b", [10.0, 5.0])]))

@@ -48,7 +48,18 @@ def expected_tasks(fact):
 
 def test_there_are_facts_on_every_policy():
     policies = {fact["policy"].partition(":")[0] for fact in FACTS}
-    assert policies == {"drf", "asset", "ceei", "single", "tasks", "utilitarian", "throughput", "alpha"}
+    assert policies == {
+        "drf",
+        "asset",
+        "ceei",
+        "single",
+        "tasks",
+        "tsf",
+        "per-server",
+        "utilitarian",
+        "throughput",
+        "alpha",
+    }
     assert len(FACTS) > 120
     assert all(fact["source"] for fact in FACTS)
     assert len({fact["id"] for fact in FACTS}) == len(FACTS)

@@ -23,7 +23,7 @@ FLOORS = (
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
     ("solve", "schedule", "batch"),
-    ("compare", "crosscheck", "audit", "planning", "simulation"),
+    ("compare", "crosscheck", "audit", "planning", "simulation", "sweep"),
     ("cli", "report"),
     ("drfopt", "__main__"),
 )

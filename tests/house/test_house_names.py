@@ -25,6 +25,7 @@ PUBLIC = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "audit",
     "compare",
     "crosscheck",
     "schedule",
@@ -32,7 +33,7 @@ PUBLIC = [
     "solve_many",
 ]
 
-FUNCTIONS = ("compare", "crosscheck", "schedule", "solve")
+FUNCTIONS = ("audit", "compare", "crosscheck", "schedule", "solve")
 
 HEAVY = (
     "cvxpy",
