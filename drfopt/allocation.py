@@ -65,7 +65,14 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
-        return {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        document = {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        if self.valid is None and self.kind == "bound":
+            document |= {"reason": self.reason}
+            if "bound" in self.evidence:
+                proven = self.evidence["claims"]
+                document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
+                document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        return document
 
 
 def _nowhere() -> None:
@@ -311,6 +318,8 @@ class Allocation:
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}, {self.seconds:.3g} s"
         )
+        if proof.valid is None and proof.kind == "bound":
+            notes.append(proof.reason)
         return notes
 
 

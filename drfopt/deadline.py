@@ -2,11 +2,26 @@
 
 import math
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from .errors import TimeLimitError
 
-__all__ = ["NEVER", "Deadline"]
+__all__ = ["NEVER", "Deadline", "stopping"]
+
+_stopped: ContextVar[Callable[[], bool] | None] = ContextVar("drfopt_stopped", default=None)
+
+
+@contextmanager
+def stopping(asked: Callable[[], bool]) -> Iterator[None]:
+    """Inside the block every deadline has passed as soon as `asked` says so: a person who has waited long enough."""
+    token = _stopped.set(asked)
+    try:
+        yield
+    finally:
+        _stopped.reset(token)
 
 
 @dataclass(frozen=True)
@@ -28,14 +43,31 @@ class Deadline:
 
     def left(self, least: float = 0.0) -> float:
         """Return the seconds left, at least so many; inf for never."""
-        return max(self.moment - time.monotonic(), least)
+        return least if self.stopped else max(self.moment - time.monotonic(), least)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked to stop."""
+        asked = _stopped.get()
+        return asked is not None and asked()
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether somebody may ask to stop."""
+        return _stopped.get() is not None
+
+    def part(self, fraction: float) -> "Deadline":
+        """Return the deadline after that fraction of the time left: the rest is for what has to come after."""
+        return self if self is NEVER else Deadline(time.monotonic() + fraction * self.left())
 
     def __reduce__(self) -> tuple:
         """Go to another process as the seconds left: its monotonic clock may be another."""
         return Deadline.after, (None if self.moment == math.inf else self.left(),)
 
     def check(self, what: str, known: str = "") -> None:
-        """Raise `TimeLimitError` when the moment has passed."""
+        """Raise `TimeLimitError` when the moment has passed, or somebody asked to stop."""
+        if self.stopped:
+            raise TimeLimitError(f"stopped in {what}", known)
         if time.monotonic() > self.moment:
             raise TimeLimitError(f"the time limit ran out in {what}", known)
 

@@ -14,6 +14,8 @@ __all__ = [
     "most_alone",
     "program_rows",
     "program_values",
+    "shapes",
+    "split",
     "trimmed",
 ]
 
@@ -65,6 +67,18 @@ def program_values(values: Sequence[Fraction]) -> list[float]:
     largest = max(whole) // step
     unit = step if largest <= LARGEST else step * largest
     return [value / unit for value in whole]
+
+
+def shapes(instance: Instance, members: Sequence[int]) -> list[list[int]]:
+    """Return the positions of members whose tasks are alike: the same demands and, on machines, the same classes.
+
+    Whoever runs tasks of one shape may run each other's: what can be packed is a matter of shapes.
+    """
+    found: dict[tuple, list[int]] = {}
+    for position, i in enumerate(members):
+        classes = b"" if instance.fits is None else instance.fits[i].tobytes()
+        found.setdefault((instance.exact_demands[i], classes), []).append(position)
+    return list(found.values())
 
 
 def most_alone(instance: Instance, i: int) -> int:
@@ -142,4 +156,38 @@ def trimmed(packing: Sequence[Packing], tasks: dict[int, int]) -> list[Packing]:
             waiting.append((k, 1, pattern | {spare: pattern[spare] - 1}))
             if count > 1:
                 waiting.append((k, count - 1, pattern))
+    return result
+
+
+def split(packing: Sequence[Packing], shape: int, owners: Sequence[tuple[int, int]]) -> list[Packing]:
+    """Return the packing with the tasks of one shape handed to their owners, pairs (user, tasks), in turn.
+
+    `shape` is the user under whom all of these tasks are packed so far; there must be as many as the owners have.
+    """
+    result: list[Packing] = []
+    queue = [(user, x) for user, x in reversed(owners) if x]
+    for k, machines, packed in packing:
+        pattern = {i: x for i, x in packed.items() if i != shape}
+        each, count = packed.get(shape, 0), machines
+        while each and count:
+            user, x = queue.pop()
+            same = min(count, x // each)
+            if same:
+                result.append((k, same, pattern | {user: each}))
+                left = x - same * each
+            else:
+                # Fewer tasks than one machine runs: this machine is shared with the next owners.
+                shared, missing = {user: x}, each - x
+                while missing:
+                    user, x = queue.pop()
+                    shared[user] = min(x, missing)
+                    x -= shared[user]
+                    missing -= shared[user]
+                result.append((k, 1, pattern | shared))
+                same, left = 1, x
+            count -= same
+            if left:
+                queue.append((user, left))
+        if not each:
+            result.append((k, machines, pattern))
     return result

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -89,6 +90,9 @@ def solve(
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
+    if answer.status != "optimal" and proof.valid is False and not proof.violation:
+        # Something better exists, and the engine did not say otherwise.
+        proof = replace(proof, valid=None)
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
             f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
@@ -105,7 +109,7 @@ def solve(
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
-        status=answer.status,
+        status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
 
@@ -115,6 +119,13 @@ def _width(precision: Any) -> Fraction:
     if not 0 < width < 1:
         raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
     return width
+
+
+def _status(proof: Certificate, answer: Answer) -> str:
+    """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says."""
+    if proof.valid:
+        return "optimal"
+    return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
 
 
 def _nothing(problem: Problem, exact: bool) -> Answer:

@@ -68,11 +68,10 @@ def _equilibrium(market: Market) -> np.ndarray:
     return prices
 
 
-def _cleared(market: Market, prices: np.ndarray, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cleared(market: Market, prices: np.ndarray, priced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return prices (m, size) near the given ones, and how far they are from clearing, (size,)."""
     found, errors = np.full_like(prices, np.nan), np.full(prices.shape[1], np.inf)
     places = np.arange(prices.shape[1])
-    priced = prices > slack
     prices = np.where(priced, prices, 0.0)
     for _ in range(STEPS):
         cost = market.cost(prices)

@@ -24,22 +24,26 @@ KEEP = 0.999
 
 
 def near(market: Market, close: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return prices and what is left of each resource, (m, size) both, where all products are `close` to their aims."""
+    """Return prices and who of the resources has one, (m, size) both, where all products are `close` to their aims.
+
+    Close is relative to what all users have on average, or to what the poorest has if that is less.
+    """
     m, _, size = market.a.shape
-    prices, slack = np.empty((m, size)), np.empty((m, size))
+    prices, priced = np.empty((m, size)), np.empty((m, size), dtype=bool)
     state = _State.start(market)
     places = np.arange(size)
     for _ in range(STEPS):
         # What is no number never becomes one, and goes no further.
-        kept = np.flatnonzero(state.error() > close)
+        enough = close * state.market.poorest
+        kept = np.flatnonzero(state.error() > enough)
         if not kept.size:
             break
         if kept.size < FEW * places.size:
-            prices[:, places], slack[:, places] = state.p, state.z
-            state, places = state.taken(kept), places[kept]
-        state = state.next(AIM * close)
-    prices[:, places], slack[:, places] = state.p, state.z
-    return prices, slack
+            prices[:, places], priced[:, places] = state.p, state.priced()
+            state, places, enough = state.taken(kept), places[kept], enough[kept]
+        state = state.next(AIM * enough)
+    prices[:, places], priced[:, places] = state.p, state.priced()
+    return prices, priced
 
 
 @dataclass(eq=False)
@@ -81,7 +85,15 @@ class _State:
         """Return the mean of the products that go to zero, or how far another is from its aim if that is more."""
         return np.maximum(self.mean, np.abs(self.x * self.y - self.market.w).max(axis=0))
 
-    def next(self, least: float) -> "_State":
+    def priced(self) -> np.ndarray:
+        """Say which resources are nearer to having a price than to being left over, (m, size).
+
+        Of what somebody pays, a resource may be a part that is nothing to all others.
+        """
+        part = self.p * (self.market.a / self.y).max(axis=1)
+        return part > self.z
+
+    def next(self, least: np.ndarray) -> "_State":
         """Return the iterate after a predictor and a corrector, which aims at no product below the `least`."""
         slope = self.y if self.v is None else self.y + self.x * self.v / self.h
         factor = self._factor(slope)

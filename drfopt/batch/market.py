@@ -59,6 +59,13 @@ class Market:
         """How many products go to zero, (size,) or the same for all."""
         return float(len(self.a)) + (0.0 if self.limited is None else self.limited.sum(axis=0))
 
+    @cached_property
+    def poorest(self) -> np.ndarray:
+        """Weight of the poorest who is not out, relative to the mean, (size,); 1 where all are out."""
+        playing = self.w > 0
+        weight = np.where(playing, self.w, np.inf).min(axis=0) * playing.sum(axis=0)
+        return np.where(playing.any(axis=0), weight, 1.0)
+
     def cost(self, prices: np.ndarray) -> np.ndarray:
         """Return what a unit of each user costs, (n, size); 1 for who is out, so that her w / cost is 0."""
         cost = self.worth(prices)

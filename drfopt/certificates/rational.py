@@ -32,7 +32,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
     bottlenecks: list[str | None] = []
     reason = next(
         (
-            f"{used[j]} of {r!r} are used, of {capacity[j]}"
+            f"{float(used[j]):.17g} of {r!r} are used, of {float(capacity[j]):.17g}"
             for j, r in enumerate(instance.resources)
             if used[j] > capacity[j]
         ),

@@ -6,6 +6,7 @@ of a machine, which the exact check of every answer's packing does not use.
 
 import math
 import warnings
+from fractions import Fraction
 from typing import Any
 
 from ..deadline import NEVER, Deadline
@@ -15,9 +16,16 @@ from ..packings import integer_rows, maximal_patterns, most_alone, program_rows,
 from ..policies import Policy
 from .exhaust import playing
 
-__all__ = ["optimum"]
+__all__ = ["TooLarge", "fewer", "optimum"]
 
 PATTERNS = 3000
+
+COLUMNS = 20_000
+"""Tasks on single machines, a column each, beyond which CBC is not asked: stating the program would take too long."""
+
+
+class TooLarge(Exception):
+    """The program is too large to be asked."""
 
 
 def optimum(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER) -> list[int]:
@@ -28,8 +36,13 @@ def optimum(instance: Instance, policy: Policy, tasks: list[int], deadline: Dead
     members = playing(instance)
     if not members:
         return list(tasks)
-    ask = _leximin if policy.objective == "leximin" else _largest
-    return ask(instance, policy, tasks, members, deadline)
+    if policy.objective != "leximin":
+        return _largest(instance, policy, members, deadline)
+    rates = policy.exact_rates(instance)
+    for level in sorted({rates[i] * tasks[i] for i in members}):
+        if (found := fewer(instance, policy, tasks, level, deadline)) is not None:
+            return found
+    return list(tasks)
 
 
 def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, dict[int, Any]]:
@@ -44,6 +57,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
             model += pulp.lpSum(d * x[i] for i, d in zip(members, row, strict=True)) <= total
         return model, x
     placed: dict[int, list] = {i: [] for i in members}
+    columns = 0
     for k, machine in enumerate(instance.machines):
         patterns = maximal_patterns(instance, k, members, PATTERNS)
         if patterns is not None:
@@ -54,6 +68,9 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
                     placed[i].append(number * variable)
             continue
         users = [i for i in members if instance.fits[i, k]]
+        columns += machine.count * len(users)
+        if columns > COLUMNS:
+            raise TooLarge
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
             z = {i: _variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
@@ -75,35 +92,38 @@ def _variable(model: Any, name: str, low: float, high: float | None, kind: str =
     return pulp.LpVariable(name, low, high, kind)
 
 
-def _leximin(instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: Deadline) -> list[int]:
+def fewer(
+    instance: Instance, policy: Policy, tasks: list[int], level: Fraction, deadline: Deadline = NEVER
+) -> list[int] | None:
+    """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if CBC finds none."""
+    members = playing(instance)
+    rates = policy.exact_rates(instance)
+    model, x = _cluster(instance, members, "fewer")
+    stops: dict[int, list] = {i: [] for i in members}
+    for below in sorted({rates[i] * tasks[i] for i in members if rates[i] * tasks[i] <= level}):
+        held = sum(1 for i in members if rates[i] * tasks[i] == below)
+        chosen = []
+        for i in members:
+            if (below / rates[i]).denominator == 1:
+                s = _variable(model, f"s_{len(stops[i])}_{i}", 0, 1, "Binary")
+                stops[i].append((s, int(below / rates[i])))
+                chosen.append(s)
+        model += _sum(chosen) <= held - (below == level)
+    for i in members:
+        need = math.floor(level / rates[i]) + 1
+        total = _sum(s for s, _ in stops[i])
+        model += total <= 1
+        model += x[i] >= need * (1 - total) + _sum(number * s for s, number in stops[i])
+    return _solve(model, x, instance.n, deadline)
+
+
+def _sum(terms: Any) -> Any:
     import pulp
 
-    rates = policy.exact_rates(instance)
-    levels = sorted({rates[i] * tasks[i] for i in members})
-    for position, level in enumerate(levels):
-        model, x = _cluster(instance, members, "fewer")
-        stops: dict[int, list] = {i: [] for i in members}
-        for below in levels[: position + 1]:
-            held = sum(1 for i in members if rates[i] * tasks[i] == below)
-            chosen = []
-            for i in members:
-                if (below / rates[i]).denominator == 1:
-                    s = _variable(model, f"s_{position}_{len(stops[i])}_{i}", 0, 1, "Binary")
-                    stops[i].append((s, int(below / rates[i])))
-                    chosen.append(s)
-            model += pulp.lpSum(chosen) <= held - (below == level)
-        for i in members:
-            need = math.floor(level / rates[i]) + 1
-            total = pulp.lpSum(s for s, _ in stops[i])
-            model += total <= 1
-            model += x[i] >= need * (1 - total) + pulp.lpSum(number * s for s, number in stops[i])
-        found = _solve(model, x, instance.n, deadline)
-        if found is not None:
-            return found
-    return list(tasks)
+    return pulp.lpSum(terms)
 
 
-def _largest(instance: Instance, policy: Policy, tasks: list[int], members: list[int], deadline: Deadline) -> list[int]:
+def _largest(instance: Instance, policy: Policy, members: list[int], deadline: Deadline) -> list[int]:
     import pulp
 
     model, x = _cluster(instance, members, "largest")

@@ -1,27 +1,43 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
-Feasibility is decided in integers, machine by machine.  Optimality is refuted or confirmed by somebody else than the
-engine: first an exact search over what could be strictly better (`exhaust`), which needs no solver and ends quickly
-unless very many users tie; where that search is too long, or tasks must be packed on machines, CBC is asked for the
-optimum of a program of its own (`second_solver`), and its answer is compared in exact numbers.
+Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
+proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are searched near a
+bound (`halves`), sums and small products exhaustively (`exhaust`).  Where a tree of multipliers grows too large, a
+search too long, or all is a question of packing machines, CBC is asked for something better on a program of its own
+(`second_solver`), and its answer is compared in exact numbers.
+
+When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
+that is not proven could be at most.
 """
 
 import time
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ..allocation import Certificate
 from ..deadline import NEVER, Deadline
-from ..errors import SolverError
+from ..errors import SolverError, TimeLimitError
 from ..instance import Instance
-from ..packings import Packing
+from ..packings import Packing, shapes
 from ..policies import Policy
+from ..progress import report
 from . import exhaust, second_solver
+from .claims import Claim, claims
 from .feasibility import exactly_feasible
+from .halves import Halves, TooMany
+from .heights import highest
 from .products import products
+from .refute import Better, Inconclusive, refute
+from .second_solver import TooLarge
+from .worth import worth_of
 
 __all__ = ["certify", "score"]
+
+HALVINGS = 25
+"""Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
 Score = tuple
 """What is compared, larger is better: sorted levels; (users served, product); or the sum. Exact numbers only."""
@@ -45,7 +61,10 @@ def certify(
     packing: list[Packing] | None,
     deadline: Deadline = NEVER,
 ) -> Certificate:
-    """Return the certificate of whole tasks (n,), on machines with the packing that places them."""
+    """Return the certificate of whole tasks (n,), on machines with the packing that places them.
+
+    It is valid when the optimum is proven, invalid when something better is known, and None when time ran out.
+    """
     counts = [int(x) for x in tasks.tolist()]
     wrong = (
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
@@ -56,21 +75,131 @@ def certify(
         wrong = "an unplaced user has tasks"
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
-    own = score(instance, policy, counts)
     begun = time.perf_counter()
-    better = exhaust.better(instance, policy, counts, deadline) if instance.machines is None else None
-    judge = "exact search"
-    if better is None:
-        judge = "CBC"
-        found = second_solver.optimum(instance, policy, counts, deadline)
-        theirs = score(instance, policy, found)
-        better = theirs > own
-        if theirs < own:
-            raise SolverError(
-                "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
-            )
-    evidence = {"judge": judge, "score": own, "seconds": time.perf_counter() - begun, "packing": packing}
+    if policy.objective == "leximin":
+        found = _Levels(instance, policy, counts, deadline).certificate()
+    else:
+        found = _largest(instance, policy, counts, deadline)
+    evidence = found.evidence | {"score": score(instance, policy, counts), "seconds": time.perf_counter() - begun}
+    # CBC is a float solver: what only it says is no theorem.
+    certain = "CBC" not in evidence["judge"]
+    return replace(found, evidence=evidence, rigorous=certain)
+
+
+class _Levels:
+    """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
+
+    def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline):
+        self.instance, self.policy, self.tasks, self.deadline = instance, policy, tasks, deadline
+        members = exhaust.playing(instance)
+        self.users = [members[positions[0]] for positions in shapes(instance, members)]
+        self.worth = worth_of(instance, self.users)
+        self.proven: list[tuple[Fraction, int, Any]] = []
+        self.judges: dict[str, None] = {}
+
+    def certificate(self) -> Certificate:
+        """Prove as many levels as there is time for."""
+        for claim in claims(self.instance, self.policy, self.tasks):
+            report(f"proof: {len(self.proven)} levels proven")
+            try:
+                proof = self._proof(claim)
+            except Better:
+                return self._beaten("multipliers", claim)
+            except TimeLimitError:
+                return self._partly(claim, "time ran out")
+            except TooLarge:
+                return self._partly(claim, "multipliers did not suffice, and the program is too large for CBC")
+            if isinstance(proof, list):
+                return self._beaten("CBC", claim)
+            self.proven.append((claim.value, claim.count, proof))
+        judge = " and ".join(self.judges) or "nobody to judge"
+        return Certificate("bound", True, 0.0, gap=0.0, evidence={"claims": self.proven, "judge": judge})
+
+    def _proof(self, claim: Claim) -> Any:
+        """Return a refutation, None when CBC finds nothing better, or the tasks that it finds."""
+        try:
+            proof = refute(claim, self.instance, self.users, self.worth, self.deadline)
+            self.judges["multipliers"] = None
+            return proof
+        except Inconclusive:
+            self.judges["CBC"] = None
+            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, self.deadline)
+
+    def _beaten(self, judge: str, claim: Claim) -> Certificate:
+        why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
+        return replace(self._partly(claim, why), valid=False)
+
+    def _partly(self, claim: Claim, why: str) -> Certificate:
+        """Return what is proven, and a bound for the first level that is not."""
+        below = sum(count for _, count, _ in self.proven)
+        bound = max(claim.value, self._bound(claim, below))
+        gap = float(1 - claim.value / bound) if bound else 0.0
+        reason = (
+            f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
+            f"and can be {float(bound):.6g} at most"
+        )
+        evidence = {"claims": self.proven, "judge": "nobody", "level": claim.value, "bound": bound}
+        return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
+
+    def _bound(self, claim: Claim, below: int) -> Fraction:
+        """Return a level that the next user cannot exceed: some user's highest below what multipliers refute."""
+        low, high = claim.level, int(highest(self.instance, self.policy, below) * claim.unit) + 1
+        for _ in range(HALVINGS):
+            if high - low <= 1:
+                break
+            middle = (low + high) // 2
+            try:
+                refute(claim.raised(middle), self.instance, self.users, self.worth, branch=False)
+                high = middle
+            except (Better, Inconclusive):
+                low = middle
+        return Fraction(max(choice.rate * ((high - 1) // choice.rate) for choice in claim.choices), claim.unit)
+
+
+def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline) -> Certificate:
+    """Search for a larger product or sum."""
+    gap: float | None = None
+    try:
+        judge, better = "exact search", None
+        if instance.machines is None:
+            members = exhaust.playing(instance)
+            own = [tasks[i] for i in members]
+            if policy.objective == "alpha" and members and all(own):
+                halves = _halves(instance, members)
+                if halves is not None:
+                    gap = halves.gap(own)
+                    better = _larger_product(halves, own, deadline)
+            if better is None:
+                better = exhaust.better(instance, policy, tasks, deadline)
+        if better is None:
+            judge = "CBC"
+            found = second_solver.optimum(instance, policy, tasks, deadline)
+            theirs, ours = score(instance, policy, found), score(instance, policy, tasks)
+            better = theirs > ours
+            if theirs < ours:
+                raise SolverError(
+                    "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
+                )
+    except (TimeLimitError, TooLarge):
+        reason = "the allocation is feasible, and there was no time to prove its objective"
+        return Certificate("bound", None, 0.0, gap=gap, evidence={"judge": "nobody"}, reason=reason)
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    gap = None if better else 0.0
-    certain = judge == "exact search"
-    return Certificate("bound", not better, 0.0, gap=gap, evidence=evidence, reason=reason, rigorous=certain)
+    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence={"judge": judge}, reason=reason)
+
+
+def _halves(instance: Instance, members: list[int]) -> Halves | None:
+    try:
+        return Halves(instance, members)
+    except TooMany:
+        return None
+
+
+def _larger_product(halves: Halves, own: list[int], deadline: Deadline) -> bool | None:
+    """Say whether some product is larger; None where there are too many allocations to list."""
+    try:
+        found = halves.within(max(0.0, halves.loss(own)), deadline)
+    except TooMany:
+        return None
+    if found is None:
+        raise SolverError("the search of halves does not find the allocation at hand: it is not believed")
+    return bool(halves.value(found) > halves.value(own))

@@ -8,9 +8,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ..deadline import stopping
 from .status import INTERRUPTED
 
-__all__ = ["GRACE", "interruptible"]
+__all__ = ["GRACE", "interruptible", "stoppable"]
 
 GRACE = 1.0
 """Seconds in which the interpreter may still end the work in its own, orderly way."""
@@ -41,6 +42,29 @@ def interruptible(last_words: Callable[[], None] = lambda: None) -> Iterator[Non
         signal.set_wakeup_fd(before)
         # The listener reads the end of the stream and goes.
         told.close()
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a first Ctrl-C end the search for more, with what is known by then; a second one ends everything."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = threading.Event()
+
+    def hear(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        print("stopping with what is known; Ctrl-C again ends at once", file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        with stopping(asked.is_set):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _listen(heard: socket.socket, finished: threading.Event, last_words: Callable[[], None]) -> None:

@@ -1,10 +1,12 @@
 """``drfopt solve``: one allocation and its certificate."""
 
+from contextlib import nullcontext
 from json import dumps
 
 import typer
 
 from . import instances, options
+from .interrupt import stoppable
 from .output import Output, check, deliver
 from .status import FAILED
 from .versions import versions
@@ -38,7 +40,7 @@ def solve(
     cluster = instances.read(instance)
     from ..solve import solve as solved
 
-    with working(f"solving {policy}"):
+    with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
         allocation = solved(
             cluster,
             policy,
@@ -56,5 +58,5 @@ def solve(
 
         deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
-    if allocation.status == "time_limit":
+    if allocation.status in ("time_limit", "feasible"):
         raise typer.Exit(FAILED)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..deadline import Deadline
 from ..engines import Problem, engines_for
-from ..errors import DrfoptError
+from ..errors import DrfoptError, SolverError
 from ..instance import Instance
 from ..policies import Policy, policy_named
 from ..progress import report
@@ -140,6 +140,8 @@ def crosscheck(
     problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):
+        if engine.heuristic:
+            continue
         found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit)))
     for second in opinions.SECONDS:
         if second.takes(problem):
@@ -160,6 +162,8 @@ def _solved(problem: Problem, engine: str, time_limit: float | None) -> opinions
         engine=engine,
         time_limit=time_limit,
     )
+    if allocation.status != "optimal":
+        raise SolverError(allocation.certificate.reason)
     return opinions.found(problem, allocation.levels, allocation.tasks)
 
 

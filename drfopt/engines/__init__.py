@@ -28,6 +28,10 @@ class Engine:
         Whether it is for whole tasks (otherwise for divisible ones).
     exact : bool
         Whether it computes in rational numbers.
+    heuristic : bool
+        Whether it does not claim the optimum; the certificate says how near it is.
+    largest : int or None
+        Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
     """
 
     name: str
@@ -36,6 +40,8 @@ class Engine:
     clusters: frozenset[str]
     integer: bool = False
     exact: bool = False
+    heuristic: bool = False
+    largest: int | None = None
 
     @property
     def takes(self) -> str:
@@ -43,7 +49,8 @@ class Engine:
         tasks = "whole tasks" if self.integer else "divisible tasks"
         exact = ", in rational numbers" if self.exact else ""
         objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
-        return f"{objectives} on {clusters}, {tasks}{exact}"
+        found = ", not always the optimum" if self.heuristic else ""
+        return f"{objectives} on {clusters}, {tasks}{exact}{found}"
 
     def can_take(self, problem: Problem, exact: bool = False) -> bool:
         """Say whether the declarations cover the problem."""
@@ -76,7 +83,10 @@ ENGINES = (
     Engine("rational-chain", "HiGHS's bases round by round, solved in rational numbers", LEXIMIN, MACHINES, exact=True),
     Engine("rational-lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine("enclosure", "Newton to many digits, then rational bounds of every user", ALPHA, ANYWHERE, exact=True),
-    Engine("leximin-milp", "counting programs over HiGHS, level by level", LEXIMIN, ANYWHERE, integer=True),
+    Engine("frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
+    Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE, integer=True, largest=20_000),
+    Engine("rounding", "continuous optimum rounded and packed", LEXIMIN, MACHINES, integer=True, heuristic=True),
+    Engine("nash-halves", "Nash product by exact search near the continuous prices", ALPHA, POOL, integer=True),
     Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
@@ -90,7 +100,7 @@ def engines_for(problem: Problem, exact: bool = False) -> tuple[Engine, ...]:
 
 
 def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
-    """Return the engine of that name, or for ``auto`` the first that takes the problem.
+    """Return the engine of that name, or for ``auto`` the first that takes the problem and is not too slow for it.
 
     Raises
     ------
@@ -102,7 +112,7 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     if name == "auto":
         if not able:
             raise EngineError(f"no engine takes {_what(problem, exact)}")
-        return able[0]
+        return next((engine for engine in able if _small_enough(engine, problem)), able[0])
     known = {engine.name: engine for engine in ENGINES}
     if name not in known:
         raise EngineError(f"there is no engine {name!r}{suggestion(name, known)} (known: auto, {', '.join(known)})")
@@ -111,6 +121,14 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
             f"engine {name!r} takes {known[name].takes}, not {_what(problem, exact)}: engines that do: {listed}"
         )
     return known[name]
+
+
+def _small_enough(engine: Engine, problem: Problem) -> bool:
+    if engine.largest is None or problem.instance.machines is None:
+        return True
+    from .milp import columns
+
+    return columns(problem) <= engine.largest
 
 
 def _what(problem: Problem, exact: bool) -> str:

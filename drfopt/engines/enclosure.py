@@ -33,8 +33,9 @@ from ..enclosures import Enclosure
 from ..errors import EngineError, SolverError
 from ..progress import report
 from . import engine_for
-from .equations import Decimals, Equations, root_above, rounded
+from .equations import Decimals, root_above, rounded
 from .problem import Answer, Problem
+from .rational_lp import largest
 
 __all__ = ["Conditions", "solve"]
 
@@ -73,8 +74,7 @@ def solve(problem: Problem) -> Answer:
         )
     market = Conditions(problem, int(alpha))
     z, p = market.newton()
-    found = market.rational(z, p)
-    return market.fractions(*found) if found is not None else market.enclosures(z, p)
+    return market.rational(market.sums(z)) or market.enclosures(z, p)
 
 
 class Conditions:
@@ -193,24 +193,29 @@ class Conditions:
 
     # ---- what is proven -------------------------------------------------------------------------------------------
 
-    def rational(self, z: list[Fraction], p: list[Fraction]) -> tuple[list[Fraction], list[Fraction]] | None:
-        """Return simple fractions that satisfy the equations exactly, or None."""
-        close = 10 ** (self.digits // SIMPLE)
-        simple = [value.limit_denominator(close) for value in (*z, *p)]
-        off = max((abs(s / v - 1) for s, v in zip(simple, (*z, *p), strict=True) if v), default=Fraction(0))
-        guess = simple[: len(z)], simple[len(z) :]
-        if off > Fraction(1, 10 ** (self.digits - SPARE)) or any(Equations(self).residuals(*guess)):
-            return None
-        return guess
+    def rational(self, x: list[Fraction]) -> Answer | None:
+        """Return the optimum as fractions where it is rational, and proven to be; else None.
 
-    def fractions(self, z: list[Fraction], p: list[Fraction]) -> Answer:
-        """Return the optimum where it is rational."""
-        return self._answer(self._sums(z), z, p, {})
+        The optimum maximises what its own tangent is worth, a linear program, whose prices prove it: they are
+        fractions where the tasks are.
+        """
+        simple = [v.limit_denominator(10 ** (self.digits // SIMPLE)) for v in x]
+        close = Fraction(1, 10 ** (self.digits - SPARE))
+        if not all(s > 0 and abs(s / v - 1) <= close for s, v in zip(simple, x, strict=True)):
+            return None
+        marginal = [w * r * (r * v) ** -self.alpha for w, r, v in zip(self.w, self.r, simple, strict=True)]
+        amounts, _ = largest(self.problem, [Fraction(1)] * self.n, simple)
+        best, prices = largest(self.problem, marginal, self.u)
+        worth = [marginal[i] for i in self.problem.pairs[0].tolist()]
+        found = sum((v * m for v, m in zip(simple, marginal, strict=True)), Fraction(0))
+        if sum(amounts) != sum(simple) or sum(z * v for z, v in zip(best, worth, strict=True)) != found:
+            return None
+        return Answer(np.array(simple, dtype=object), amounts=amounts, prices=prices, evidence={"prices": prices})
 
     def enclosures(self, z: list[Fraction], p: list[Fraction]) -> Answer:
         """Return for every user two fractions that the optimum lies between."""
         z = self._possible(z)
-        x = self._sums(z)
+        x = self.sums(z)
         costs = [
             [
                 sum((pr * self.d[i][j] for (k, j), pr in zip(self.cells, p, strict=True) if k == c), Fraction(0))
@@ -239,9 +244,9 @@ class Conditions:
         widest = max(tasks, key=lambda t: t.width / t.upper)
         if widest.width > self.problem.precision * widest.upper:
             raise SolverError(f"the enclosures are only {float(widest.width / widest.upper):.1e} wide: ask for less")
-        return self._answer(tasks, z, p, {"point": x})
+        return self._answer(tasks, z, p, x)
 
-    def _answer(self, tasks: Sequence[Any], z: list[Fraction], p: list[Fraction], extra: dict[str, Any]) -> Answer:
+    def _answer(self, tasks: Sequence[Any], z: list[Fraction], p: list[Fraction], x: list[Fraction]) -> Answer:
         problem = self.problem
         prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
         for (k, j), value in zip(self.cells, p, strict=True):
@@ -249,16 +254,14 @@ class Conditions:
         at = {pair: q for q, pair in enumerate(zip(self.user, self.machine, strict=True))}
         pairs = zip(*(part.tolist() for part in problem.pairs), strict=True)
         amounts = np.array([z[at[pair]] if pair in at else Fraction(0) for pair in pairs], dtype=object)
-        evidence: dict[str, Any] = {"prices": prices}
-        if "point" in extra:
-            point = np.full(problem.instance.n, Fraction(0), dtype=object)
-            point[problem.members] = extra["point"]
-            evidence["point"] = point
+        point = np.full(problem.instance.n, Fraction(0), dtype=object)
+        point[problem.members] = x
         table = np.empty(self.n, dtype=object)
         table[:] = list(tasks)
-        return Answer(table, amounts=amounts, prices=prices, evidence=evidence)
+        return Answer(table, amounts=amounts, prices=prices, evidence={"prices": prices, "point": point})
 
-    def _sums(self, z: list[Fraction]) -> list[Fraction]:
+    def sums(self, z: list[Fraction]) -> list[Fraction]:
+        """Return the tasks of the users."""
         x = [Fraction(0)] * self.n
         for i, value in zip(self.user, z, strict=True):
             x[i] += value
@@ -266,7 +269,7 @@ class Conditions:
 
     def _possible(self, z: list[Fraction]) -> list[Fraction]:
         """Return the tasks made smaller, all alike, until they are possible exactly."""
-        x = self._sums(z)
+        x = self.sums(z)
         over = [v / u for v, u in zip(x, self.u, strict=True) if u]
         for k, row in enumerate(self.room):
             for j, room in enumerate(row):

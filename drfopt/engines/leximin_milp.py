@@ -2,121 +2,157 @@
 
 The sorted levels are lexicographically largest when, level value by level value, the fewest users stop there.  So: find
 the highest level that all users still active can reach; of those who could be exactly at it, stop as few as possible;
-fix that number, but not who they are, and go on.  Given a level the least tasks of every active user are known.  In a
-pool without an open choice feasibility is one sum in integers; otherwise it is a counting program over HiGHS.
+fix that number, but not who they are, and go on.  Given a level the least tasks of every active user are known, so who
+stops where is all that is left to choose: a counting program over HiGHS, with a column for each kind of user and each
+level at which the choice is open.
+
+In a pool the search follows an incumbent: where its next user must stop, the program is asked for the fewest that must,
+whoever stopped before.  On machines, what can be packed is part of the program, and levels are found by halving.
 """
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from ..errors import SolverError, TimeLimitError
-from ..packings import LARGEST, integer_rows, most_alone
+from ..packings import LARGEST
 from ..progress import report
-from .milp import Model, Supply, placed, supply
+from . import rounding
+from .milp import SEARCH, Model, Supply, placed, supply
 from .problem import Answer, Problem
+from .rising import BOTTOM, Kinds, Pool, Vector
 
-__all__ = ["solve"]
+__all__ = ["Counting", "solve"]
+
+Stops = list[tuple[Vector, Vector]]
+"""Number and tasks of each kind of who stops, level by level."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Stop:
-    """At a level, `count` of these users stop; each would have that many tasks."""
+    """At a level `count` users stop, of these kinds so many at most; each would have so many tasks."""
 
-    level: Fraction
+    level: int
     count: int
-    tasks: dict[int, int]
+    may: Vector
+    tasks: Vector
+
+    @property
+    def open(self) -> bool:
+        """Whether there is a choice."""
+        return self.count < sum(self.may)
 
 
 def solve(problem: Problem) -> Answer:
-    """Return the leximin allocation of whole tasks, proven level by level."""
-    search = _Search(problem)
-    while search.active_count():
-        stopped = problem.n - search.active_count()
-        known = f"{stopped} of {problem.n} users stopped, the lowest {len(search.stops)} levels found"
-        report(known)
-        problem.deadline.check("counting who stops", known)
-        try:
-            search.advance()
-        except TimeLimitError as error:
-            raise TimeLimitError(str(error), known) from None
-    return search.answer()
+    """Return the leximin allocation of whole tasks; where time runs out, the best one known."""
+    if problem.instance.machines is None:
+        pool = Pool(problem)
+        return Counting(problem, pool, [], []).solve()
+    return Counting(problem, Kinds(problem), [], []).solve()
 
 
-class _Search:
-    """The levels found so far, and which choices of stopped users they leave open. Users are members' positions."""
+class Counting:
+    """The levels found so far and how many stop at each, which leaves open who they are.
 
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        instance, members = problem.instance, problem.members.tolist()
-        rates = problem.policy.exact_rates(instance)
-        self.rates = [rates[i] for i in members]
-        self.most = [most_alone(instance, i) for i in members]
+    Parameters
+    ----------
+    problem : Problem
+    kinds : Kinds, or Pool for a pool
+    decided : list of (level, count)
+        What is known already, from below.
+    stops : list
+        A way to stop these users.
+    """
+
+    def __init__(self, problem: Problem, kinds: Kinds, decided: list[tuple[int, int]], stops: Stops):
+        self.problem, self.kinds = problem, kinds
+        self.deadline = problem.deadline.part(SEARCH)
         self.stops: list[_Stop] = []
-        self.pool = instance.machines is None
-        if self.pool:
-            self.demands, self.room = integer_rows(
-                [instance.exact_demands[i] for i in members], instance.exact_capacity
+        self.incumbent = stops
+        for level, count in decided:
+            self._record(level, count)
+
+    def solve(self) -> Answer:
+        """Count on until everybody has stopped."""
+        try:
+            while self._active():
+                known = f"{self.problem.n - self._active()} of {self.problem.n} users stopped"
+                report(f"{known}, {len(self.stops)} levels counted")
+                self.deadline.check("counting who stops")
+                if isinstance(self.kinds, Pool):
+                    self._advance_pool(self.kinds)
+                else:
+                    self._advance()
+            return self._answer()
+        except TimeLimitError:
+            return self._best_known()
+
+    def _active(self) -> int:
+        return sum(self.kinds.sizes) - sum(stop.count for stop in self.stops)
+
+    def _record(self, level: int, count: int) -> None:
+        may = self._may(level)
+        if not 1 <= count <= sum(may):
+            raise SolverError(
+                f"counting who stops at level {float(self.kinds.level(level)):.6g} gave {count} of {sum(may)}: "
+                "the solver is not believed"
             )
+        self.stops.append(_Stop(level, count, may, tuple(level // rate for rate in self.kinds.rates)))
 
-    def active_count(self) -> int:
-        """Number of users who have not stopped."""
-        return len(self.rates) - sum(stop.count for stop in self.stops)
+    def _may(self, level: int) -> Vector:
+        """Return how many of each kind can be exactly at a level."""
+        rest = self._rest()
+        rows = zip(self.kinds.rates, self.kinds.most, rest, strict=True)
+        return tuple(number if level % rate == 0 and level // rate <= most else 0 for rate, most, number in rows)
 
-    def advance(self) -> None:
-        """Find the next level at which somebody must stop, and how few."""
+    def _rest(self) -> list[int]:
+        """Return how many of each kind have not surely stopped."""
+        rest = list(self.kinds.sizes)
+        for stop in self.stops:
+            if not stop.open:
+                rest = [number - stopped for number, stopped in zip(rest, stop.may, strict=True)]
+        return rest
+
+    # ---- in a pool: along an incumbent ------------------------------------------------------------------------
+
+    def _advance_pool(self, pool: Pool) -> None:
+        """Find the next level at which somebody must stop, and how few, from where the incumbent's users must."""
+        active, left = pool.sizes, pool.room
+        for stopping, tasks in self.incumbent:
+            left = pool.minus(left, stopping, tasks)
+            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
+        spot = pool.next_spot(active, left, self.stops[-1].level if self.stops else BOTTOM)
+        if spot is None:
+            raise SolverError("nobody is active though the counts say so: the solver is not believed")
+        greedy = pool.greedy(spot)
+        if sum(greedy) == 1 and not any(stop.open for stop in self.stops):
+            self._record(spot.level, 1)
+            self.incumbent.append((greedy, spot.tasks))
+            return
+        stops = [*self.incumbent, (greedy, spot.tasks)]
+        count, self.incumbent = self._fewest(spot.level, stops)
+        if count:
+            self._record(spot.level, count)
+        # Otherwise others stopped before, and nobody has to here: on from this incumbent.
+
+    # ---- on machines: by halving ------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Find the highest level that all active users can reach, and how few of them must stop there."""
         level = self._highest()
-        stopped = self._surely_stopped()
-        tied = {
-            i: int(level / rate)
-            for i, rate in enumerate(self.rates)
-            if (level / rate).denominator == 1 and level / rate <= self.most[i] and i not in stopped
-        }
-        fewest = self._fewest(level, tied)
-        if not 1 <= fewest <= len(tied):
-            raise SolverError(
-                f"counting who stops at level {level} gave {fewest} of {len(tied)}: the solver is not believed"
-            )
-        self.stops.append(_Stop(level, fewest, tied))
+        count = self._fewest(level, None)[0] if sum(self._may(level)) > 1 else 1
+        self._record(level, count)
 
-    def answer(self) -> Answer:
-        """Return the tasks, once everybody has stopped, and on machines which of them runs what."""
-        if self.pool and not self._open():
-            return Answer(np.array(self._least(None), dtype=np.int64))
-        model, supplied, choice = self._model(None)
-        values = self._solve(model)
-        tasks = [0] * len(self.rates)
-        for i, x in self._surely_stopped().items():
-            tasks[i] = x
-        for (stop, i), column in choice.items():
-            if round(values[column]):
-                tasks[i] = self.stops[stop].tasks[i]
-        if supplied is None:
-            return Answer(np.array(tasks, dtype=np.int64))
-        return placed(self.problem, supplied, values, tasks)
-
-    # ---- the search for a level -------------------------------------------------------------------------------
-
-    def _highest(self) -> Fraction:
-        """Return the largest level that all active users can reach."""
-        below = self.stops[-1].level if self.stops else Fraction(0)
-        if self.stops and not self._reachable(below, strictly=True):
-            raise SolverError(
-                f"nobody can stop above level {float(below):.6g} though users are active: the solver is not believed"
-            )
-        stopped = self._surely_stopped()
-        high = max(
-            rate * most for i, (rate, most) in enumerate(zip(self.rates, self.most, strict=True)) if i not in stopped
-        )
+    def _highest(self) -> int:
+        below = self.stops[-1].level if self.stops else BOTTOM
+        kinds, rest = self.kinds, self._rest()
+        rising = [kind for kind, number in enumerate(rest) if number]
+        high = max(kinds.rates[kind] * kinds.most[kind] for kind in rising)
         low = below
         # Halve the interval until the candidates in it can be listed.
-        while True:
-            candidates = self._candidates(low, high, bool(self.stops) and low == below, 4 * len(self.rates) + 16)
-            if candidates is not None:
-                break
-            middle = (low + high) / 2
+        while (candidates := self._candidates(low, high, rising)) is None:
+            middle = (low + high) // 2
             if self._reachable(middle):
                 low = middle
             else:
@@ -128,142 +164,168 @@ class _Search:
                 first = middle
             else:
                 last = middle - 1
-        if first == 0:
+        if first == 0 and low == below:
             raise SolverError(
-                f"no level above {float(low):.6g} is reachable though users are active: the solver is not believed"
+                f"no level above {float(kinds.level(low)):.6g} is reachable though users are active: "
+                "the solver is not believed"
             )
-        return candidates[first - 1]
+        return candidates[first - 1] if first else low
 
-    def _candidates(self, low: Fraction, high: Fraction, above: bool, most: int) -> list[Fraction] | None:
-        """Return levels from low (or above it) to high that some active user can have; None when too many."""
+    def _candidates(self, low: int, high: int, rising: list[int]) -> list[int] | None:
+        """Return levels above low, up to high, that some active user can have; None when too many."""
         ranges = []
-        stopped = self._surely_stopped()
-        for i, rate in enumerate(self.rates):
-            if i not in stopped:
-                first = self._need(i, low, strictly=above)
-                ranges.append((rate, first, min(math.floor(high / rate), self.most[i])))
-        if sum(max(0, last - first + 1) for _, first, last in ranges) > most:
+        for kind in rising:
+            rate = self.kinds.rates[kind]
+            ranges.append((rate, low // rate + 1, min(high // rate, self.kinds.most[kind])))
+        if sum(max(0, last - first + 1) for _, first, last in ranges) > 4 * len(self.kinds.rates) + 16:
             return None
         return sorted({rate * x for rate, first, last in ranges for x in range(first, last + 1)})
 
-    def _reachable(self, level: Fraction, strictly: bool = False) -> bool:
-        """Say whether all active users can have at least (or more than) this level, the counts below it kept."""
-        if self.pool and not self._open():
-            least = self._least(level, strictly)
-            return all(x <= most for x, most in zip(least, self.most, strict=True)) and self._fits(least)
-        model, _, _ = self._model(level, strictly)
-        return model.solve(self.problem.deadline) is not None
+    def _reachable(self, level: int) -> bool:
+        """Say whether all active users can have at least this level, the counts below it kept."""
+        program = _Program(self, [-(-level // rate) for rate in self.kinds.rates])
+        return program.model.solve(self.deadline) is not None
 
-    def _fewest(self, level: Fraction, tied: dict[int, int]) -> int:
-        """Return the least number of tied users who must stop at the level."""
-        if len(tied) == 1:
-            return 1
-        self.stops.append(_Stop(level, 0, tied))
-        try:
-            model, _, choice = self._model(level, strictly=True, counted=False)
-            last = len(self.stops) - 1
-            for (stop, _), column in choice.items():
-                if stop == last:
-                    model.cost[column] = 1.0
-            values = self._solve(model)
-            return sum(round(values[column]) for (stop, _), column in choice.items() if stop == last)
-        finally:
-            self.stops.pop()
+    # ---- programs ---------------------------------------------------------------------------------------------
 
-    def _solve(self, model: Model) -> np.ndarray:
-        values = model.solve(self.problem.deadline)
+    def _fewest(self, level: int, start: Stops | None) -> tuple[int, Stops]:
+        """Return the least number of users who must stop at a level, and a way to stop those and the counted."""
+        may = self._may(level)
+        last = _Stop(level, -1, may, tuple(level // rate for rate in self.kinds.rates))
+        program = _Program(self, [level // rate + 1 for rate in self.kinds.rates], last, start)
+        values = self._solved(program)
+        stops = program.stops(values)
+        count = sum(stops[-1][0])
+        return count, stops if count else stops[:-1]
+
+    def _solved(self, program: "_Program") -> np.ndarray:
+        values = program.model.solve(self.deadline, program.start)
         if values is None:
             raise SolverError(
                 "HiGHS calls a counting program infeasible that has a solution: the solver is not believed"
             )
         return values
 
-    # ---- programs ---------------------------------------------------------------------------------------------
+    # ---- answers ----------------------------------------------------------------------------------------------
 
-    def _surely_stopped(self) -> dict[int, int]:
-        """Return tasks of users who stopped without a choice."""
-        return {i: x for stop in self.stops if stop.count == len(stop.tasks) for i, x in stop.tasks.items()}
+    def _answer(self) -> Answer:
+        if isinstance(self.kinds, Pool):
+            return Answer(np.array(self.kinds.tasks(self.incumbent), dtype=np.int64))
+        program = _Program(self, None)
+        values = self._solved(program)
+        tasks = self.kinds.tasks(program.stops(values))
+        if program.supplied is None:
+            raise SolverError("machines without packings")
+        return placed(self.problem, program.supplied, values, tasks)
 
-    def _open(self) -> bool:
-        return any(stop.count < len(stop.tasks) for stop in self.stops)
+    def _best_known(self) -> Answer:
+        """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
+        if not isinstance(self.kinds, Pool):
+            return rounding.solve(self.problem)
+        pool, active, left = self.kinds, self.kinds.sizes, self.kinds.room
+        for stopping, tasks in self.incumbent:
+            left = pool.minus(left, stopping, tasks)
+            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
+        level = self.stops[-1].level if self.stops else BOTTOM
+        rest = [(stopping, spot.tasks) for spot, stopping in pool.finish(active, left, level)]
+        return Answer(np.array(pool.tasks([*self.incumbent, *rest]), dtype=np.int64), status="time_limit")
 
-    def _need(self, i: int, level: Fraction, strictly: bool) -> int:
-        quotient = level / self.rates[i]
-        return math.floor(quotient) + 1 if strictly else math.ceil(quotient)
 
-    def _least(self, level: Fraction | None, strictly: bool = False) -> list[int]:
-        stopped = self._surely_stopped()
-        return [
-            stopped[i] if i in stopped else self._need(i, level if level is not None else Fraction(0), strictly)
-            for i in range(len(self.rates))
-        ]
+class _Program:
+    """The counting program: choices that keep the counts, and room for the tasks that then everybody needs.
 
-    def _fits(self, tasks: list[int]) -> bool:
-        return all(
-            sum(x * row[j] for x, row in zip(tasks, self.demands, strict=True)) <= total
-            for j, total in enumerate(self.room)
-        )
+    Parameters
+    ----------
+    counting : Counting
+    need : list of int or None
+        Fewest tasks of an active user of each kind; None when everybody has stopped.
+    last : _Stop, optional
+        A further level, at which as few as possible are to stop.
+    start : Stops, optional
+        A known solution.
+    """
 
-    def _model(
-        self, level: Fraction | None, strictly: bool = False, counted: bool = True
-    ) -> tuple[Model, Supply | None, dict[tuple[int, int], int]]:
-        """Return the program: choices of stopped users that keep the counts, and tasks enough for everybody else.
-
-        Without a level everybody has stopped.  With ``counted=False`` the number of the last stop is left open.
-        """
-        model = Model()
-        choice: dict[tuple[int, int], int] = {}
-        for s, stop in enumerate(self.stops):
-            if stop.count == len(stop.tasks):
+    def __init__(
+        self, counting: Counting, need: list[int] | None, last: _Stop | None = None, start: Stops | None = None
+    ):
+        self.model = model = Model()
+        self.kinds = kinds = counting.kinds
+        self.all = [*counting.stops, *([last] if last else [])]
+        self.columns: dict[tuple[int, int], int] = {}
+        rest = counting._rest()
+        for s, stop in enumerate(self.all):
+            if not stop.open:
                 continue
-            for i in stop.tasks:
-                choice[s, i] = model.column(1.0)
-            if counted or s < len(self.stops) - 1:
-                model.row(stop.count, stop.count, {choice[s, i]: 1.0 for i in stop.tasks})
-        least, extra = self._needs(model, choice, level, strictly)
-        if self.pool:
-            self._pool_rows(model, least, extra)
-            return model, None, choice
-        supplied = supply(model, self.problem)
-        for terms, need, options in zip(supplied.tasks, least, extra, strict=True):
-            model.row(need, math.inf, terms | {column: -float(x) for column, x in options.items()})
-        return model, supplied, choice
+            cost = 1.0 if stop is last else 0.0
+            for kind, number in enumerate(stop.may):
+                if number:
+                    self.columns[s, kind] = model.column(min(number, rest[kind]), cost)
+            if stop is not last:
+                terms = {column: 1.0 for (t, _), column in self.columns.items() if t == s}
+                model.row(stop.count, stop.count, terms)
+        self.start = None if start is None else {c: float(start[s][0][kind]) for (s, kind), c in self.columns.items()}
+        least, extra = self._needs(rest, need)
+        self.supplied: Supply | None = None
+        if isinstance(kinds, Pool):
+            self._pool_rows(kinds, least, extra)
+        else:
+            self._machine_rows(counting.problem, least, extra)
 
-    def _needs(
-        self, model: Model, choice: dict[tuple[int, int], int], level: Fraction | None, strictly: bool
-    ) -> tuple[list[int], list[dict[int, int]]]:
-        """Return the tasks of each user when none of her options is chosen, and what each option changes them by."""
-        stopped = self._surely_stopped()
-        least: list[int] = []
+    def _needs(self, rest: list[int], need: list[int] | None) -> tuple[list[int], list[dict[int, int]]]:
+        """Return the tasks of each kind together when no open choice is taken, and what each choice changes."""
+        least = [0] * len(rest)
+        for stop in self.all:
+            if not stop.open:
+                least = [x + number * tasks for x, number, tasks in zip(least, stop.may, stop.tasks, strict=True)]
         extra: list[dict[int, int]] = []
-        for i in range(len(self.rates)):
-            if i in stopped:
-                least.append(stopped[i])
-                extra.append({})
-                continue
-            options = {column: self.stops[s].tasks[i] for (s, user), column in choice.items() if user == i}
-            need = 0 if level is None else self._need(i, level, strictly)
-            if level is None or need > self.most[i]:
-                need = 0
-                # She must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.
-                model.row(1.0, 1.0, dict.fromkeys(options, 1.0) or {model.column(0.0): 1.0})
-            elif options:
-                model.row(0.0, 1.0, dict.fromkeys(options, 1.0))
-            least.append(need)
-            extra.append({column: x - need for column, x in options.items()})
+        for kind, number in enumerate(rest):
+            options = {column: self.all[s].tasks[kind] for (s, k), column in self.columns.items() if k == kind}
+            each = 0
+            if need is None or need[kind] > self.kinds.most[kind]:
+                # They must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.
+                if number:
+                    row = dict.fromkeys(options, 1.0) or {self.model.column(0.0): 1.0}
+                    self.model.row(number, number, row)
+            else:
+                each = need[kind]
+                if len(options) > 1 or any(self.model.high[column] > number for column in options):
+                    self.model.row(0.0, number, dict.fromkeys(options, 1.0))
+            least[kind] += number * each
+            extra.append({column: tasks - each for column, tasks in options.items()})
         return least, extra
 
-    def _pool_rows(self, model: Model, least: list[int], extra: list[dict[int, int]]) -> None:
+    def _pool_rows(self, pool: Pool, least: list[int], extra: list[dict[int, int]]) -> None:
         """Add the capacities of a pool: what the choices change, within what the least tasks leave, in integers."""
-        for j, total in enumerate(self.room):
-            left = total - sum(x * row[j] for x, row in zip(least, self.demands, strict=True))
+        for j, total in enumerate(pool.room):
+            left = total - sum(x * row[j] for x, row in zip(least, pool.demands, strict=True))
             terms = {
                 column: x * row[j]
-                for row, options in zip(self.demands, extra, strict=True)
+                for row, options in zip(pool.demands, extra, strict=True)
                 for column, x in options.items()
                 if x and row[j]
             }
             unit = max((abs(x) for x in terms.values()), default=1)
             unit = 1 if unit <= LARGEST else unit
             if terms or left < 0:
-                model.row(-math.inf, left / unit, {column: x / unit for column, x in terms.items()})
+                self.model.row(-math.inf, left / unit, {column: x / unit for column, x in terms.items()})
+
+    def _machine_rows(self, problem: Problem, least: list[int], extra: list[dict[int, int]]) -> None:
+        """Add what the machines can run: as much of each shape of task as all who run it need."""
+        self.supplied = supply(self.model, problem)
+        for shape, terms in enumerate(self.supplied.tasks):
+            kinds = [kind for kind, of in enumerate(self.kinds.shapes) if of == shape]
+            asked = {column: -float(x) for kind in kinds for column, x in extra[kind].items()}
+            self.model.row(sum(least[kind] for kind in kinds), math.inf, terms | asked)
+
+    def stops(self, values: np.ndarray) -> Stops:
+        """Return who stops where in a solution."""
+        found: Stops = []
+        for s, stop in enumerate(self.all):
+            chosen = range(len(stop.may))
+            numbers = (
+                tuple(round(values[self.columns[s, kind]]) if (s, kind) in self.columns else 0 for kind in chosen)
+                if stop.open
+                else stop.may
+            )
+            found.append((numbers, stop.tasks))
+        return found

@@ -23,18 +23,18 @@ class Stated:
     largest: float
 
 
-def program(problem: Problem) -> Stated:
-    """Return the program, not solved yet."""
+def program(problem: Problem, rates: np.ndarray, limits: np.ndarray) -> Stated:
+    """Return the program, not solved yet: a task of user i is worth ``rates[i]``, and she has at most ``limits[i]``."""
     user, _ = problem.pairs
     rows, adding = capacity_rows(problem), user_rows(problem)
     # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
     alone = 1 / rows.matrix.max(axis=0).toarray().ravel()
-    step = np.minimum(alone, problem.limits[user])
-    worth = problem.rates[user] * step
+    step = np.minimum(alone, limits[user])
+    worth = rates[user] * step
     largest = float(worth.max())
-    limited = np.flatnonzero(np.isfinite(problem.limits))
-    limits = sparse.diags(1 / problem.limits[limited]) @ adding[limited]
-    matrix = sparse.vstack([rows.matrix, limits]) @ sparse.diags(step)
+    limited = np.flatnonzero(np.isfinite(limits))
+    limit_rows = sparse.diags(1 / limits[limited]) @ adding[limited]
+    matrix = sparse.vstack([rows.matrix, limit_rows]) @ sparse.diags(step)
     highs = load(
         -worth / largest,
         np.full(len(user), INFINITY),
@@ -47,7 +47,7 @@ def program(problem: Problem) -> Stated:
 
 def solve(problem: Problem) -> Answer:
     """Return an allocation of the largest sum, and the prices that prove it."""
-    stated, (user, _) = program(problem), problem.pairs
+    stated, (user, _) = program(problem, problem.rates, problem.limits), problem.pairs
     rows, largest = stated.rows, stated.largest
     solution = run(stated.highs, "the largest sum", problem.deadline)
     amounts = np.maximum(solution.columns, 0) * stated.step

@@ -1,16 +1,18 @@
 """Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines."""
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import highspy
 import numpy as np
 
 from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
-from ..packings import Packing, integer_rows, maximal_patterns, most_alone, program_rows, trimmed
+from ..packings import Packing, integer_rows, maximal_patterns, program_rows, shapes, split, trimmed
 from .problem import Answer, Problem
 
-__all__ = ["Model", "Supply", "placed", "supply"]
+__all__ = ["SEARCH", "Model", "Supply", "Unfinished", "columns", "packed", "placed", "supply"]
 
 PATTERNS = 3000
 """Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
@@ -21,10 +23,21 @@ INTEGRAL = 1e-9
 ROUNDED = 1e-4
 """Distance from a whole number beyond which its answer is not rounded but refused."""
 
+SEARCH = 0.7
+"""Part of the time that the search for an answer may take; the rest is for its proof."""
+
 COLUMNS = 200_000
 """Largest program that is built at all."""
 
 Terms = dict[int, float]
+
+
+class Unfinished(TimeLimitError):
+    """The time ran out in an integer program; `point` is the best point found, or None."""
+
+    def __init__(self, point: np.ndarray | None):
+        super().__init__("the time limit ran out in an integer program")
+        self.point = point
 
 
 @dataclass
@@ -53,8 +66,8 @@ class Model:
         """Add the row ``low <= sum of terms <= high``."""
         self.rows.append((low, high, terms))
 
-    def solve(self, deadline: Deadline = NEVER) -> np.ndarray | None:
-        """Return an optimal point, or None when there is no feasible one.
+    def solve(self, deadline: Deadline = NEVER, start: dict[int, float] | None = None) -> np.ndarray | None:
+        """Return an optimal point, or None when there is no feasible one; `start` gives columns of a known point.
 
         Raises
         ------
@@ -67,14 +80,22 @@ class Model:
         highs = self._load()
         deadline.check("an integer program")
         highs.setOptionValue("time_limit", deadline.left())
+        if start:
+            highs.setSolution(len(start), np.array(list(start), dtype=np.int32), np.array(list(start.values())))
+        if deadline.stoppable:
+            _listen(highs, deadline)
         highs.run()
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
-        if status == highspy.HighsModelStatus.kTimeLimit:
-            raise TimeLimitError("the time limit ran out in an integer program")
+        if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
+            feasible = highs.getInfo().primal_solution_status == highspy.kSolutionStatusFeasible
+            raise Unfinished(self._rounded(highs) if feasible else None)
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended an integer program with status {highs.modelStatusToString(status)!r}")
+        return self._rounded(highs)
+
+    def _rounded(self, highs: highspy.Highs) -> np.ndarray:
         values = np.array(highs.getSolution().col_value)
         whole = np.array(self.whole)
         rounded = np.where(whole, np.round(values), values)
@@ -113,26 +134,50 @@ class Model:
         return highs
 
 
+def _listen(highs: highspy.Highs, deadline: Deadline) -> None:
+    """Let HiGHS ask now and then whether to stop; asking gives the interpreter the turn to hear a Ctrl-C."""
+
+    def asked(kind: Any, message: str, out: Any, answer: Any, data: Any) -> None:
+        answer.user_interrupt = deadline.stopped
+
+    highs.setCallback(asked, None)
+    for kind in (
+        highspy.cb.HighsCallbackType.kCallbackMipInterrupt,
+        highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt,
+    ):
+        highs.startCallback(kind)
+
+
 @dataclass
 class Supply:
     """What a cluster can run, as columns of a model.
 
     Attributes
     ----------
+    shapes : list of lists
+        Positions of the members whose tasks are alike, as `drfopt.packings.shapes` lists them.
     tasks : list of terms
-        The most tasks of each member, as an expression of columns.
+        The most tasks of each shape, as an expression of columns.
     packs : list of (column, class, pattern)
         Machines of that class, each with the pattern: as many as the column says. Empty for a pool.
-    single : list of (class, {user: column})
-        One machine, with as many tasks of each user as her column says.
+    single : list of (class, {shape: column})
+        One machine, with as many tasks of each shape as its column says.
+
+    A pattern counts the tasks of a shape under its first user.
     """
 
+    shapes: list[list[int]]
     tasks: list[Terms]
     packs: list[tuple[int, int, dict[int, int]]]
     single: list[tuple[int, dict[int, int]]]
 
-    def packing(self, values: np.ndarray, tasks: dict[int, int]) -> list[Packing]:
-        """Return which machines run what, with exactly these tasks of each user."""
+    def within(self, model: Model, columns: list[int]) -> None:
+        """Add the rows that columns of tasks of the members (n,) are within what can be run."""
+        for positions, terms in zip(self.shapes, self.tasks, strict=True):
+            model.row(-math.inf, 0, {columns[p]: 1.0 for p in positions} | {c: -x for c, x in terms.items()})
+
+    def packing(self, values: np.ndarray, members: list[int], tasks: list[int]) -> list[Packing]:
+        """Return which machines run what, with exactly these tasks of each member."""
         merged: dict[tuple[int, tuple], int] = {}
         used = [(round(values[column]), k, pattern) for column, k, pattern in self.packs]
         used += [(1, k, {i: round(values[c]) for i, c in row.items() if round(values[c])}) for k, row in self.single]
@@ -140,38 +185,55 @@ class Supply:
             if count and pattern:
                 key = (k, tuple(sorted(pattern.items())))
                 merged[key] = merged.get(key, 0) + count
-        return trimmed([(k, count, dict(pattern)) for (k, pattern), count in merged.items()], tasks)
+        asked = {members[positions[0]]: sum(tasks[p] for p in positions) for positions in self.shapes}
+        packing = trimmed([(k, count, dict(pattern)) for (k, pattern), count in merged.items()], asked)
+        for positions in self.shapes:
+            if len(positions) > 1:
+                packing = split(packing, members[positions[0]], [(members[p], tasks[p]) for p in positions])
+        return packing
 
 
 def supply(model: Model, problem: Problem) -> Supply:
     """Add what the cluster of the problem can run to a model."""
     instance, members = problem.instance, problem.members.tolist()
-    most = [most_alone(instance, i) for i in members]
+    alike = shapes(instance, members)
+    users = [members[positions[0]] for positions in alike]
     if instance.machines is None:
-        columns = [model.column(high) for high in most]
-        demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+        columns = [model.column(math.inf) for _ in users]
+        demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_capacity)
         _capacity_rows(model, columns, demands, room)
-        return Supply([{column: 1.0} for column in columns], [], [])
-    found = Supply([{} for _ in members], [], [])
-    position = {i: p for p, i in enumerate(members)}
+        return Supply(alike, [{column: 1.0} for column in columns], [], [])
+    found = Supply(alike, [{} for _ in users], [], [])
+    shape = {i: number for number, i in enumerate(users)}
     for k, machine in enumerate(instance.machines):
-        patterns = maximal_patterns(instance, k, members, PATTERNS)
+        patterns = maximal_patterns(instance, k, users, PATTERNS)
         if patterns is None:
-            _single_machines(model, problem, k, position, found)
+            _single_machines(model, problem, k, shape, found)
             continue
         columns = [model.column(machine.count) for _ in patterns]
         model.row(0, machine.count, dict.fromkeys(columns, 1.0))
         for column, pattern in zip(columns, patterns, strict=True):
             found.packs.append((column, k, pattern))
             for i, x in pattern.items():
-                found.tasks[position[i]][column] = float(x)
+                found.tasks[shape[i]][column] = float(x)
     return found
 
 
-def _single_machines(model: Model, problem: Problem, k: int, position: dict[int, int], found: Supply) -> None:
-    """Add a column for each user on each machine of a class with too many patterns to list."""
+def columns(problem: Problem) -> int:
+    """Return how many columns `supply` adds for the machines of a problem."""
+    instance, members = problem.instance, problem.members.tolist()
+    users = [members[positions[0]] for positions in shapes(instance, members)]
+    total = 0
+    for k, machine in enumerate(instance.machines or ()):
+        patterns = maximal_patterns(instance, k, users, PATTERNS)
+        total += int(instance.fits[users, k].sum()) * machine.count if patterns is None else len(patterns)
+    return total
+
+
+def _single_machines(model: Model, problem: Problem, k: int, shape: dict[int, int], found: Supply) -> None:
+    """Add a column for each shape on each machine of a class with too many patterns to list."""
     instance = problem.instance
-    users = [i for i in problem.members.tolist() if instance.fits[i, k]]
+    users = [i for i in shape if instance.fits[i, k]]
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
     alone = [min(f // d for d, f in zip(row, room, strict=True) if d) for row in demands]
     for _ in range(int(instance.counts[k])):
@@ -179,7 +241,7 @@ def _single_machines(model: Model, problem: Problem, k: int, position: dict[int,
         _capacity_rows(model, columns, demands, room)
         found.single.append((k, dict(zip(users, columns, strict=True))))
         for i, column in zip(users, columns, strict=True):
-            found.tasks[position[i]][column] = 1.0
+            found.tasks[shape[i]][column] = 1.0
 
 
 def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], room: list[int]) -> None:
@@ -187,15 +249,19 @@ def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], r
         model.row(0, total, {column: d for column, d in zip(columns, row, strict=True) if d})
 
 
-def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int]) -> Answer:
+def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int], status: str = "optimal") -> Answer:
     """Return whole tasks of the members as an answer, on machines with which of them runs what."""
-    whole = np.array(tasks, dtype=np.int64)
     if problem.instance.machines is None:
-        return Answer(whole)
-    packing = supplied.packing(values, dict(zip(problem.members.tolist(), tasks, strict=True)))
+        return Answer(np.array(tasks, dtype=np.int64), status=status)
+    return packed(problem, tasks, supplied.packing(values, problem.members.tolist(), tasks), status)
+
+
+def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: str = "optimal") -> Answer:
+    """Return whole tasks of the members and how machines run them as an answer."""
     table = np.zeros((problem.instance.n, problem.k), dtype=np.int64)
     for k, count, pattern in packing:
         for i, x in pattern.items():
             table[i, k] += count * x
     user, machine = problem.pairs
-    return Answer(whole, amounts=table[problem.members[user], machine], evidence={"packing": packing})
+    amounts = table[problem.members[user], machine]
+    return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence={"packing": packing}, status=status)

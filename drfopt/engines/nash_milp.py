@@ -10,7 +10,7 @@ import math
 from ..errors import PolicyError, SolverError
 from ..packings import most_alone
 from ..progress import report
-from .milp import Model, placed, supply
+from .milp import SEARCH, Model, Unfinished, placed, supply
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
@@ -29,10 +29,17 @@ def solve(problem: Problem) -> Answer:
     most = [most_alone(instance, i) for i in members]
     chords = [_first_chords(u) for u in most]
     served = _served(problem, most)
+    deadline = problem.deadline.part(SEARCH)
     for attempt in range(ROUNDS):
         report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
         model, supplied, columns = _program(problem, most, chords, served)
-        values = model.solve(problem.deadline)
+        try:
+            values = model.solve(deadline)
+        except Unfinished as error:
+            if error.point is None:
+                raise
+            tasks = [round(error.point[x]) for x, _, _ in columns]
+            return placed(problem, supplied, error.point, tasks, "time_limit")
         if values is None:
             raise SolverError(
                 "HiGHS calls the product's program infeasible that has a solution: the solver is not believed"
@@ -58,9 +65,7 @@ def _served(problem: Problem, most: list[int]) -> int:
     """Return how many users can have a task at once."""
     model = Model()
     supplied = supply(model, problem)
-    for terms in supplied.tasks:
-        has = model.column(1.0, -1.0)
-        model.row(0, math.inf, terms | {has: -1.0})
+    supplied.within(model, [model.column(1.0, -1.0) for _ in most])
     values = model.solve(problem.deadline)
     if values is None:
         raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
@@ -72,10 +77,9 @@ def _program(problem: Problem, most: list[int], chords: list[set[int]], served: 
     model = Model()
     supplied = supply(model, problem)
     columns = []
-    for p, terms in enumerate(supplied.tasks):
+    for p in range(problem.n):
         x, has = model.column(most[p]), model.column(1.0)
         log = model.column(math.log(most[p]) if most[p] > 1 else 0.0, -float(problem.weights[p]), whole=False)
-        model.row(-math.inf, 0, {x: 1.0} | {c: -v for c, v in terms.items()})
         model.row(0, math.inf, {x: 1.0, has: -1.0})
         model.row(-math.inf, 0, {x: 1.0, has: -float(most[p])})
         for q in sorted(chords[p]):
@@ -85,5 +89,6 @@ def _program(problem: Problem, most: list[int], chords: list[set[int]], served: 
         if most[p] == 1:
             model.row(-math.inf, 0, {log: 1.0})
         columns.append((x, log, has))
+    supplied.within(model, [x for x, _, _ in columns])
     model.row(served, served, {has: 1.0 for _, _, has in columns})
     return model, supplied, columns

@@ -46,14 +46,11 @@ FEWEST = 1_000
 ROUGH = 1e-3
 """Part of a resource to which a sample is solved: it differs from everybody by more."""
 
-EXACT = 1e-14
+EXACT = 1e-15
 """Part of a resource that rounding leaves when what is used is added up."""
 
 SETTLED = 1e-10
 """Part of a resource below which a step that brings nothing is the end: the certificate's tolerance is ten times it."""
-
-LOST = 1e-12
-"""Part of a resource below which slopes are rounding, and no shorter step is looked for."""
 
 STILL = 1e-12
 """Relative change of the prices, and so of everybody's tasks, that is not worth a pass any more."""
@@ -214,22 +211,23 @@ class _Descent:
         beyond = tried(1.0)
         if beyond.good:
             return beyond
-        if beyond.begin >= 0 or self.off <= LOST:
-            return None
         self.rooted, self.damping = True, min(10 * self.damping, 1.0)
         short: _Trial | None = None
-        for cuts in range(CUTS):
+        settled = self.off <= SETTLED
+        for cuts in range(ENOUGH if settled else CUTS):
             low = 0.0 if short is None else short.length
             # Where the slope would be 0 if it grew evenly; but where a user leaves her limit, it leaps: then halves.
-            ahead = beyond.begin / (beyond.begin - beyond.end) if cuts == 0 or beyond.end == np.inf else 0.5
+            ahead = beyond.begin / (beyond.begin - beyond.end) if beyond.begin < 0 else 0.0
+            if cuts > 0 and beyond.end < np.inf:
+                ahead = 0.5
             trial = tried(low + (beyond.length - low) * min(max(ahead, NARROW), 1 - NARROW))
             if trial.good and (trial.end >= trial.begin / 2 or cuts >= ENOUGH):
                 return trial
-            if trial.end < 0:
+            if trial.begin < 0 and trial.end < 0:
                 short = trial
             else:
                 beyond = trial
-        if short is None:
+        if short is None and not settled:
             raise SolverError(f"Newton's method on the prices is stuck where resources are off by {self.off:.1e}")
         return short
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from .reading import Cluster, Report, number, total
+from .reading import Cluster, Report, number, shown, total
 from .whole import better, score, unpacked
 
 __all__ = ["SCHEMA", "Claim", "verify"]
@@ -64,7 +64,7 @@ class Claim:
 
     def names(self, users: Iterable[int], *amounts: Any) -> Iterator[str]:
         """Yield users with their amounts, for a sentence."""
-        return (f"{self.c.users[i]}: {', '.join(f'{a[i]}' for a in amounts)}" for i in users)
+        return (f"{self.c.users[i]}: {', '.join(shown(a[i]) for a in amounts)}" for i in users)
 
     def near(self, value: Fraction, target: Fraction) -> bool:
         """Say whether two numbers are the same to the accuracy of the file."""
@@ -101,7 +101,9 @@ class Claim:
         add("tasks run where they fit", self.names(astray, self.z))
         cells = ((k, j) for k in range(len(self.c.C)) for j in range(len(self.c.resources)))
         full = ((k, j, used) for k, j in cells if (used := self.used(k, j)) > self.c.room[k][j] * over)
-        return add("capacities", (f"{self.cell(k, j)}: {used} of {self.c.room[k][j]}" for k, j, used in full))
+        return add(
+            "capacities", (f"{self.cell(k, j)}: {shown(used)} of {shown(self.c.room[k][j])}" for k, j, used in full)
+        )
 
     def cell(self, k: int, j: int) -> str:
         """Return the name of a resource of a class."""
@@ -149,10 +151,10 @@ class Claim:
             top = total(q[i] * self.x[i] for i in self.n if self.plays[i] and self.y[i] >= t * (1 - e))
             faults = ["some price is negative"] if min(map(min, p)) < 0 else []
             if abs(unspent) > e * top + (ROUNDING * money if e else 0):
-                faults.append(f"of the {money} that all capacities cost, {unspent} is not spent")
+                faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
             faults += self.names((i for i in self.n if q[i] and self.plays[i] and self.y[i] > t * (1 + e)), self.y, q)
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
-            self.report.add(f"nobody finished at level {t} can rise", faults)
+            self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
             times = [n + (i in set(finished)) for i, n in enumerate(times)]
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
@@ -170,7 +172,7 @@ class Claim:
         rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
         gain = total(max(self.r[i] - rise * q[i], number(0)) * (self.u[i] or 0) for i in self.n if self.plays[i])
         value, bound = total(self.y[i] for i in self.n if self.plays[i]), rise * money + gain
-        short = [f"the sum is {value}, the prices prove at most {bound}"] * (
+        short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
             bound - value > self.report.accuracy * value
         )
         return self.report.add(
@@ -198,7 +200,7 @@ class Claim:
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
         idle = (self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j]))
         self.report.add("what has a price is used up", idle)
-        lost = [f"{unspent} of {money}"] * (abs(unspent) > e * money)
+        lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
         return self.report.add("nobody uses a class that is dear to her", lost)
 
     def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Check", "Cluster", "Report", "loads", "number", "total"]
+__all__ = ["Check", "Cluster", "Report", "loads", "number", "shown", "total"]
 
 
 LARGEST_EXPONENT = 400
@@ -20,6 +20,10 @@ LARGEST_EXPONENT = 400
 
 LONG = 4000
 """Characters beyond which a number is read in another way."""
+
+
+LONG_BITS = 400
+"""Bits of a numerator or denominator beyond which nobody reads it."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,12 @@ def number(value: Any) -> Fraction:
     return Fraction(given)
 
 
+def shown(value: Any) -> str:
+    """Return an amount for a sentence; of a long fraction its first digits."""
+    long = isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG_BITS
+    return f"{float(value):.17g}..." if long else str(value)
+
+
 def loads(text: str) -> dict[str, Any]:
     """Return the data of a JSON text: decimals stay as written, no key may stand twice, NaN is refused."""
 
@@ -94,7 +104,7 @@ class Cluster:
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
         self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
-        self.resources = list(classes[0]["capacity"])
+        self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]

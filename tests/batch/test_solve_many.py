@@ -136,6 +136,17 @@ def test_a_long_batch_is_all_proven_at_once(policy):
         assert (found.gap <= 1e-12).all()
 
 
+def test_the_poor_are_priced_like_the_rich():
+    random = np.random.default_rng(6)
+    demands, capacity, _ = plain(random, 20_000, 2, 2)
+    found = solve_many(demands, capacity, "ceei", weights=10.0 ** random.integers(-9, 10, (20_000, 2)))
+    assert not found.singly.any()
+    assert (found.tasks > 0).all()
+    weights = 10.0 ** random.integers(-9, 10, (100, 3))
+    alone = solve_many(np.full((100, 3, 1), 2.0), [7.0], "ceei", weights=weights)
+    assert alone.tasks == pytest.approx(3.5 * weights / weights.sum(axis=1, keepdims=True), rel=1e-12)
+
+
 @pytest.mark.parametrize("policy", ["drf", "ceei"])
 def test_the_block_a_pool_is_in_changes_nothing(policy):
     demands, capacity, rest = everything(np.random.default_rng(3), 3_000, 3, 3)

@@ -414,3 +414,17 @@ def test_numbers_of_any_length():
     for bad in ("1/0", "x", True, None, "1e500", [1]):
         with pytest.raises((ValueError, ZeroDivisionError)):
             number(bad)
+
+
+def test_answers_of_long_decimals_are_read_and_told():
+    random_ = np.random.default_rng(5)
+    instance = Instance(random_.random((120, 3)), np.full(3, 40.0))
+    document = loads(json.dumps(certificate_document(solve(instance, "asset", exact=True))))
+    assert len(document["users"][0]["tasks"]) > 3_000
+    report = verify(document)
+    assert report.valid is True
+    assert all(len(check.name) < 100 for check in report.checks)
+    document["users"][0], document["users"][1] = (
+        document["users"][i] | {"tasks": document["users"][1 - i]["tasks"]} for i in (0, 1)
+    )
+    assert verify(document).valid is False
