@@ -11,9 +11,10 @@ Newton's method on the prices asks for are two sums over the users,
         used_j  = sum_i a_ij x_i,
         bend_jk = sum_i a_ij a_ik x_i / (alpha q_i)   over users below their limits: minus the derivative of used.
 
-A pass reads each block of demands once, as it lies in memory, and what is computed from it stays in the cache.  Measured
-with 8 resources and in one thread, a pass takes 1.5 times what adding up all demands takes, and one with `bend` 3.3
-times: some m multiplications a demand instead of two.  The first is bound by the memory, the second by the processor.
+A pass reads each block of demands once, as it lies in memory, and what is computed from it stays in the cache.
+Measured with 8 resources and in one thread, a pass takes 1.5 times what adding up all demands takes, and one with
+`bend` 3.3 times: about m multiplications a demand instead of two.  The first is bound by the memory, the second by the
+processor.
 """
 
 from dataclasses import dataclass
