@@ -110,6 +110,7 @@ class Crowd:
             block = columns(self.demands, rows)
             vectors, scaled = self._space(block.shape[1])
             # What is free, or beyond the range of floats, makes sums that are not finite: whoever asked will see it.
+            # Silence is a thread's own.
             with np.errstate(all="ignore"):
                 cost = np.matmul(prices, block, out=vectors[0])
                 bought = vectors[1] if tasks is None else tasks[rows]
@@ -122,10 +123,9 @@ class Crowd:
                 return used, scaled @ scaled.T
 
         parts = in_blocks(self.n, look)
-        with np.errstate(all="ignore"):
-            used = sum(part for part, _ in parts) * (self.unit * self.each)
-            bends = [part for _, part in parts if part is not None]
-            return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
+        used = sum(part for part, _ in parts) * (self.unit * self.each)
+        bends = [part for _, part in parts if part is not None]
+        return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
 
     def sample(self, every: int) -> "Crowd":
         """Return about one in so many of the users, who stand for all of them; fewer than `RUN` times so many is none.
