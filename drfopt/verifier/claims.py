@@ -122,10 +122,7 @@ class Claim:
     def market(
         self, p: list[list[Fraction]], still: list[list[int]] | None = None
     ) -> tuple[list[Fraction], Fraction, Fraction]:
-        """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q.
-
-        `still` are the classes open to each user, where they are fewer than those on which her task fits.
-        """
+        """Return q, the money P that all capacities cost, and what of it is not spent at q; `still` are open classes."""
         costs = self.costs(p, self.fits if still is None else still)
         q = [min(row, default=number(0)) for row in costs]
         money = total(v * self.c.room[k][j] for k, row in enumerate(p) for j, v in enumerate(row) if v)
@@ -172,10 +169,9 @@ class Claim:
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
             times = [n + (i in set(finished)) for i, n in enumerate(times)]
             if not faults and abs(unspent) <= (ROUNDING * money if e else 0) and not self.c.pool:
-                dearer = DEARER if e else 0
                 costs = self.costs(p, still)
                 still = [
-                    [k for k, cost in zip(row, paid, strict=True) if cost - q[i] <= dearer * cost]
+                    [k for k, cost in zip(row, paid, strict=True) if cost - q[i] <= (DEARER if e else 0) * cost]
                     for i, (row, paid) in enumerate(zip(still, costs, strict=True))
                 ]
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
