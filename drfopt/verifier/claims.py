@@ -21,14 +21,11 @@ ACCURACY = Fraction(1, 10**9)
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
 
-DEARER = Fraction(1, 10**4)
-"""In a file of floats, part of what a class costs that it must cost too much to be closed to a user."""
+CLOSED = Fraction(1, 10**4)
+"""Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
 
-OBJECTIVES = {"drf": "leximin", "asset": "leximin", "single": "leximin", "tasks": "leximin", "tsf": "leximin"} | {
-    "ceei": "alpha",
-    "utilitarian": "sum",
-    "throughput": "sum",
-}
+OBJECTIVES = dict.fromkeys(("drf", "asset", "single", "tasks", "tsf"), "leximin")
+OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum"}
 
 
 class Claim:
@@ -52,6 +49,7 @@ class Claim:
         floats = not self.whole and not any(isinstance(value, str) for value in given)
         self.report = Report(ACCURACY if floats else number(0))
         self.fits = [cluster.fits(i, self.whole) for i in self.n]
+        self.open = list(self.fits)
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
         self.plays = [bool(self.fits[i]) and self.u[i] != 0 for i in self.n]
         self.r = [cluster.rate(i, self.policy) for i in self.n] if self.objective else []
@@ -119,19 +117,16 @@ class Claim:
         rows = [given] if self.c.pool else [given.get(name, {}) for name in self.c.classes]
         return [[number(row.get(r, 0)) for r in self.c.resources] for row in rows]
 
-    def market(
-        self, p: list[list[Fraction]], still: list[list[int]] | None = None
-    ) -> tuple[list[Fraction], Fraction, Fraction]:
-        """Return q, the money P that all capacities cost, and what of it is not spent at q; `still` are open classes."""
-        costs = self.costs(p, self.fits if still is None else still)
-        q = [min(row, default=number(0)) for row in costs]
-        money = total(v * self.c.room[k][j] for k, row in enumerate(p) for j, v in enumerate(row) if v)
-        return q, money, money - total(q[i] * self.x[i] for i in self.n if self.plays[i])
+    def market(self, p: list[list[Fraction]]) -> tuple[list[Fraction], Fraction, Fraction]:
+        """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q."""
+        self.paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
+        q = [min((self.cost(i, k) for k in self.open[i]), default=number(0)) for i in self.n]
+        money = total(v * self.c.room[k][j] for k, row in enumerate(self.paid) for j, v in row)
+        return q, money, money - total(q[i] * self.x[i] for i in self.n if q[i] and self.plays[i])
 
-    def costs(self, p: list[list[Fraction]], open_to: list[list[int]]) -> list[list[Fraction]]:
-        """Return what a task of each user costs on each class open to her."""
-        paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
-        return [[total(d[j] * v for j, v in paid[k]) for k in row] for d, row in zip(self.c.d, open_to, strict=True)]
+    def cost(self, i: int, k: int) -> Fraction:
+        """Return what a task of user i costs on class k, at the prices of the last `market`."""
+        return sum((self.c.d[i][j] * v for j, v in self.paid[k]), number(0))
 
     def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
         """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
@@ -151,29 +146,25 @@ class Claim:
         return found if self.c.pool else None
 
     def leximin(self) -> None:
-        """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise.
-
-        Where all the money of a round is spent, nobody of a level up to its own is on a class dearer to her than her
-        cheapest, while nobody below falls: that class is closed to her in the rounds of higher levels.
-        """
-        rounds, times, e = self.rounds(), [0] * len(self.n), self.report.accuracy
-        still = [list(row) for row in self.fits]
-        for t, finished, p in sorted(rounds or [], key=lambda step: step[0]):
-            q, money, unspent = self.market(p, still)
+        """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
+        rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
+        for t, finished, p in rounds or []:
+            q, money, unspent = self.market(p)
             top = total(q[i] * self.x[i] for i in self.n if self.plays[i] and self.y[i] >= t * (1 - e))
             faults = ["some price is negative"] if min(map(min, p)) < 0 else []
             if abs(unspent) > e * top + (ROUNDING * money if e else 0):
                 faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
             faults += self.names((i for i in self.n if q[i] and self.plays[i] and self.y[i] > t * (1 + e)), self.y, q)
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
+            faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
-            times = [n + (i in set(finished)) for i, n in enumerate(times)]
-            if not faults and abs(unspent) <= (ROUNDING * money if e else 0) and not self.c.pool:
-                costs = self.costs(p, still)
-                still = [
-                    [k for k, cost in zip(row, paid, strict=True) if cost - q[i] <= (DEARER if e else 0) * cost]
-                    for i, (row, paid) in enumerate(zip(still, costs, strict=True))
-                ]
+            last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))
+            for i in set(finished):
+                times[i] += 1
+            for i in (i for i in self.n if len(self.open[i]) > 1):
+                over = {k: self.cost(i, k) - q[i] for k in self.open[i]}
+                slight = {k: e and (v < CLOSED * q[i] or 10 * self.r[i] * spare > e * t * v) for k, v in over.items()}
+                self.open[i] = [k for k in self.open[i] if not over[k] or slight[k]]
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
