@@ -1,5 +1,6 @@
 """Second opinions: the reference and the slow methods, each with what it can take."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,7 @@ from ..policies import policy_named
 from ..reference import enumeration
 from ..reference.filling import progressive_filling
 from ..schedule import schedule
+from ..solve import solve
 from . import slow_chain, slow_sum
 
 __all__ = ["SECONDS", "Found", "Second", "found"]
@@ -28,6 +30,9 @@ FRACTIONS = 400_000
 
 ENUMERATED = 5_000
 """Vectors of tasks of a tiny cluster that are enumerated."""
+
+EXACT_PAIRS = 500
+"""Pairs of user and class up to which a chain in fractions takes about a second."""
 
 WHOLE = ("leximin", "alpha", "sum")
 """What is done with whole tasks."""
@@ -105,6 +110,22 @@ def _chain(problem: Problem) -> Found:
     return slow_chain.levels(problem.instance, problem.policy), None
 
 
+def _exact_chain(problem: Problem) -> Found:
+    """Return the chain of rounds decided in fractions, which the standalone verifier proves."""
+    allocation = solve(problem.instance, problem.policy, exact=True, time_limit=_left(problem))
+    return np.array([float(level) for level in allocation.levels]), None
+
+
+def _left(problem: Problem) -> float | None:
+    left = problem.deadline.left()
+    return None if left == math.inf else left
+
+
+def _exact_chain_takes(problem: Problem) -> bool:
+    small = problem.instance.machines is not None and problem.n and len(problem.pairs[0]) <= EXACT_PAIRS
+    return bool(small) and _is(problem, "leximin", integer=False)
+
+
 def _sum(problem: Problem) -> Found:
     tasks = slow_sum.tasks(problem.instance, problem.policy)
     return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
@@ -174,6 +195,7 @@ def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
 SECONDS = (
     Second("reference", _reference_takes, _reference),
     Second("one LP a user", lambda problem: _is(problem, "leximin", integer=False), _chain),
+    Second("rational chain", _exact_chain_takes, _exact_chain),
     Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
     Second("enumeration", _enumeration_takes, _enumeration),
     Second("CBC", lambda problem: problem.integer and problem.policy.objective in WHOLE, _cbc),
