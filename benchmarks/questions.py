@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import clusters, pools, whole
+from . import clusters, integers, pools, whole
 from .clusters import Shape
+from .integers import Pools
 from .measure import Bench, Row
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
@@ -202,6 +203,72 @@ QUESTIONS = (
             "and the tasks are the paper's. One max-min program is 4 to 11 ms on the pools and 0.6 s on section 7.2, "
             "where it knows no patterns."
         ),
+    ),
+    Question(
+        name="whole-tasks-proven",
+        question=(
+            "How many users of one pool, about 40 whole tasks each, can be solved and proven: leximin of generic, "
+            "equally large and tied demands, with and without limits, and the Nash product, ten seeds each?"
+        ),
+        expectation=(
+            "The frontier search has one state where nothing ties, so 50 users take 0.05 s, 100 users 0.2 s, 200 users "
+            "2 s and 500 users 10 s, nearly all of it proof: a level is one set of multipliers, and there are as many "
+            "levels as users. Tied users need the counting program, and stay below 1 s at 100 and 10 s at 500. The "
+            "Nash product takes 1 s at 20 users, and at 50 users from 0.3 s to 10 s, by how near the optimum happens "
+            "to be to its bound; 100 users should often be too many."
+        ),
+        sizes=(
+            *(
+                Pools(policy, family, n, limited, aim)
+                for n, aim in ((50, 1.0), (100, 10.0), (200, 60.0))
+                for family in ("generic", "equal", "tied")
+                for policy in ("drf", "asset")
+                for limited in (False, True)
+            ),
+            Pools("drf", "generic", 500, False, 60.0, 3),
+            Pools("drf", "tied", 500, False, 60.0, 3),
+            Pools("ceei", "generic", 20, False, 2.0),
+            Pools("ceei", "generic", 50, False, 10.0),
+        ),
+        run=integers.proven_pools,
+        smoke=(Pools("drf", "tied", 20, True, 1.0, 2), Pools("ceei", "generic", 5, False, 2.0, 2)),
+    ),
+    Question(
+        name="whole-tasks-cbc",
+        question=(
+            "How much faster are whole tasks, complete and proven, than CBC by PuLP on the plain statement, which for "
+            "leximin is one round of it, the lowest level, unproven?"
+        ),
+        expectation=(
+            "CBC branches on the tasks of all users at once, and its bound hardly moves: it should run into the limit "
+            "from 20 users on, and be 100 times slower before. With 10 users it should be 10 times slower, and the "
+            "Nash product hopeless for it at any size."
+        ),
+        sizes=tuple(
+            (policy, family, n, seed)
+            for policy in ("drf", "asset", "ceei")
+            for family in ("generic", "tied")
+            for n in (10, 20, 50)
+            for seed in range(2)
+        ),
+        run=integers.against_cbc,
+        smoke=(("drf", "generic", 4, 0),),
+    ),
+    Question(
+        name="whole-tasks-openb",
+        question=(
+            "The openb trace in whole tasks, 8,152 pods of 457 kinds on 1,523 nodes: how many users get less than the "
+            "whole part of their continuous optimum, and which levels are proven?"
+        ),
+        expectation=(
+            "The packing takes 10 s and leaves 5 to 10 of 456 users short, all of them those with the highest levels. "
+            "Nearly everybody else is at her limit, and who is at her limit is proven by that: the lowest level and "
+            "most of the others are proven, in 30 s some two thirds of the users, without a limit on the time more "
+            "than nine tenths, in 3 minutes."
+        ),
+        sizes=(None,),
+        run=integers.openb,
+        smoke=(300,),
     ),
 )
 """The registry. A question is one row here and one function."""
