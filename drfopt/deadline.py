@@ -60,6 +60,10 @@ class Deadline:
         """Return the deadline after that fraction of the time left: the rest is for what has to come after."""
         return self if self is NEVER else Deadline(time.monotonic() + fraction * self.left())
 
+    def sooner(self, seconds: float) -> "Deadline":
+        """Return this deadline or the one that many seconds from now, whichever comes first."""
+        return Deadline(min(self.moment, time.monotonic() + seconds))
+
     def check(self, what: str, known: str = "") -> None:
         """Raise `TimeLimitError` when the moment has passed, or somebody asked to stop."""
         if self.stopped:
