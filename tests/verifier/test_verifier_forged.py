@@ -25,6 +25,13 @@ CLUSTER = Instance(
     eligible=np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]], dtype=bool),
     max_tasks=[None, None, None, 1, None],
 )
+PLACES = Instance(
+    [[1], [1], [2], [1]],
+    machines=[Machine("a", [6]), Machine("b", [1]), Machine("c", [3])],
+    eligible=np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=bool),
+)
+"""Levels one above the other: what is dear in one round is closed in the next."""
+
 THEOREM_5 = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
 WHOLE = Instance([[1, 4], [3, 1], [2, 2]], [9, 18], max_tasks=[None, None, 2])
 NARROW = "1e-60"
@@ -45,6 +52,9 @@ GENUINE = {
     "floats pool": (POOL, "drf", {"exact": False}),
     "floats ceei": (POOL, "ceei", {"exact": False}),
     "floats machines": (CLUSTER, "drf", {"exact": False}),
+    "floats places": (PLACES, "drf", {"exact": False}),
+    "machines tsf": (CLUSTER, "tsf", {}),
+    "floats tsf": (PLACES, "tsf", {"exact": False}),
     "floats sum": (CLUSTER, "utilitarian", {"exact": False}),
 }
 
