@@ -33,7 +33,8 @@ PLACES = Instance(
 """Levels one above the other: what is dear in one round is closed in the next."""
 
 THEOREM_5 = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
-WHOLE = Instance([[1, 4], [3, 1], [2, 2]], [9, 18], max_tasks=[None, None, 2])
+WHOLE = Instance([[1, 4], [3, 1], [2, 2]], [9, 18], max_tasks=["1/2", None, 1])
+NOTHING = Instance([[1, 4], [3, 1]], [0, 18])
 NARROW = "1e-60"
 
 GENUINE = {
@@ -49,6 +50,8 @@ GENUINE = {
     "theorem 5": (THEOREM_5, "ceei", {}),
     "whole drf": (WHOLE, "drf", {"integer": True, "exact": False}),
     "whole ceei": (WHOLE, "ceei", {"integer": True, "exact": False}),
+    "whole sum": (WHOLE, "utilitarian", {"integer": True, "exact": False}),
+    "whole nothing": (NOTHING, "ceei", {"integer": True, "exact": False}),
     "floats pool": (POOL, "drf", {"exact": False}),
     "floats ceei": (POOL, "ceei", {"exact": False}),
     "floats machines": (CLUSTER, "drf", {"exact": False}),
