@@ -113,6 +113,8 @@ class Cluster:
         self.d = [self._row(user["demand"], 0) for user in users]
         self.w = [self._row(user.get("weight", 1), 1) for user in users]
         self.u = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
+        if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
+            raise ValueError("two users, or two classes, have one name")
         sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
