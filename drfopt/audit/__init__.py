@@ -26,14 +26,15 @@ class Audit:
 
     Attributes
     ----------
-    instance : Instance
+    instance : Instance or None
+        None where the findings are about all instances.
     policy : str
     integer : bool
     results : tuple of Finding
         One a property, with ``.property``, ``.verdict``, ``.witness``, ``.exact`` and ``.trials``.
     """
 
-    instance: Instance
+    instance: Instance | None
     policy: str
     integer: bool
     results: tuple[Finding, ...]
@@ -49,7 +50,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt audit --json`` prints."""
         return {
-            "instance": self.instance.name,
+            "instance": self.instance.name if self.instance else None,
             "policy": self.policy,
             "integer": self.integer,
             "results": [finding.to_dict() for finding in self.results],
@@ -57,9 +58,10 @@ class Audit:
 
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
-        rows = [(f.property, f.verdict, str(f.witness or f.note or _tried(f))) for f in self.results]
+        rows = [(f.property, f.verdict, _because(f)) for f in self.results]
         kind = "whole tasks" if self.integer else "divisible tasks"
-        title = f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
+        name = self.instance.name if self.instance else "in general"
+        title = f"{self.policy}, {kind}" + (f" - {name}" if name else "")
         return Sheet(
             title,
             (Column("property"), Column("verdict"), Column("because")),
@@ -70,6 +72,8 @@ class Audit:
 
     def _notes(self) -> list[str]:
         notes = ["each verdict is about this instance only; what holds of every instance: drfopt theorems"]
+        if self.instance is None:
+            notes = ["what holds rests on a proof, what fails on an instance: its capacities and demands are shown"]
         if any(finding.tied for finding in self.results):
             notes.append("other tasks are as good under this policy: verdicts are on the ones it gives here")
         if not all(finding.exact for finding in self.results if finding.verdict == FAILS):
@@ -136,5 +140,6 @@ def audit(
     return Audit(instance, chosen.name, integer, results)
 
 
-def _tried(finding: Finding) -> str:
-    return f"{finding.trials} cases tried" if finding.trials else ""
+def _because(finding: Finding) -> str:
+    said = [str(part) for part in (finding.note, finding.witness) if part]
+    return ": ".join(said) or (f"{finding.trials} cases tried" if finding.trials else "")

@@ -1,14 +1,15 @@
-"""Numbers a verdict may rest on: a `Fraction`, or two of them that enclose an irrational or a computed value.
+"""What an audit does with the numbers a verdict may rest on: `Fraction`s, and enclosures where those do not reach.
 
-A comparison is made only where the enclosures decide it; where they overlap, neither `below` nor `reaches` holds.
+A comparison is made only where the enclosures decide it; where they overlap, neither `below` nor `reaches` holds.  The
+numbers come from the audit itself, millions of them, so they are not looked at before they are compared.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from ..enclosures import Enclosure
+
 __all__ = [
-    "Between",
     "Number",
     "around",
     "below",
@@ -26,36 +27,22 @@ DIGITS = 12
 """Digits of numerator and denominator together up to which a sentence shows a fraction."""
 
 
-@dataclass(frozen=True)
-class Between:
-    """A value known to lie between two fractions."""
-
-    lower: Fraction
-    upper: Fraction
-
-    def __float__(self) -> float:
-        return float((self.lower + self.upper) / 2)
-
-    def __str__(self) -> str:
-        return shown(self)
-
-
-Number = Fraction | Between
+Number = Fraction | Enclosure
 
 
 def low(value: Number) -> Fraction:
     """Return what the value is at least."""
-    return value.lower if isinstance(value, Between) else value
+    return value.lower if isinstance(value, Enclosure) else value
 
 
 def high(value: Number) -> Fraction:
     """Return what the value is at most."""
-    return value.upper if isinstance(value, Between) else value
+    return value.upper if isinstance(value, Enclosure) else value
 
 
 def exactly(value: Number) -> bool:
     """Say whether the value is known exactly."""
-    return not isinstance(value, Between)
+    return not isinstance(value, Enclosure)
 
 
 def around(value: float, error: float) -> Number:
@@ -63,13 +50,13 @@ def around(value: float, error: float) -> Number:
     if not value:
         return Fraction(0)
     centre, width = Fraction(value), Fraction(abs(value)) * Fraction(error)
-    return Between(centre - width, centre + width)
+    return Enclosure(centre - width, centre + width)
 
 
 def times(factor: Fraction, value: Number) -> Number:
     """Return a factor that is not negative times the value."""
-    if isinstance(value, Between):
-        return Between(factor * value.lower, factor * value.upper)
+    if isinstance(value, Enclosure):
+        return Enclosure(factor * value.lower, factor * value.upper)
     return factor * value
 
 
@@ -78,7 +65,7 @@ def least(*values: Number) -> Number:
     if all(exactly(value) for value in values):
         return min(low(value) for value in values)
     lower, upper = min(map(low, values)), min(map(high, values))
-    return lower if lower == upper else Between(lower, upper)
+    return lower if lower == upper else Enclosure(lower, upper)
 
 
 def total(values: Iterable[Number]) -> Number:
@@ -86,7 +73,7 @@ def total(values: Iterable[Number]) -> Number:
     listed = list(values)
     if all(exactly(value) for value in listed):
         return sum(map(low, listed), Fraction(0))
-    return Between(sum(map(low, listed), Fraction(0)), sum(map(high, listed), Fraction(0)))
+    return Enclosure(sum(map(low, listed), Fraction(0)), sum(map(high, listed), Fraction(0)))
 
 
 def below(one: Number, other: Number) -> bool:
@@ -101,7 +88,7 @@ def reaches(one: Number, other: Number) -> bool:
 
 def shown(value: Number) -> str:
     """Return the value as a sentence has it: a fraction where it is short, otherwise rounded."""
-    if isinstance(value, Between):
+    if isinstance(value, Enclosure):
         return f"{float(value):.6g}"
     if len(str(value.numerator)) + len(str(value.denominator)) <= DIGITS:
         return str(value)

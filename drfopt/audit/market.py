@@ -15,22 +15,19 @@ One resource: filling.  Two resources, no limits: with p = W (t / c[1], (1 - t) 
 is convex, and the sign of its derivative at a fraction is exact: it proves a guessed root or
 encloses an irrational one.
 
-More resources or limits: prices computed in floats, guessed as fractions and proven, or their gap, bounded in
-fractions, bounds every x.  With g[i](x) = w[i] log x - q[i] x and best response b[i],
-
-    g[i](b) - g[i](x) >= w[i] (s - 1)^2 / (2 max(1, s)),  s = x / b,       and the sum over users is at most the gap.
+More resources or limits: `solve` computes fractions or enclosures, which takes a hundred times longer.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from ..enclosures import Enclosure
 from ..instance import Instance
 from ..reference.filling import progressive_filling
 from ..solve import solve
-from .bounds import Between, Number
+from .bounds import Number, low
 from .cluster import Cluster, Row
 
 __all__ = ["Equilibrium", "clear"]
@@ -158,7 +155,7 @@ def _ratio(a: list[Fraction], b: list[Fraction], weights: Row) -> Number:
     width = Fraction(1, 2 ** (BITS - SLACK_BITS))
     while not slope(t - width) < 0 < slope(t + width):
         width *= 4
-    return Between(t - width, t + width)
+    return Enclosure(t - width, t + width)
 
 
 def _root(a: list[float], b: list[float], weights: list[float]) -> float:
@@ -187,7 +184,7 @@ def _rounded(t: Fraction) -> Fraction:
 
 
 def _span(values: Sequence[Fraction]) -> Number:
-    return values[0] if len(values) == 1 or values[0] == values[1] else Between(min(values), max(values))
+    return values[0] if len(values) == 1 or values[0] == values[1] else Enclosure(min(values), max(values))
 
 
 # ---- any number of resources, and limits ---------------------------------------------------------------------------
@@ -195,68 +192,6 @@ def _span(values: Sequence[Fraction]) -> Number:
 
 def _any(demands: tuple[Row, ...], capacity: Row, weights: Row, limits: tuple) -> Equilibrium:
     instance = Instance([list(row) for row in demands], list(capacity), weights=list(weights), max_tasks=list(limits))
-    computed = solve(instance, "ceei")
-    floats = [float(p) for p in computed.prices] if computed.prices is not None else []
-    size = max(1.0, *(p * float(c) for p, c in zip(floats, capacity, strict=True)))
-    guess = tuple(
-        Fraction(p * float(c) / size).limit_denominator(SMALL) * Fraction(size).limit_denominator(SMALL) / c
-        for p, c in zip(floats, capacity, strict=True)
-    )
-    if found := _proven(demands, capacity, weights, limits, guess):
-        return found
-    prices = tuple(Fraction(max(p, 0.0)) for p in floats)
-    return _enclosed(demands, capacity, weights, limits, prices)
-
-
-def _responses(demands: tuple[Row, ...], weights: Row, limits: tuple, prices: Row) -> list[Fraction] | None:
-    """Return what each user buys at the prices; None where somebody's task costs nothing and she has no limit."""
-    tasks = []
-    for row, w, limit in zip(demands, weights, limits, strict=True):
-        cost = sum((p * d for p, d in zip(prices, row, strict=True)), Fraction(0))
-        if not cost and limit is None:
-            return None
-        wanted = w / cost if cost else limit
-        tasks.append(wanted if limit is None else min(limit, wanted))
-    return tasks
-
-
-def _proven(demands: tuple[Row, ...], capacity: Row, weights: Row, limits: tuple, prices: Row) -> Equilibrium | None:
-    tasks = _responses(demands, weights, limits, prices)
-    if tasks is None:
-        return None
-    used = _used(demands, tasks, len(capacity))
-    if any(u > c or (p and u < c) for u, c, p in zip(used, capacity, prices, strict=True)):
-        return None
-    return Equilibrium(tuple(tasks), prices, frozenset(j for j, p in enumerate(prices) if p))
-
-
-def _enclosed(demands: tuple[Row, ...], capacity: Row, weights: Row, limits: tuple, prices: Row) -> Equilibrium:
-    wanted = _responses(demands, weights, limits, prices)
-    if wanted is None:
-        free = Fraction(1, 2**60)
-        return _enclosed(
-            demands, capacity, weights, limits, tuple(max(p, free / c) for p, c in zip(prices, capacity, strict=True))
-        )
-    used = _used(demands, wanted, len(capacity))
-    scale = min([Fraction(1), *(c / u for u, c in zip(used, capacity, strict=True) if u)])
-    # The point scale * wanted is feasible; what it loses against the bound of these prices is the gap.
-    gap = sum((p * (c - scale * u) for p, u, c in zip(prices, used, capacity, strict=True)), Fraction(0))
-    for row, w, x in zip(demands, weights, wanted, strict=True):
-        r = x * sum((p * d for p, d in zip(prices, row, strict=True)), Fraction(0)) / w
-        gap += w * ((1 - scale) / scale - r * (1 - scale))
-    tasks = []
-    for w, x in zip(weights, wanted, strict=True):
-        g = gap / w
-        error = g + _root_above(g * g + 2 * g)
-        tasks.append(Between(x * max(Fraction(0), 1 - error), x * (1 + error)))
-    return Equilibrium(tuple(tasks), prices, frozenset())
-
-
-def _used(demands: tuple[Row, ...], tasks: Sequence[Fraction], m: int) -> list[Fraction]:
-    return [sum((x * row[j] for x, row in zip(tasks, demands, strict=True)), Fraction(0)) for j in range(m)]
-
-
-def _root_above(value: Fraction) -> Fraction:
-    """Return a fraction that is at least the square root."""
-    scale = 2**64
-    return Fraction(math.isqrt(math.ceil(value * scale * scale)) + 1, scale)
+    found = solve(instance, "ceei", exact=True)
+    prices = tuple([] if found.prices is None else found.prices.tolist())
+    return Equilibrium(tuple(found.tasks.tolist()), prices, frozenset(j for j, p in enumerate(prices) if low(p) > 0))

@@ -1,20 +1,22 @@
 """What a policy gives on a cluster, as numbers a verdict may rest on: one row for each kind of policy.
 
-Leximin and sums of levels are fractions; the Nash product is a fraction or an enclosure; whole tasks are found by
-writing all of them down.  What can only be computed (alpha fairness, machines, a user's file) is enclosed in the error
-that its certificate allows.
+In a pool, leximin and sums of levels are fractions, the market of two resources fractions or enclosures, computed here
+in microseconds, for an audit asks for thousands; few whole tasks are all written down.  All else is asked of `solve`,
+exactly where an engine can, and otherwise (a user's file) enclosed in the error that is granted to it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+from ..errors import EngineError
 from ..policies import MEASURES, Policy
 from ..reference import enumeration
 from ..reference.filling import progressive_filling
 from ..solve import solve
 from ..tolerances import LEVEL, LEVEL_CEEI
-from .bounds import Number, around, exactly
+from .bounds import Number, around, exactly, low
 from .cluster import Cluster
 from .market import clear
 from .simplex import largest
@@ -25,9 +27,6 @@ NOTHING = Fraction(0)
 
 FILE_ERROR = 1e-6
 """Relative error granted to a user's formulation: it is solved as it is written, in its own units."""
-
-TASK_ERROR = 1e-8
-"""Relative error granted to the tasks of one linear program: its certificate bounds the sum and not each of them."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,8 @@ class Outcome:
 
 def rates(cluster: Cluster, policy: Policy) -> list[Fraction]:
     """Return the exact level of one task of each user, (n,)."""
+    if cluster.machines is not None:
+        return policy.exact_rates(cluster.instance())
     measure, column = MEASURES[policy.measure].exact, column_of(cluster, policy)
     shares = [[d / c if c else NOTHING for d, c in zip(row, cluster.pool, strict=True)] for row in cluster.demands]
     if policy.weights == "none":
@@ -137,18 +138,26 @@ def _whole(cluster: Cluster, policy: Policy) -> Outcome:
 
 
 def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:
-    allocation = solve(cluster.instance(), policy, integer=integer)
+    instance = cluster.instance()
     if integer:
-        return Outcome(tuple(Fraction(int(x)) for x in allocation.tasks))
-    error = {"leximin": LEVEL, "alpha": LEVEL_CEEI, "sum": TASK_ERROR}.get(policy.objective, FILE_ERROR)
-    tasks = tuple(around(float(x), error) for x in allocation.tasks)
-    placement = None
-    if allocation.placement is not None:
-        placement = tuple(tuple(around(float(z), error) for z in row) for row in allocation.placement)
-    priced = frozenset(
-        j for j, p in enumerate(() if allocation.prices is None or cluster.machines else allocation.prices) if p > 0
+        return Outcome(tuple(Fraction(int(x)) for x in solve(instance, policy, integer=True).tasks))
+    try:
+        allocation, error = solve(instance, policy, exact=True), 0.0
+    except EngineError:
+        # No engine computes this exactly; its certificate says how far from the truth it may be.
+        allocation, error = solve(instance, policy), ERRORS.get(policy.objective, LEVEL)
+    prices = () if allocation.prices is None or cluster.machines else allocation.prices.tolist()
+    placement = allocation.placement
+    return Outcome(
+        tuple(_known(x, error) for x in allocation.tasks.tolist()),
+        None if placement is None else tuple(tuple(_known(z, error) for z in row) for row in placement.tolist()),
+        frozenset(j for j, p in enumerate(prices) if low(p) > 0),
+        computed=bool(error),
     )
-    return Outcome(tasks, placement, priced, computed=True)
+
+
+def _known(value: Any, error: float) -> Number:
+    return around(value, error) if error else value
 
 
 Takes = Callable[[Cluster, Policy, bool], bool]
@@ -156,11 +165,14 @@ Takes = Callable[[Cluster, Policy, bool], bool]
 KINDS: tuple[tuple[Takes, Callable[[Cluster, Policy], Outcome]], ...] = (
     (lambda c, p, whole: whole and p.objective in ("leximin", "sum") and _small(c), _whole),
     (lambda c, p, whole: whole and p.alpha == 1 and _small(c), _whole),
-    (lambda c, p, whole: not whole and c.machines is None and p.objective == "leximin", _filling),
+    (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
     (lambda c, p, whole: not whole and c.machines is None and p.alpha == 1, _market),
     (lambda c, p, whole: not whole and c.machines is None and p.objective == "sum", _program),
 )
 """The first row that takes the policy computes it; what none takes is solved and enclosed."""
+
+ERRORS = {"alpha": LEVEL_CEEI, "formulation": FILE_ERROR}
+"""Relative error of tasks that are computed in floats, by objective; `LEVEL` for all others."""
 
 MANY = 6
 """Users up to which whole tasks are written down."""

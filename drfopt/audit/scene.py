@@ -5,8 +5,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from ..deadline import NEVER, Deadline
+from ..enclosures import Enclosure
 from ..policies import Policy
-from .bounds import Between, Number, high, least, low, times, total
+from .bounds import Number, high, least, low, times, total
 from .cluster import Cluster, Row
 from .outcomes import Outcome, outcome
 
@@ -58,7 +59,7 @@ class Scene:
         if not self.integer:
             return useful
         lower, upper = Fraction(math.floor(low(useful))), Fraction(math.floor(high(useful)))
-        return lower if lower == upper else Between(lower, upper)
+        return lower if lower == upper else Enclosure(lower, upper)
 
     def per_task(self, i: int, bundle: Row) -> Fraction:
         """Return how many tasks of user i the amounts (m,) carry, fractions of a task counted."""

@@ -196,7 +196,7 @@ def _thirteenth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
         f"the largest allows {shown(share)} of it for everybody",
         f"filling gives {row(tasks)} tasks",
     )
-    same = all(speed * x == share for speed, x in zip(speeds, tasks, strict=True))  # type: ignore[operator]
+    same = all(speed * x == share for speed, x in zip(speeds, tasks, strict=True))
     return lines, f"all dominant shares are {shown(share)}" if same else "the shares differ", same
 
 

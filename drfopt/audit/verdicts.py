@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from .bounds import Between, Number, below, reaches, shown
+from ..enclosures import Enclosure
+from .bounds import Number, below, reaches, shown
 
 __all__ = ["FAILS", "HOLDS", "UNDECIDED", "Count", "Finding", "Witness", "row"]
 
@@ -103,7 +104,7 @@ def row(values: Sequence[Number]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
-    if isinstance(value, Between):
+    if isinstance(value, Enclosure):
         return {"lower": str(value.lower), "upper": str(value.upper)}
     if isinstance(value, tuple | list):
         return [_plain(entry) for entry in value]

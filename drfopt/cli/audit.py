@@ -31,7 +31,15 @@ PropertyNames = Annotated[
 
 
 def audit(
-    instance: options.InstanceName,
+    instance: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[INSTANCE]",
+            help="A file, - for standard input, or a library instance; what holds everywhere when left out.",
+            autocompletion=options.library_names,
+            show_default=False,
+        ),
+    ] = None,
     policy: options.PolicyName = "drf",
     property: PropertyNames = None,
     integer: options.WholeTasks = False,
@@ -48,12 +56,19 @@ def audit(
     from ..audit.properties import properties_named
 
     properties_named(property)
-    cluster = instances.read(instance)
-    from ..audit import audit as audited
+    if instance is None:
+        from ..audit.general import audit_policy
 
-    with working(f"auditing {policy}"):
-        found = audited(cluster, policy, property, integer=integer, time_limit=time_limit)
-    title = instances.title(cluster, instance)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title})
+        with working(f"auditing {policy}"):
+            found = audit_policy(policy, property, integer=integer, time_limit=time_limit)
+        out.write(found.sheet())
+    else:
+        cluster = instances.read(instance)
+        from ..audit import audit as audited
+
+        with working(f"auditing {policy}"):
+            found = audited(cluster, policy, property, integer=integer, time_limit=time_limit)
+        title = instances.title(cluster, instance)
+        out.write(found.sheet(), lambda: found.to_dict() | {"instance": title})
     if found.failed:
         raise typer.Exit(DISAGREED)

@@ -24,6 +24,7 @@ __all__ = [
     "Precision",
     "TimeLimit",
     "WholeTasks",
+    "library_names",
     "matching",
 ]
 
@@ -33,7 +34,8 @@ def matching(prefix: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(prefix)]
 
 
-def _instances(incomplete: str) -> list[str]:
+def library_names(incomplete: str) -> list[str]:
+    """Return the library instances that begin with what was typed so far."""
     from ..library import names
 
     return matching(incomplete, names())
@@ -87,7 +89,7 @@ InstanceName = Annotated[
     typer.Argument(
         metavar="INSTANCE",
         help="A file, - for standard input, or the name of a library instance (see 'drfopt library').",
-        autocompletion=_instances,
+        autocompletion=library_names,
         show_default=False,
     ),
 ]

@@ -272,3 +272,43 @@ def test_a_policy_of_one_resource_names_one_of_the_search():
         search("single:cpu", SP, Space(2, 2, 1, 1))
     result = search("single:r2", "pareto-efficiency", Space(2, 2, 1, 1, zero_demands=True))
     assert result.audited == sum(1 for rows in product([(0, 1), (1, 1)], repeat=2) if rows[0] <= rows[1])
+
+
+# ---- workers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_costs_no_case(tmp_path):
+    log, space = tmp_path / "search.log", Space(3, 2, 3, 3, zero_demands=True)
+    code = (
+        "from drfopt.audit.search import search, Space; "
+        f"search('drf', None, Space(3, 2, 3, 3, zero_demands=True), checkpoint={str(log)!r}, jobs=2)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    running = subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=tmp_path)
+    workers: list[int] = []
+    while running.poll() is None and not (workers and log.exists() and log.read_bytes().count(b"\n") > 3):
+        time.sleep(0.02)
+        listed = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+        workers = [int(child) for child in listed if b"--process-name" in _command(child)]
+    assert running.poll() is None, "the search was over before a worker could be killed"
+    os.kill(workers[0], signal.SIGKILL)
+    assert running.wait(timeout=120) == 0
+    assert answer(search("drf", None, space, checkpoint=log)) == answer(search("drf", None, space))
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_finds_the_same():
+    from distributed import LocalCluster
+
+    space = Space(2, 2, 3, 3)
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        there = search("ceei", SP, space, dask=cluster.scheduler_address)
+    assert answer(there) == answer(search("ceei", SP, space))

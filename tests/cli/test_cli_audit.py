@@ -114,3 +114,29 @@ def test_claims_are_proven_as_they_are_printed(drfopt):
     assert all(row["confirmed"] for row in rows)
     assert {"sharing-incentive", "resource-monotonicity"} <= {row["property"] for row in rows}
     assert "NOT CONFIRMED" not in drfopt("theorems", "--property", "resource-monotonicity", "--policy", "drf").out
+
+
+def test_without_an_instance_it_is_about_all_of_them(drfopt):
+    ran = drfopt("audit", "--policy", "ceei", "--json")
+    assert ran.status == 1
+    document = json.loads(ran.out)
+    assert document["instance"] is None
+    verdicts = {row["property"]: row["verdict"] for row in document["results"]}
+    assert [name for name, verdict in verdicts.items() if verdict == "fails"] == [
+        "strategy-proofness", "population-monotonicity", "resource-monotonicity",
+    ]  # fmt: skip
+    assert all(row["exact"] for row in document["results"])
+    assert drfopt("audit", "--policy", "drf", "--property", "strategy-proofness").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--policy", "single:cpu", "--property", "sharing-incentive"), "(1, 1) for (1, 1), (1, 2): user u1"),
+        (("--policy", "drf", "--integer", "--property", "envy-freeness"), "(3) for (1), (2): user u1"),
+        (("--policy", "drf", "--property", "no-justified-complaints"), "no more of any resource that is used up"),
+        (("--policy", "tsf", "--property", "pareto-efficiency"), "small instances"),
+    ],
+)
+def test_policies_and_properties_of_every_kind_without_an_instance(drfopt, arguments, words):
+    assert words in " ".join(drfopt("audit", *arguments).out.split())

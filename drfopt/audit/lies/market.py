@@ -20,7 +20,8 @@ from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 
-from ..bounds import Between, Number, exactly, high, low
+from ...enclosures import Enclosure
+from ..bounds import Number, exactly, high, low
 from ..polynomials import Polynomial, add, at, derivative, isolated, narrowed, product, scaled
 from ..scene import Scene
 from .response import Response, rescaled, worth
@@ -136,7 +137,7 @@ def _peak(curve: Curve) -> tuple[Fraction, Number]:
     value, t, (a, b) = max(scored)
     if a == b:
         return t, value
-    return t, Between(value, value + _wobble(curve, a, b))
+    return t, Enclosure(value, value + _wobble(curve, a, b))
 
 
 def _pinned(p: Polynomial, root: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:

@@ -8,7 +8,8 @@ Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC 2015
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..bounds import Between, Number, high, low, shown
+from ...enclosures import Enclosure
+from ..bounds import Number, high, low, shown
 from ..scene import Scene
 from ..verdicts import FAILS, UNDECIDED, Count, Finding, Witness
 
@@ -52,4 +53,4 @@ def check(scene: Scene) -> Finding:
 
 def _one_less(tasks: Number) -> Number:
     lower, upper = (max(end - 1, Fraction(0)) for end in (low(tasks), high(tasks)))
-    return lower if lower == upper else Between(lower, upper)
+    return lower if lower == upper else Enclosure(lower, upper)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...enclosures import Enclosure
 from ...reference import enumeration
-from ..bounds import Between, Number, around, below, high, least, low, reaches, shown, times, total
+from ..bounds import Number, around, below, high, least, low, reaches, shown, times, total
 from ..cluster import Cluster
 from ..outcomes import FILE_ERROR
 from ..scene import Scene
@@ -58,7 +59,7 @@ def _pool(scene: Scene) -> Finding:
             continue
         if all(below(used[j], cluster.pool[j]) for j in needed) and (limit is None or below(x, limit)):
             spare = min((cluster.pool[j] - high(used[j])) / cluster.demands[i][j] for j in needed)
-            more = Between(low(x) + spare, high(x) + spare) if isinstance(x, Between) else x + spare
+            more = Enclosure(low(x) + spare, high(x) + spare) if isinstance(x, Enclosure) else x + spare
             witness = Waste(user, x, more if limit is None else least(limit, more))
             return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
         open_questions += 1

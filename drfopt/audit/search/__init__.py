@@ -27,7 +27,7 @@ from .log import Log
 from .smaller import FEW, smallest
 from .space import Case, Space
 
-__all__ = ["Counterexample", "Question", "Search", "Space", "search"]
+__all__ = ["Counterexample", "Question", "Search", "Space", "search", "told"]
 
 
 HANDFULS = 64
@@ -156,7 +156,7 @@ class Search:
 
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
-        stories = {c.finding.property: f"{_numbers(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
+        stories = {c.finding.property: f"{told(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
         rows = [
             (name, *(self.verdicts[name][v] for v in (HOLDS, FAILS, UNDECIDED)), stories.get(name, ""))
             for name in self.question.properties
@@ -325,7 +325,7 @@ def _counterexample(question: Question, name: str, case: Case) -> Counterexample
     return Counterexample(instance, finding, question.policy, question.integer)
 
 
-def _numbers(instance: Instance) -> str:
+def told(instance: Instance) -> str:
     """Return an instance in one line: capacities, then demands."""
 
     def row(values: Sequence[Any]) -> str:
