@@ -232,6 +232,8 @@ class Allocation:
                 user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
+        if forms := self._closed_forms():
+            document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
             document["prices"] = {
                 c: {r: _plain(p) for r, p in zip(self.resources, row, strict=True)}
@@ -292,6 +294,10 @@ class Allocation:
             notes=tuple(self._notes()),
         )
 
+    def _closed_forms(self) -> dict[str, str]:
+        """Return tasks of enclosed users as numbers with a root, where that was proven."""
+        return {self.users[i]: form for i, form in self.certificate.evidence.get("closed_forms", {}).items()}
+
     def _title(self) -> str:
         kind = "whole tasks" if self.integer else "divisible tasks"
         return f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
@@ -307,6 +313,9 @@ class Allocation:
         if self.prices is not None and self.prices.ndim == 1:
             prices = ", ".join(f"{r} {float(p):.6g}" for r, p in zip(self.resources, self.prices, strict=True))
             notes.append(f"prices: {prices}")
+        if forms := self._closed_forms():
+            first = [f"{user} {form}" for user, form in forms.items()][:10]
+            notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.unplaced:
             notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
         if self.instance.source:

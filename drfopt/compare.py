@@ -1,10 +1,11 @@
 """Policies side by side on one instance, with the price of fairness."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .allocation import Allocation
+from .beside import Beside, beside
 from .errors import CertificateError, DrfoptError, EngineError, PolicyError, SolverError
 from .instance import Instance
 from .policies import policy_named
@@ -13,6 +14,9 @@ from .solve import solve
 from .tables import Column, Sheet
 
 __all__ = ["Comparison", "compare"]
+
+BESIDE = ("continuous", "optimum", "greedy", "rounded")
+"""Columns of whole tasks: what `Beside` has, in that measure."""
 
 USERS_SHOWN = 6
 """With so many users at most, the table has a column of tasks for each."""
@@ -31,9 +35,11 @@ class Comparison:
     refusals : dict from policy to str
         Why a policy has no allocation.
     failed : bool
-        Whether a refusal is a solver that failed or ran out of time, rather than a policy that does not apply.
+        Whether a solver failed or ran out of time, rather than a policy not applying.
     price_of_fairness : dict from policy to float or None
         1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
+    beside : dict from policy to Beside
+        With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum.
     """
 
     instance: Instance
@@ -43,6 +49,7 @@ class Comparison:
     refusals: dict[str, str]
     failed: bool
     price_of_fairness: dict[str, float | None]
+    beside: dict[str, Beside] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt compare --json`` prints."""
@@ -51,6 +58,8 @@ class Comparison:
             "allocations": [allocation.to_dict() for allocation in self.allocations],
             "price_of_fairness": self.price_of_fairness,
         }
+        if self.beside:
+            document["whole_tasks"] = {policy: found.to_dict() for policy, found in self.beside.items()}
         if self.refusals:
             document["refusals"] = self.refusals
         return document
@@ -65,6 +74,7 @@ class Comparison:
             Column("lowest share", number=True),
             Column("sum of shares", number=True),
             Column("price of fairness", number=True),
+            *(Column(name, number=True) for name in (BESIDE if self.integer else ())),
             *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
             Column("proof"),
         )
@@ -82,6 +92,8 @@ class Comparison:
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
             notes.append("unplaced (the task fits nowhere): " + ", ".join(unplaced[:20]))
+        if self.beside:
+            notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
         return Sheet(title, columns, rows, tuple(notes), document=self.to_dict())
 
@@ -96,6 +108,7 @@ class Comparison:
             float(min(shares, default=0.0)),
             float(allocation.dominant_shares.sum()),
             price,
+            *(getattr(self.beside[allocation.policy], name) for name in (BESIDE if self.integer else ())),
             *(float(z) for z in allocation.utilization),
             proof.kind if proof.valid else "feasible",
         )
@@ -152,21 +165,27 @@ def compare(
         first = next(iter(refusals))
         raise PolicyError(f"no policy could take the instance; {first}: {refusals[first]}")
     best = _most(instance, allocations, integer, time_limit)
+    proven = {allocation.policy: allocation.status == "optimal" for allocation in allocations}
     prices = {
-        allocation.policy: None if best is None else _price(float(allocation.dominant_shares.sum()), best)
+        allocation.policy: _price(float(allocation.dominant_shares.sum()), best)
+        if best is not None and proven[allocation.policy]
+        else None
         for allocation in allocations
     }
-    return Comparison(instance, integer, names, tuple(allocations), refusals, failure is not None, prices)
+    others = {allocation.policy: beside(allocation, time_limit) for allocation in allocations} if integer else {}
+    failed = failure is not None or not all(proven.values())
+    return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
 
 
 def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:
     """Return the largest sum of dominant shares, or None where it cannot be proven."""
     for allocation in allocations:
         if allocation.policy == "utilitarian":
-            return float(allocation.dominant_shares.sum())
+            return float(allocation.dominant_shares.sum()) if allocation.status == "optimal" else None
     report("solving utilitarian, the yardstick")
     try:
-        return float(solve(instance, "utilitarian", integer=integer, time_limit=time_limit).dominant_shares.sum())
+        yardstick = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
+        return float(yardstick.dominant_shares.sum()) if yardstick.status == "optimal" else None
     except DrfoptError:
         return None
 

@@ -18,8 +18,8 @@ from .proofs import bottlenecks, clearing
 
 __all__ = ["Solutions", "solve_many"]
 
-ENTRIES = 32_768
-"""Demands in a block: it and a dozen arrays like it stay in a core's cache, and a call of numpy is worth its price."""
+POOLS, ENTRIES = 8_192, 131_072
+"""Most pools, and most demands, in a block: arrays of it stay in the cache, and a call of numpy is worth its price."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def solve_many(
         What one task of each user needs.  To leave a user out of some pools, give her a limit of 0 there.
     capacity : array (m,) or (b, m)
     policy : str or Policy
-        ``drf``, ``asset``, ``single:RESOURCE``, ``tasks`` or ``ceei``.
+        ``drf``, ``asset``, ``single:RESOURCE``, ``tsf``, ``tasks`` or ``ceei``.
     weights : array (n,) or (b, n), or per resource (1, n, m) or (b, n, m)
         Positive; 1 by default.
     limits : array (n,) or (b, n)
@@ -110,7 +110,7 @@ def solve_many(
         gap=np.zeros(b),
         singly=np.zeros(b, dtype=bool),
     )
-    size = max(1, ENTRIES // (n * m))
+    size = max(1, min(POOLS, ENTRIES // (n * m)))
     for start in range(0, b, size):
         stop = min(start + size, b)
         _block(batch.block(start, stop), found, slice(start, stop))

@@ -10,7 +10,7 @@ import numpy as np
 
 from .interior import near
 from .market import FEW, Factor, Market
-from .pools import Pools
+from .pools import Pools, quiet
 
 __all__ = ["clear"]
 
@@ -33,6 +33,7 @@ UNCLEAR = 1e-10
 """The same after which it was not plain which resources have a price: the certificate lets ten times as much pass."""
 
 
+@quiet()
 def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
     """Return tasks (n, size) and prices (m, size) of one unit of every resource; NaN where no equilibrium was found."""
     dominant, out = pools.dominant, pools.out
@@ -47,16 +48,15 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
     if out is not None:
         take[:, out] = 0
         most = None if most is None else np.where(out, np.inf, most)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        market = Market(take, weights / money, most, out)
-        prices = _equilibrium(market)
-        amounts = market.response(prices)
-        tasks = amounts / dominant
-        if pools.limits is not None:
-            np.copyto(tasks, pools.limits, where=amounts == most)
-        if out is not None:
-            tasks[out] = 0
-        return tasks, np.where(pools.capacity > 0, prices * money / pools.capacity, 0.0)
+    market = Market(take, weights / money, most, out)
+    prices = _equilibrium(market)
+    amounts = market.response(prices)
+    tasks = amounts / dominant
+    if pools.limits is not None:
+        np.copyto(tasks, pools.limits, where=amounts == most)
+    if out is not None:
+        tasks[out] = 0
+    return tasks, np.where(pools.capacity > 0, prices * money / pools.capacity, 0.0)
 
 
 def _equilibrium(market: Market) -> np.ndarray:

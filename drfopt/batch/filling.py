@@ -9,7 +9,7 @@ holds somebody in every pool that is not finished, and without limits a pool is 
 
 import numpy as np
 
-from .pools import Pools
+from .pools import Pools, quiet
 
 __all__ = ["fill"]
 
@@ -20,8 +20,9 @@ NOTHING = 1e-300
 """Stands for nothing free: a resource that nobody drains lasts for ever then, whether there is some of it or none."""
 
 
+@quiet()
 def fill(pools: Pools) -> np.ndarray:
-    """Return the leximin tasks of every pool, (n, size). Exact up to rounding."""
+    """Return the leximin tasks of every pool, (n, size), exact up to rounding; NaN where floats do not hold them."""
     rates, out = pools.rates, pools.out
     if out is not None:
         rates = np.where(out, 1.0, rates)
@@ -47,9 +48,8 @@ def _levels(per_level: np.ndarray, tops: np.ndarray | None) -> np.ndarray:
     found = levels = np.zeros((n, size))
     waiting = np.ones((n, size), dtype=bool)
     places = None
-    while True:
-        with np.errstate(divide="ignore"):
-            reach = free / rising.sum(axis=1)
+    for _ in range(n):
+        reach = free / rising.sum(axis=1)
         level = reach.min(axis=0)
         full = reach <= level
         met = None
@@ -72,3 +72,8 @@ def _levels(per_level: np.ndarray, tops: np.ndarray | None) -> np.ndarray:
             tops = None if tops is None else tops[:, kept]
         rising = per_level * waiting
         free = np.maximum(1 - (per_level * levels).sum(axis=1), NOTHING)
+    # Every step holds somebody, unless there are numbers that floats do not hold: then there is no answer.
+    levels[waiting] = np.nan
+    if places is not None:
+        found[:, places] = levels
+    return found

@@ -15,10 +15,15 @@ import numpy as np
 from ..errors import InstanceError, PolicyError, suggestion
 from ..policies import MEASURES, POLICIES, Policy, policy_named
 
-__all__ = ["Batch", "Pools", "batch_of"]
+__all__ = ["Batch", "Pools", "batch_of", "quiet"]
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Ratios of demand to capacity that an instance may have, as at the door of a single one."""
+
+
+def quiet() -> np.errstate:
+    """Return the state for functions whose divisions by 0 are not looked at, or make an answer unproven."""
+    return np.errstate(divide="ignore", over="ignore", invalid="ignore")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class Batch:
         """The resource of a measure of one resource."""
         return self.resources.index(self.policy.argument) if self.policy.measure == "single" else None
 
+    @quiet()
     def block(self, start: int, stop: int) -> "Pools":
         """Return the pools from `start` up to `stop`, with checked values."""
         demands = _last(self.demands[start:stop])

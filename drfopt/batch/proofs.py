@@ -8,7 +8,7 @@ import numpy as np
 
 from ..certificates.prices import AT_LIMIT
 from ..tolerances import LEVEL
-from .pools import Pools
+from .pools import Pools, quiet
 
 __all__ = ["bottlenecks", "clearing", "infeasibility"]
 
@@ -16,11 +16,8 @@ LITTLE = 1e-3
 """Part of a capacity that the users at the highest level on it hold, below which rounding of what the others hold may
 be more than 1e-12 of their level."""
 
-QUIET = np.errstate(divide="ignore", over="ignore", invalid="ignore")
-"""Divisions by 0 stand in places that are not looked at, or make an answer unproven."""
 
-
-@QUIET
+@quiet()
 def infeasibility(pools: Pools, tasks: np.ndarray, used: np.ndarray) -> np.ndarray:
     """Return the largest relative amount by which a constraint is broken, (size,), by tasks (n, size)."""
     worst = np.where(used > 0, used / pools.capacity - 1, 0.0).max(axis=0)
@@ -31,7 +28,7 @@ def infeasibility(pools: Pools, tasks: np.ndarray, used: np.ndarray) -> np.ndarr
     return np.maximum(worst, 0)
 
 
-@QUIET
+@quiet()
 def bottlenecks(pools: Pools, tasks: np.ndarray) -> np.ndarray:
     """Return how far the pools are from leximin, (size,): what is missed of the bottleneck condition, or broken.
 
@@ -54,7 +51,7 @@ def bottlenecks(pools: Pools, tasks: np.ndarray) -> np.ndarray:
     return _told(np.maximum(violations.max(axis=0), infeasibility(pools, tasks, used)))
 
 
-@QUIET
+@quiet()
 def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return violation (size,) and gap (size,) of tasks (n, size) at prices (m, size) of a unit of each resource."""
     used = (pools.demands * tasks).sum(axis=1)

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
+from ..arrays import in_blocks
 from ..instance import Instance
 from ..tolerances import CAPACITY
 
@@ -40,11 +43,9 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         # One task may be larger than the cluster: what is not there is measured in shares of it, not in tasks.
         seen(-np.minimum(tasks, 0) * _largest_share(instance), "user {!r} has a negative number of tasks", users)
     if instance.limited:
-        limits = instance.limits
-        nothing = "user {!r} has a limit of 0 and yet tasks, which is too much"
-        seen(np.where((limits == 0) & (tasks != 0), np.inf, 0.0), nothing, users)
-        over = np.divide(tasks, limits, where=limits > 0, out=np.zeros(instance.n))
-        seen(over - 1, "user {!r} is above her limit", users)
+        over, i = max(in_blocks(instance.n, partial(_over_limit, instance, tasks)), key=itemgetter(0))
+        limit = "is above her limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
+        seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
         used = (tasks @ instance.demands)[None, :]
         cells: tuple[str, ...] = instance.resources
@@ -71,6 +72,14 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
 def _finite(values: np.ndarray) -> bool:
     """Say whether all are finite; NaN is neither above nor below anything."""
     return bool(values.max(initial=0) < np.inf and values.min(initial=0) > -np.inf)
+
+
+def _over_limit(instance: Instance, tasks: np.ndarray, rows: slice) -> tuple[float, int]:
+    """Return by how much some users are above their limits at most, relative to them, and who is."""
+    limits, has = instance.limits[rows], tasks[rows]
+    over = np.divide(has, limits, where=limits > 0, out=np.where(has == 0, 1.0, np.inf))
+    i = int(over.argmax())
+    return float(over[i]) - 1, rows.start + i
 
 
 def _largest_share(instance: Instance) -> np.ndarray:

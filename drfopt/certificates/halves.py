@@ -95,16 +95,16 @@ class Halves:
         shares, most = self.demands / room, np.array(self.most, dtype=float)
 
         def dual(prices: np.ndarray) -> tuple[float, np.ndarray]:
-            cost = np.maximum(shares @ prices, np.finfo(float).tiny)
-            tasks = np.minimum(self.weights / cost, most)
+            cost = shares @ prices
+            tasks = self.weights / np.maximum(cost, self.weights / most)
             value = prices.sum() + (self.weights * np.log(tasks) - cost * tasks).sum()
             return value, 1 - tasks @ shares
 
         m = len(room)
         start = np.full(m, self.weights.sum() / m)
         found = minimize(dual, start, jac=True, bounds=[(0, None)] * m, method="L-BFGS-B", options=SETTINGS)
-        cost = np.maximum(shares @ found.x, np.finfo(float).tiny)
-        middle = np.floor(np.minimum(self.weights / cost, most)).astype(np.int64)
+        cost = np.maximum(shares @ found.x, self.weights / most)
+        middle = np.floor(self.weights / cost).astype(np.int64)
         return self._whole_prices(shares, middle, found.x) / room
 
     def _whole_prices(self, shares: np.ndarray, middle: np.ndarray, prices: np.ndarray) -> np.ndarray:
@@ -125,8 +125,8 @@ class Halves:
 
     def _peak(self, i: int) -> int:
         """Return the whole number of tasks, 1 or more, at which a user's own worth is largest."""
-        middle = self.weights[i] / self.cost[i] if self.cost[i] else math.inf
-        low = max(1, min(self.most[i], math.floor(min(middle, self.most[i]))))
+        middle = self.weights[i] / max(self.cost[i], self.weights[i] / self.most[i])
+        low = max(1, min(self.most[i], math.floor(middle)))
         options = np.array([low, min(low + 1, self.most[i])])
         return int(options[np.argmax(self._worth(np.array([i, i]), options))])
 
@@ -158,6 +158,8 @@ class Halves:
         TooMany, TimeLimitError
         """
         limit = loss + self.margin
+        if limit < 0:
+            return None
         windows = [self._window(i, limit) for i in range(len(self.most))]
         left = [
             total - sum(int(x) * row[j] for x, row in zip(self.best, self.rows, strict=True))

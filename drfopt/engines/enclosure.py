@@ -33,6 +33,7 @@ from ..enclosures import Enclosure
 from ..errors import EngineError, SolverError
 from ..progress import report
 from . import engine_for
+from .closed_forms import closed_forms
 from .equations import Decimals, root_above, rounded
 from .problem import Answer, Problem
 from .rational_lp import largest
@@ -74,7 +75,7 @@ def solve(problem: Problem) -> Answer:
         )
     market = Conditions(problem, int(alpha))
     z, p = market.newton()
-    return market.rational(market.sums(z)) or market.enclosures(z, p)
+    return market.rational(market.sums(z)) or market.enclosures(z, p, closed_forms(market, z, p))
 
 
 class Conditions:
@@ -212,8 +213,8 @@ class Conditions:
             return None
         return Answer(np.array(simple, dtype=object), amounts=amounts, prices=prices, evidence={"prices": prices})
 
-    def enclosures(self, z: list[Fraction], p: list[Fraction]) -> Answer:
-        """Return for every user two fractions that the optimum lies between."""
+    def enclosures(self, z: list[Fraction], p: list[Fraction], forms: dict[int, str]) -> Answer:
+        """Return for every user two fractions that the optimum lies between; and closed forms, where known."""
         z = self._possible(z)
         x = self.sums(z)
         costs = [
@@ -244,9 +245,16 @@ class Conditions:
         widest = max(tasks, key=lambda t: t.width / t.upper)
         if widest.width > self.problem.precision * widest.upper:
             raise SolverError(f"the enclosures are only {float(widest.width / widest.upper):.1e} wide: ask for less")
-        return self._answer(tasks, z, p, x)
+        return self._answer(tasks, z, p, x, forms)
 
-    def _answer(self, tasks: Sequence[Any], z: list[Fraction], p: list[Fraction], x: list[Fraction]) -> Answer:
+    def _answer(
+        self,
+        tasks: Sequence[Any],
+        z: list[Fraction],
+        p: list[Fraction],
+        x: list[Fraction],
+        forms: dict[int, str],
+    ) -> Answer:
         problem = self.problem
         prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
         for (k, j), value in zip(self.cells, p, strict=True):
@@ -258,13 +266,15 @@ class Conditions:
         point[problem.members] = x
         table = np.empty(self.n, dtype=object)
         table[:] = list(tasks)
-        return Answer(table, amounts=amounts, prices=prices, evidence={"prices": prices, "point": point})
+        return Answer(
+            table, amounts=amounts, prices=prices, evidence={"prices": prices, "point": point, "closed_forms": forms}
+        )
 
-    def sums(self, z: list[Fraction]) -> list[Fraction]:
+    def sums(self, z: list[Any]) -> list[Any]:
         """Return the tasks of the users."""
-        x = [Fraction(0)] * self.n
+        x: list[Any] = [Fraction(0)] * self.n
         for i, value in zip(self.user, z, strict=True):
-            x[i] += value
+            x[i] = value + x[i]
         return x
 
     def _possible(self, z: list[Fraction]) -> list[Fraction]:

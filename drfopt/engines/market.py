@@ -136,6 +136,7 @@ class Reduced:
         self.b = np.where(self.free, b, 0.0)
         self.tau = np.where(self.free, self.sigma / (1 + self.b * self.sigma), 0.0)
         self.kernel = self._kernel(inverse)
+        self.made: tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]] | None = None
 
     def solve(
         self, diagonal: np.ndarray, right: np.ndarray, rows: np.ndarray
@@ -146,7 +147,7 @@ class Reduced:
         -------
         v (pairs,), t (n,) the users' totals of v, y (rows,)
         """
-        factor = self._factor(diagonal)
+        factor = self._factor_of(diagonal)
         v, t, y = self._once(factor, right, rows)
         # The reduction squares the conditioning; its error is found in the full system, where nothing is squared.
         for _ in range(REFINEMENTS):
@@ -177,6 +178,12 @@ class Reduced:
         # Of a user whose total is fixed, only differences between her classes are equations.
         mean = self.market.total(self.pi * lost)
         return lost - np.where(self.free, 0.0, mean)[user]
+
+    def _factor_of(self, diagonal: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the factor, made once for predictor and corrector."""
+        if self.made is None or not np.array_equal(self.made[0], diagonal):
+            self.made = diagonal, self._factor(diagonal)
+        return self.made[1]
 
     def _factor(self, diagonal: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         full = self.kernel + np.diag(diagonal)

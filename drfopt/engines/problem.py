@@ -49,24 +49,27 @@ class Problem:
         return self.instance.unplaced(self.integer)
 
     @cached_property
-    def members(self) -> np.ndarray:
-        """Users who are placed and whose limit is not 0, as rows of the instance, (n,)."""
+    def playing(self) -> np.ndarray:
+        """Who is placed and has a limit above 0, bool (n of the instance,)."""
         if not self.instance.limited:
-            return np.flatnonzero(~self.unplaced)
+            return ~self.unplaced
         limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
-        return np.flatnonzero(~self.unplaced & (limits > 0))
+        return ~self.unplaced & (limits > 0)
 
     @cached_property
-    def everyone(self) -> bool:
-        """Whether all users of the instance take part."""
-        if self.instance.limited:
-            return len(self.members) == self.instance.n
-        return not self.unplaced.any()
+    def members(self) -> np.ndarray:
+        """Users who are placed and whose limit is not 0, as rows of the instance, (n,)."""
+        return np.flatnonzero(self.playing)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of users who take part."""
-        return self.instance.n if self.everyone else len(self.members)
+        return int(np.count_nonzero(self.playing))
+
+    @property
+    def everyone(self) -> bool:
+        """Whether all users of the instance take part."""
+        return self.n == self.instance.n
 
     @property
     def m(self) -> int:

@@ -1,8 +1,8 @@
 """Whole tasks packed on machines: the whole part of the continuous optimum, the lowest levels first.
 
 For a level L everybody is wished her tasks up to L, but no more than the whole part of her continuous optimum.  The
-wishes are packed largest task first, each on the machine on which least of what is scarce is left; whose wish does not
-come true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
+wishes are packed largest task first, on machines whose rest has the proportions of the task; whose wish does not come
+true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
 Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
 
 Nothing is proven here: the certificate says how far from below the levels are the highest possible.
@@ -118,7 +118,7 @@ class _Cluster:
         shares = problem.shares
         largest = shares.max(axis=0)
         self.size = np.divide(shares, largest, where=largest > 0, out=np.zeros_like(shares)).max(axis=1)
-        # A unit of what is left over matters as much as its resource is used.
+        # Proportions are of shares of the cluster, and a resource matters as much as it is used.
         unit = np.divide(
             self.rooms.astype(float),
             instance.machine_capacity,
@@ -157,20 +157,27 @@ class _Cluster:
                     heapq.heappush(queue, (self.rates[p] * tasks[p], p))
 
     def place(self, p: int, number: int) -> int:
-        """Place up to so many tasks of a member, each where least of what is scarce is left; return how many fit."""
+        """Place up to so many tasks of a member; return how many fit.
+
+        Machines whose rest is in the proportions of the demand come first, and each takes half of what fits, so that
+        no machine is left with a resource that nobody can use; then what is missing is placed in the same way.
+        """
         demand, missing = self.demands[p], number
         needed = np.flatnonzero(demand > 0)
         able = np.flatnonzero(self.eligible[p][self.classes] & (self.left >= demand).all(axis=1))
-        if len(able):
-            able = able[np.argsort(self.left[able].astype(float) @ self.price, kind="stable")]
-        for where in able:
-            room = self.left[where]
-            taken = min(missing, *(int(room[j] // demand[j]) for j in needed))
-            room -= taken * demand
-            self.load[p, where] += taken
-            missing -= taken
-            if not missing:
-                break
+        wish = demand * self.price
+        while missing and len(able):
+            rest = self.left[able].astype(float) * self.price
+            alike = rest @ wish / np.maximum(np.linalg.norm(rest, axis=1), np.finfo(float).tiny)
+            for where in able[np.argsort(-alike, kind="stable")]:
+                room = self.left[where]
+                taken = min(missing, -(-min(int(room[j] // demand[j]) for j in needed) // 2))
+                room -= taken * demand
+                self.load[p, where] += taken
+                missing -= taken
+                if not missing:
+                    break
+            able = able[(self.left[able] >= demand).all(axis=1)]
         return number - missing
 
     def packing(self) -> list[Packing]:

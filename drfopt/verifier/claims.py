@@ -21,11 +21,11 @@ ACCURACY = Fraction(1, 10**9)
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
 
-OBJECTIVES = {"drf": "leximin", "asset": "leximin", "single": "leximin", "tasks": "leximin"} | {
-    "ceei": "alpha",
-    "utilitarian": "sum",
-    "throughput": "sum",
-}
+CLOSED = Fraction(1, 10**4)
+"""Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
+
+OBJECTIVES = dict.fromkeys(("drf", "asset", "single", "tasks", "tsf"), "leximin")
+OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum"}
 
 
 class Claim:
@@ -37,7 +37,7 @@ class Claim:
         self.alpha = number(argument) if word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
         self.rows, self.proof = data["users"], data.get("proof") or {}
-        if word in ("ceei", "alpha", "tasks") and any(len(set(w)) > 1 for w in cluster.w):
+        if word in ("ceei", "alpha", "tasks", "tsf") and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
         if [row["name"] for row in self.rows] != cluster.users:
             raise ValueError("the users are not those of the instance, in its order")
@@ -49,6 +49,7 @@ class Claim:
         floats = not self.whole and not any(isinstance(value, str) for value in given)
         self.report = Report(ACCURACY if floats else number(0))
         self.fits = [cluster.fits(i, self.whole) for i in self.n]
+        self.open = list(self.fits)
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
         self.plays = [bool(self.fits[i]) and self.u[i] != 0 for i in self.n]
         self.r = [cluster.rate(i, self.policy) for i in self.n] if self.objective else []
@@ -118,13 +119,14 @@ class Claim:
 
     def market(self, p: list[list[Fraction]]) -> tuple[list[Fraction], Fraction, Fraction]:
         """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q."""
-        paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
-        q = [
-            min((total(self.c.d[i][j] * v for j, v in paid[k]) for k in self.fits[i]), default=number(0))
-            for i in self.n
-        ]
-        money = total(v * self.c.room[k][j] for k, row in enumerate(paid) for j, v in row)
-        return q, money, money - total(q[i] * self.x[i] for i in self.n if self.plays[i])
+        self.paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
+        q = [min((self.cost(i, k) for k in self.open[i]), default=number(0)) for i in self.n]
+        money = total(v * self.c.room[k][j] for k, row in enumerate(self.paid) for j, v in row)
+        return q, money, money - total(q[i] * self.x[i] for i in self.n if q[i] and self.plays[i])
+
+    def cost(self, i: int, k: int) -> Fraction:
+        """Return what a task of user i costs on class k, at the prices of the last `market`."""
+        return sum((self.c.d[i][j] * v for j, v in self.paid[k]), number(0))
 
     def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
         """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
@@ -145,7 +147,7 @@ class Claim:
 
     def leximin(self) -> None:
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
-        rounds, times, e = self.rounds(), [0] * len(self.n), self.report.accuracy
+        rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
         for t, finished, p in rounds or []:
             q, money, unspent = self.market(p)
             top = total(q[i] * self.x[i] for i in self.n if self.plays[i] and self.y[i] >= t * (1 - e))
@@ -154,8 +156,15 @@ class Claim:
                 faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
             faults += self.names((i for i in self.n if q[i] and self.plays[i] and self.y[i] > t * (1 + e)), self.y, q)
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
+            faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
-            times = [n + (i in set(finished)) for i, n in enumerate(times)]
+            last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))
+            for i in set(finished):
+                times[i] += 1
+            for i in (i for i in self.n if len(self.open[i]) > 1):
+                over = {k: self.cost(i, k) - q[i] for k in self.open[i]}
+                slight = {k: e and (v < CLOSED * q[i] or 10 * self.r[i] * spare > e * t * v) for k, v in over.items()}
+                self.open[i] = [k for k in self.open[i] if not over[k] or slight[k]]
         below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""

@@ -106,6 +106,7 @@ class Cluster:
         self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
+        self.all = list(zip(self.count, self.C, strict=True))
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = data["users"]
@@ -132,11 +133,17 @@ class Cluster:
         return [k for k, fine in enumerate(runs) if fine and k in self.open[i]]
 
     def rate(self, i: int, policy: str) -> Fraction:
-        """Return the level of one task of user i: her weighted share of the whole cluster."""
+        """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
         shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
+        if word == "tsf":  # The part of all she could run if every machine were hers, and open to her.
+            alone = total(n * min(c / d for c, d in zip(row, self.d[i], strict=True) if d) for n, row in self.all)
+            return number(1) / (alone or number(1)) / self.w[i][0]
         if word == "single":
             return shares[self.resources.index(argument)]
+        if word == "tsf":
+            alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
+            return 1 / alone / self.w[i][0] if alone else number(0)
         return {"asset": total(shares), "tasks": 1 / self.w[i][0], "throughput": number(1)}.get(word, max(shares))

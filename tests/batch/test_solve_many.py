@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, InstanceError, PolicyError, SolverError, solve, solve_many
+from drfopt import CertificateError, Instance, InstanceError, PolicyError, SolverError, solve, solve_many
 from drfopt.batch.equilibrium import clear
 from drfopt.batch.filling import fill
 from drfopt.batch.pools import batch_of
@@ -16,7 +16,7 @@ from drfopt.tolerances import FIRST_ORDER, LEVEL
 
 NSDI = {"demands": [[[1, 4], [3, 1]]], "capacity": [9, 18]}
 SHAPES = ((1, 1), (1, 3), (3, 1), (2, 2), (3, 3), (5, 4))
-LEXIMIN = ("drf", "asset", "single:r1", "tasks")
+LEXIMIN = ("drf", "asset", "single:r1", "tsf", "tasks")
 
 
 def amounts(random, b, n, m):
@@ -250,6 +250,18 @@ def test_what_is_no_number_of_tasks_proves_nothing(policy, entry):
         assert np.isfinite(np.delete(violation, 7)).any()
 
 
+def test_weights_beyond_floats_are_refused_and_not_waited_for():
+    demands = np.array([[[1e-100, 1.0], [1.0, 1e-100]]])
+    for weights in ([1e-300, 1e300], [1e300, 1e300], [1e-300, 1e-300]):
+        for policy in ("asset", "drf", "ceei"):
+            for limits in (None, [1.0, 2.0]):
+                try:
+                    found = solve_many(demands, [1.0, 1e9], policy, weights=weights, limits=limits)
+                except (InstanceError, SolverError, CertificateError, PolicyError):
+                    continue
+                assert np.isfinite(found.tasks).all()
+
+
 def test_what_rounding_would_decide_is_finished_in_fractions():
     # Of r1 the second user holds 1e-12 of what the first does: her level is what a rounding of the first leaves.
     demands = np.array([[[1.0, 3.0], [1e-12, 0.0]]])
@@ -330,7 +342,7 @@ def test_bad_input_is_one_sentence_that_names_the_entry(arguments, message):
 @pytest.mark.parametrize(
     ("policy", "arguments", "message"),
     [
-        ("utilitarian", {}, r"batches are solved for drf, asset, ceei, single:RESOURCE, tasks, not for utilitarian"),
+        ("utilitarian", {}, r"batches are solved for drf, asset, ceei, .*tasks, not for utilitarian: use solve"),
         ("alpha:2", {}, "not for alpha:2: use solve"),
         ("single:gpu", {}, "single:gpu names a resource that the pools do not have: they have r1, r2"),
         ("drff", {}, "there is no policy 'drff': did you mean 'drf'"),

@@ -9,6 +9,7 @@ import pytest
 
 from drfopt.certificates import bottleneck, chain, duals, prices, rational, whole
 from drfopt.certificates.chain import Round
+from drfopt.certificates.refute import Inconclusive
 from drfopt.engines import Problem, engine_for, saturations
 from drfopt.instance import Instance, Machine
 from drfopt.policies import policy_named
@@ -218,8 +219,13 @@ def test_whole_tasks_on_machines(policy):
 
 
 def test_whole_tasks_judged_by_the_second_solver(monkeypatch, paper):
-    from drfopt.certificates import exhaust
+    from drfopt.certificates import exhaust, halves
 
+    def inconclusive(*arguments, **options):
+        raise Inconclusive
+
+    monkeypatch.setattr(whole, "refute", inconclusive)
+    monkeypatch.setattr(halves, "CHOICES", 0)
     monkeypatch.setattr(exhaust, "NODES", 0)
     for policy in ("drf", "asset", "ceei", "utilitarian"):
         chosen = policy_named(policy)

@@ -121,9 +121,10 @@ def test_huge_counts_are_no_matter():
 
 def test_time_limits_end_in_an_exception():
     rng = np.random.default_rng(0)
-    instance = Instance(rng.random((30, 4)), np.full(4, 200.0))
+    machines = [Machine(f"m{k}", row) for k, row in enumerate(rng.random((40, 4)) + 1)]
+    instance = Instance(rng.random((300, 4)), machines=machines)
     with pytest.raises(TimeLimitError, match="time limit"):
-        solve(instance, "drf", integer=True, time_limit=1e-3)
+        solve(instance, "drf", time_limit=1e-3)
     assert issubclass(TimeLimitError, SolverError)
 
 

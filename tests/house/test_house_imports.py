@@ -23,7 +23,7 @@ FLOORS = (
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
     ("solve", "schedule", "batch"),
-    ("compare", "crosscheck", "audit", "planning", "simulation", "sweep"),
+    ("compare", "beside", "crosscheck", "audit", "planning", "simulation", "sweep"),
     ("cli", "report"),
     ("drfopt", "__main__"),
 )
@@ -48,6 +48,7 @@ SAME_FLOOR = {
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
+    ("compare", "beside"): "with whole tasks, what stands beside an optimum",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 

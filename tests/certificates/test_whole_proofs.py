@@ -1,0 +1,182 @@
+"""Proofs of whole tasks: multipliers that anybody can check, trees of them, and searches that miss nothing."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from drfopt.certificates import halves, refute, whole
+from drfopt.certificates.claims import ABOVE, claims
+from drfopt.certificates.exhaust import playing
+from drfopt.certificates.halves import Halves, TooMany
+from drfopt.certificates.refute import Better, Inconclusive, Refutation, holds
+from drfopt.certificates.worth import worth_of
+from drfopt.instance import Instance, Machine
+from drfopt.packings import shapes, split
+from drfopt.policies import policy_named
+from drfopt.solve import solve
+
+
+def stated(instance):
+    members = playing(instance)
+    users = [members[positions[0]] for positions in shapes(instance, members)]
+    return users, worth_of(instance, users)
+
+
+def pool(seed, n=6):
+    rng = np.random.default_rng(seed)
+    return Instance(rng.integers(1, 4, (n, 3)), rng.integers(3 * n, 6 * n, 3))
+
+
+def test_the_papers_example_by_hand():
+    # A has 3 tasks of (1 CPU, 4 GB), B 2 of (3, 1): at 2/3 both must stop, for one of them more is 10 CPUs or 20 GB.
+    instance, policy = Instance.library("nsdi2011"), policy_named("drf")
+    users, worth = stated(instance)
+    (claim,) = claims(instance, policy, [3, 2])
+    assert claim.value == Fraction(2, 3)
+    assert claim.count == 2
+    assert claim.allowed == (1,)
+    options = [choice.options for choice in claim.choices]
+    assert options == [((3, 0), (4, ABOVE)), ((2, 0), (3, ABOVE))]
+    # In CPUs: stopping saves A 1 of 13 and B 3; with a price of 1 and 3 for stopping, 3 + 9 ... at least 13 - 3 > 9.
+    assert holds(claim, worth, Refutation(((1, 0),), (3,)))
+    assert not holds(claim, worth, Refutation(((0, 0),), (3,))), "nothing is short of nothing"
+    assert not holds(claim, worth, Refutation(((-1, 0),), (3,))), "multipliers are not negative"
+    assert holds(claim, worth, refute.refute(claim, instance, users, worth))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_other_allocation_is_rejected(seed):
+    instance, policy = pool(seed, 3), policy_named("drf")
+    best = solve(instance, integer=True)
+    own = whole.score(instance, policy, best.tasks.tolist())
+    for tasks in itertools.product(*(range(int(x) + 3) for x in best.tasks)):
+        proof = whole.certify(instance, policy, np.array(tasks), None)
+        feasible = (np.array(tasks) @ instance.demands <= instance.capacity).all()
+        assert proof.valid == (feasible and whole.score(instance, policy, list(tasks)) == own)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_proof_is_of_one_claim(seed):
+    instance, policy = pool(seed), policy_named("drf")
+    tasks = solve(instance, integer=True).tasks.tolist()
+    users, worth = stated(instance)
+    for claim in claims(instance, policy, tasks):
+        proof = refute.refute(claim, instance, users, worth)
+        assert holds(claim, worth, proof)
+        # With one more user allowed to stop, what is at hand satisfies the claim: nothing can refute it.
+        loose = replace(claim, allowed=(*claim.allowed[:-1], claim.allowed[-1] + 1))
+        wider = next(c for c in claims(instance, policy, tasks) if c.level == claim.level)
+        if all(choice.options == other.options for choice, other in zip(loose.choices, wider.choices, strict=True)):
+            assert claim.allowed[-1] == 0 or not holds(loose, worth, proof)
+
+
+def test_branches_are_checked_leaf_by_leaf():
+    # Two tasks of 2 in 3 units: half a task each would do, so that no multipliers refute it, but a tree does.
+    instance, policy = Instance([[2, 1], [2, 1], [2, 1]], [5, 9]), policy_named("drf")
+    users, worth = stated(instance)
+    tasks = solve(instance, integer=True).tasks.tolist()
+    assert sorted(tasks) == [0, 1, 1]
+    claim = next(claims(instance, policy, tasks))
+    proof = refute.refute(claim, instance, users, worth)
+    assert holds(claim, worth, proof)
+    tree = Refutation(column=0, most=0, low=proof, high=Refutation(worth.free, (0,)))
+    assert not holds(replace(claim, allowed=(2,)), worth, tree), "one leaf refutes nothing"
+    assert holds(claim, worth, Refutation(column=0, most=0, low=proof, high=proof))
+    assert Refutation(column=0, most=0, low=proof, high=proof).leaves == 2
+
+
+def test_something_better_is_found_and_not_refuted():
+    instance, policy = Instance.library("nsdi2011"), policy_named("drf")
+    users, worth = stated(instance)
+    claim = next(claims(instance, policy, [2, 2]))
+    with pytest.raises(Better):
+        refute.refute(claim, instance, users, worth)
+
+
+def test_loads_are_what_machines_can_carry():
+    instance = Instance([[1, 7], [1, 4]], machines=[Machine("node", [4, 14], 3)])
+    _, worth = stated(instance)
+    assert set(worth.loads[0]) == {(0, 3), (1, 1), (2, 0)}
+    costs, total = worth.priced(((7, 4), ()))
+    assert costs == [7, 4]
+    assert total == 3 * 14, "two large ones are worth 14, one of each 11, three small ones 12"
+
+
+def test_a_class_with_too_many_loads_is_priced_by_its_resources(monkeypatch):
+    from drfopt.certificates import worth as module
+
+    monkeypatch.setattr(module, "LOADS", 0)
+    instance = Instance.library("sec72")
+    _, worth = stated(instance)
+    assert worth.loads == [None]
+    costs, total = worth.priced(((1, 2), (2, 0)))
+    assert costs == [1, 2]
+    assert total == 48 * 8, "a CPU costs 2 here, but a task of one CPU only 1"
+    assert worth.priced(((1, 2), (0, 0))) is None
+    allocation = solve(instance, integer=True)
+    assert allocation.certificate.evidence["judge"] == "multipliers"
+
+
+def test_raised_claims_bound_a_level():
+    instance, policy = Instance.library("nsdi2011"), policy_named("drf")
+    users, worth = stated(instance)
+    claim = next(claims(instance, policy, [2, 2]))
+    for level in range(claim.level, 3 * claim.unit):
+        raised = claim.raised(level)
+        try:
+            refute.refute(raised, instance, users, worth, branch=False)
+            reachable = False
+        except (Better, Inconclusive):
+            reachable = True
+        assert reachable or level > Fraction(2, 3) * claim.unit
+
+
+# ---- halves -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_halves_miss_nothing(seed):
+    rng = np.random.default_rng(seed)
+    instance = Instance(rng.integers(1, 6, (4, 2)), rng.integers(20, 40, 2), weights=rng.integers(1, 4, 4))
+    found = Halves(instance, range(4))
+    rows = np.array(found.rows)
+    every = [
+        tasks
+        for tasks in itertools.product(*(range(1, min(most, 12) + 1) for most in found.most))
+        if (np.array(tasks) @ rows <= found.room).all()
+    ]
+    if not every:
+        assert not found.fit
+        return
+    best = max(map(found.value, every))
+    least = min(found.loss(tasks) for tasks in every if found.value(tasks) == best)
+    assert all(found.loss(tasks) >= -1e-12 for tasks in every)
+    assert found.value(found.within(least)) == best
+    assert found.within(least * 0.999 - 1e-9) is None
+    assert found.value(found.within(3 * least + 0.1)) == best
+
+
+def test_halves_give_up_where_there_are_too_many(monkeypatch):
+    found = Halves(pool(1, 12), range(12))
+    monkeypatch.setattr(halves, "CHOICES", 10)
+    with pytest.raises(TooMany):
+        found.within(5.0)
+
+
+# ---- packings ---------------------------------------------------------------------------------------------------
+
+
+def test_tasks_of_one_shape_are_handed_to_their_owners():
+    packing = [(0, 3, {5: 2, 9: 1}), (1, 1, {5: 1}), (0, 1, {9: 4})]
+    handed = split(packing, 5, [(5, 3), (6, 0), (7, 4)])
+    totals = {}
+    for _, count, pattern in handed:
+        for user, x in pattern.items():
+            totals[user] = totals.get(user, 0) + count * x
+    assert totals == {5: 3, 7: 4, 9: 7}
+    assert sum(count for k, count, _ in handed if k == 0) == 4
+    for k, _, pattern in handed:
+        assert pattern.get(5, 0) + pattern.get(7, 0) in ((2, 0) if k == 0 else (1,))

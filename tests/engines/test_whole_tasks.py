@@ -1,0 +1,233 @@
+"""Whole tasks: every engine finds what writing all allocations down finds, and says so when it does not know."""
+
+import itertools
+from fractions import Fraction
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+from whole_pools import tied, tiny
+
+from drfopt.certificates import whole
+from drfopt.crosscheck import opinions
+from drfopt.deadline import Deadline, stopping
+from drfopt.engines import Problem, engine_for, engines_for, frontier
+from drfopt.engines.milp import Model
+from drfopt.engines.rising import Pool
+from drfopt.instance import Instance, Machine
+from drfopt.policies import policy_named
+from drfopt.solve import solve
+
+FAULT = Path(__file__).parent / "data" / "highs_presolve_fault.mps"
+
+
+def score_of(instance, policy, engine):
+    problem = Problem(instance, policy, True)
+    tasks = np.zeros(instance.n, dtype=int)
+    tasks[problem.members] = engine_for(engine, problem).solve(problem).tasks if problem.n else []
+    return whole.score(instance, policy, tasks.tolist())
+
+
+def enumerated(instance, policy):
+    problem = Problem(instance, policy, True)
+    return opinions._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
+
+
+def check(seeds, policies, machines=False):
+    for seed, name in itertools.product(seeds, policies):
+        instance, policy = tiny(seed, machines), policy_named(name)
+        expected = enumerated(instance, policy)
+        for engine in engines_for(Problem(instance, policy, True)):
+            if not engine.heuristic:
+                assert score_of(instance, policy, engine.name) == expected, (seed, name, engine.name)
+
+
+def test_all_engines_find_the_best_of_all():
+    check(range(60), ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput"))
+
+
+def test_all_engines_find_the_best_of_all_on_machines():
+    check(range(40), ("drf", "asset", "tasks", "ceei", "utilitarian"), machines=True)
+
+
+@pytest.mark.slow
+def test_five_thousand_instances():
+    for seed, name in itertools.product(range(2500), ("drf", "asset")):
+        instance, policy = tiny(1000 + seed), policy_named(name)
+        expected = enumerated(instance, policy)
+        assert score_of(instance, policy, "frontier") == expected, (seed, name)
+        tasks = solve(instance, policy, integer=True)
+        assert tasks.certificate.valid
+        assert whole.score(instance, policy, tasks.tasks.tolist()) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+def test_states_that_explode_are_counted_on(monkeypatch, seed, policy):
+    # With no room for states the counting program takes over at the first tie; the answer is the same.
+    instance, chosen = tied(14, seed), policy_named(policy)
+    swept = score_of(instance, chosen, "frontier")
+    monkeypatch.setattr(frontier, "STATES", 1)
+    assert score_of(instance, chosen, "frontier") == swept
+    monkeypatch.setattr(frontier, "STEPS", 0)
+    assert score_of(instance, chosen, "frontier") == swept
+    assert score_of(instance, chosen, "leximin-milp") == swept
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset"])
+def test_many_tied_users_are_proven(policy):
+    allocation = solve(tied(60, 1), policy, integer=True)
+    assert allocation.status == "optimal"
+    assert allocation.certificate.valid
+    assert allocation.certificate.evidence["judge"] == "multipliers"
+
+
+def test_of_users_alike_only_the_number_counts():
+    instance = Instance([[1, 2]] * 400 + [[2, 1]] * 400, [3001, 2999])
+    allocation = solve(instance, integer=True)
+    assert allocation.certificate.valid
+    assert sorted(set(allocation.tasks.tolist())) == [2, 3]
+
+
+def test_whose_demands_are_less_goes_on_first():
+    # The third task of whoever needs less of both fits, the other's does not: no need to try stopping the first.
+    pool = Pool(Problem(Instance([[2, 2], [2, 1]], [10, 8]), policy_named("single:r1"), True))
+    spot = pool.next_spot(pool.sizes, pool.room, -1)
+    assert spot.level == 2 * pool.rates[0]
+    assert pool.fewest(spot, 2, 1000) == [(1, 0)]
+
+
+@pytest.mark.parametrize("n", [6, 12])
+def test_halves_are_the_program(n):
+    rng = np.random.default_rng(n)
+    instance = Instance(rng.integers(1, 10, (n, 3)), rng.integers(12, 18, 3) * n, weights=rng.integers(1, 4, n))
+    policy = policy_named("ceei")
+    assert score_of(instance, policy, "nash-halves") == score_of(instance, policy, "nash-milp")
+
+
+def test_the_paper_on_its_nodes():
+    printed = {
+        "sec71-phase1": [48, 144],
+        "sec71-phase2": [48, 96],
+        "sec71-phase3": [44, 78],
+        "sec72": [21] * 4 + [54] * 4,
+    }
+    for name, tasks in printed.items():
+        allocation = solve(Instance.library(name), integer=True)
+        assert sorted(allocation.tasks.tolist()) == tasks
+        assert allocation.certificate.evidence["judge"] == "multipliers", "no solver had to be believed"
+    shares = solve(Instance.library("sec71-phase1"), integer=True).dominant_shares
+    assert shares == pytest.approx([5 / 7, 3 / 4]), "the paper: about 70 and 75 percent"
+
+
+def test_presolve_is_off():
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(FAULT))
+    given = highs.getLp()
+    model = Model(
+        list(given.col_lower_),
+        list(given.col_upper_),
+        list(given.col_cost_),
+        [kind == highspy.HighsVarType.kInteger for kind in given.integrality_],
+    )
+    terms = [{} for _ in range(given.num_row_)]
+    matrix = given.a_matrix_
+    for column in range(given.num_col_):
+        for place in range(matrix.start_[column], matrix.start_[column + 1]):
+            terms[matrix.index_[place]][column] = matrix.value_[place]
+    for low, high, row in zip(given.row_lower_, given.row_upper_, terms, strict=True):
+        model.row(low, high, row)
+    values = model.solve()
+    assert values is not None, "an integer program that has a solution is called infeasible"
+    assert np.dot(values, given.col_cost_) == pytest.approx(4)
+
+
+# ---- when time runs out -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def out_of_time(monkeypatch):
+    """Make every proof by multipliers end at once, as if time had run out."""
+    from drfopt.errors import TimeLimitError
+
+    def late(*arguments, **options):
+        raise TimeLimitError("the time limit ran out")
+
+    monkeypatch.setattr(whole, "refute", late)
+
+
+def test_what_is_not_proven_has_a_bound(out_of_time):
+    paper = Instance.library("nsdi2011")
+    allocation = solve(paper, integer=True)
+    assert allocation.status == "time_limit"
+    assert allocation.tasks.tolist() == [3, 2]
+    proof = allocation.certificate
+    assert proof.valid is None
+    assert proof.gap == 0
+    assert proof.evidence["bound"] == proof.evidence["level"] == Fraction(2, 3)
+    assert proof.to_dict()["proven_users"] == 0
+    assert "time ran out: 0 levels" in str(allocation)
+
+
+def test_a_stopped_search_returns_its_incumbent():
+    instance = tied(40, 0)
+    with stopping(lambda: True):
+        allocation = solve(instance, integer=True)
+        product = solve(instance, "ceei", integer=True)
+    assert allocation.status in ("time_limit", "optimal")
+    assert product.status == "time_limit"
+    assert 0 < product.certificate.gap < 0.01
+    best = solve(instance, integer=True)
+    assert sorted(allocation.levels) <= sorted(best.levels)
+
+
+def test_bounds_are_bounds():
+    for seed in range(30):
+        instance, policy = tiny(seed), policy_named("drf")
+        problem = Problem(instance, policy, True)
+        if not problem.n:
+            continue
+        levels = whole.score(instance, policy, solve(instance, integer=True).tasks.tolist())
+        for below in range(problem.n):
+            assert levels[below] <= whole.highest(instance, policy, below)
+
+
+def test_deadlines_leave_time_for_what_comes_after():
+    assert 40 < Deadline.after(100).part(0.5).left() <= 50
+    assert Deadline.after(None).part(0.5).left() == np.inf
+
+
+# ---- machines too many for a program ----------------------------------------------------------------------------
+
+
+def test_rounding_packs_the_whole_part_of_the_continuous_optimum():
+    rng = np.random.default_rng(5)
+    machines = [Machine(f"m{k}", rng.integers(20, 60, 3), 10) for k in range(4)]
+    instance = Instance(rng.integers(1, 9, (40, 3)), machines=machines, max_tasks=rng.integers(1, 30, 40))
+    allocation = solve(instance, integer=True, engine="rounding")
+    assert allocation.status in ("optimal", "feasible")
+    assert allocation.certificate.violation == 0
+    assert (allocation.tasks >= 0.8 * np.floor(solve(instance).tasks)).all()
+    if allocation.status == "feasible":
+        assert allocation.certificate.valid is None
+        assert allocation.certificate.gap >= 0
+
+
+def test_rounding_gives_everybody_her_limit_where_there_is_room():
+    machines = [Machine("small", [4, 4], 30), Machine("large", [16, 8], 3)]
+    instance = Instance([[8, 2], [1, 1], [3, 2]], machines=machines, max_tasks=[5, 20, 20])
+    allocation = solve(instance, integer=True, engine="rounding")
+    assert allocation.tasks.tolist() == [5, 20, 20]
+    assert allocation.status == "optimal", "whom her limit stops cannot have more"
+
+
+def test_rounding_never_beats_the_optimum():
+    policy = policy_named("drf")
+    for seed in range(15):
+        instance = tiny(seed, machines=True)
+        best, rounded = solve(instance, integer=True), solve(instance, integer=True, engine="rounding")
+        scores = [whole.score(instance, policy, found.tasks.tolist()) for found in (best, rounded)]
+        assert scores[1] <= scores[0]
+        assert (rounded.status == "optimal") == (scores[0] == scores[1]) or rounded.status == "optimal"
