@@ -12,7 +12,7 @@ import numpy as np
 from drfopt.instance import Instance, Machine
 from drfopt.policies import dominant_rates
 
-__all__ = ["POOLS", "Family", "cluster", "family_named", "whole_pool"]
+__all__ = ["POOLS", "Family", "cluster", "family_named", "regions", "whole_pool"]
 
 RESOURCES = 8
 NEEDED = 0.6
@@ -146,6 +146,23 @@ def cluster(n: int, k: int, *, limited: bool, open_to: float = 0.3) -> Instance:
     # An n-th part of the cluster in tasks: about half of these limits are met.
     most = np.ceil(random.uniform(0.2, 3, n) / (n * dominant_rates(plain)))
     return Instance(demands, machines=machines, eligible=eligible, resources=plain.resources, max_tasks=most)
+
+
+def regions(n: int, k: int, count: int) -> Instance:
+    """Return a cluster in so many regions: a class is open to nearly all users of its own and to a few of others.
+
+    Regions have as many classes as each other, and the first of them far more users than the last, so that there is a
+    level or more for each; the few who may go elsewhere tie them together.
+    """
+    random = _random("regions", n, k, count)
+    plain = cluster(n, k, limited=False, open_to=1.0)
+    crowd = np.arange(count, 0, -1) / np.arange(count, 0, -1).sum()
+    home = random.choice(count, n, p=crowd)
+    place = np.arange(k) * count // k
+    eligible = random.random((n, k)) < np.where(home[:, None] == place[None, :], 0.9, 0.002)
+    classes = [np.flatnonzero(place == region) for region in range(count)]
+    eligible[np.arange(n), [random.choice(classes[region]) for region in home.tolist()]] = True
+    return Instance(plain.demands, machines=plain.machines, eligible=eligible, resources=plain.resources)
 
 
 def whole_pool(n: int) -> Instance:

@@ -37,6 +37,8 @@ class Verdict:
     violation, gap : float or None
         Of the certificate.
     note : str
+    memory : float or None
+        The most that was allocated at a time beside the demands, relative to them.
     """
 
     error: float | None = None
@@ -44,6 +46,7 @@ class Verdict:
     violation: float | None = None
     gap: float | None = None
     note: str = ""
+    memory: float | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ class Row:
     violation: float | None
     gap: float | None
     note: str
+    memory: float | None = None
 
 
 @dataclass(eq=False)
@@ -214,6 +218,7 @@ class Bench:
             violation=verdict.violation,
             gap=verdict.gap,
             note=verdict.note,
+            memory=verdict.memory,
         )
 
 

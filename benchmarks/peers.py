@@ -5,6 +5,7 @@ here does not lose for want of units. `cvxpy-leximin`, where somebody has it, is
 """
 
 import importlib.util
+import time
 import warnings
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ __all__ = [
     "nash_product",
     "one_lp_a_user",
     "tidied",
+    "water_filling",
 ]
 
 
@@ -218,27 +220,107 @@ def tidied(instance: Instance, placement: np.ndarray, duals: np.ndarray, status:
     return Market(tasks, placement, prices, status)
 
 
-def leximin_cvxpy(instance: Instance) -> np.ndarray:
-    """Return leximin levels (n,) of a pool by cvxpy-leximin, with its own default method."""
+def leximin_cvxpy(instance: Instance, method: str) -> np.ndarray:
+    """Return leximin levels (n,) by one of the methods of cvxpy-leximin."""
     if importlib.util.find_spec("cvxpy_leximin") is None:
         raise Absent("not installed")
     import cvxpy as cp
     from cvxpy_leximin import Leximin, Problem
 
-    rates = dominant_rates(instance)
-    level = cp.Variable(instance.n, nonneg=True)
-    takes = instance.demands / instance.capacity / rates[:, None] / instance.n
-    tops = instance.limits * rates * instance.n
-    constraints = [takes.T @ level <= 1]
+    pairs, rates = _pairs(instance), dominant_rates(instance)
+    members, owner = np.unique(pairs.user, return_inverse=True)
+    unit = 1 / len(members)
+    rows = _capacities(instance, pairs, unit / rates[pairs.user])
+    v = cp.Variable(len(owner), nonneg=True)
+    level = sparse.csr_matrix((np.ones(len(owner)), (owner, range(len(owner))))) @ v
+    tops = (instance.limits * rates)[members] / unit
+    constraints = [sparse.csr_matrix(rows) @ v <= 1]
     limited = np.flatnonzero(np.isfinite(tops))
     if limited.size:
         constraints.append(level[limited] <= tops[limited])
-    problem = Problem(Leximin([level[i] for i in range(instance.n)]), constraints)
+    # Its method with a big M needs binary variables.
+    solver = cp.HIGHS if method.endswith("big_M") else cp.CLARABEL
+    problem = Problem(Leximin([level[i] for i in range(len(members))]), constraints)
     try:
-        problem.solve(solver=cp.CLARABEL)
+        problem.solve(method=method, solver=solver)
     except Exception as error:
         # Whatever stops a rival inside is a result of the measurement, not of this program.
         raise Failure(f"cvxpy-leximin stopped: {type(error).__name__}: {error}") from None
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise Failure(f"cvxpy-leximin ended with status {problem.status!r}")
-    return np.array(level.value) / instance.n
+    levels = np.zeros(instance.n)
+    levels[members] = np.array(level.value) * unit
+    return levels
+
+
+IMPROVED = 1e-2
+"""Part of the level by which a user has to improve in the water-filling's integer program to be taken for rising: with
+less, a thousandth of a class is within the solver's tolerance, and everybody improves on everything."""
+
+
+def water_filling(instance: Instance, seconds: float) -> np.ndarray:
+    """Return leximin levels (n,) by water-filling with one integer program a level, as published for schedulers.
+
+    Each turn maximises the lowest level of those who rise; then an integer program finds the largest set of them that
+    can all improve at once while nobody falls, and whoever is not in it is finished (Narayanan et al.,
+    Heterogeneity-aware cluster scheduling policies for deep learning workloads, OSDI 2020, on their max-min policy).
+    """
+    begun = time.perf_counter()
+    pairs, rates = _pairs(instance), dominant_rates(instance)
+    members, owner = np.unique(pairs.user, return_inverse=True)
+    n, unit = len(members), 1 / len(members)
+    rows = _capacities(instance, pairs, unit / rates[pairs.user])
+    adding = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))
+    tops = (instance.limits * rates)[members] / unit
+    held = np.full(n, np.nan)
+    while np.isnan(held).any():
+        rising = np.isnan(held)
+        least = np.where(rising, 0.0, held)
+        level = _milp(rows, adding, -rising.astype(float)[:, None], least, tops, np.zeros(1), begun, seconds)[-1]
+        least = np.where(rising, level, held) * (1 - DUST**2)
+        choose = -IMPROVED * level * np.eye(n)[:, rising]
+        improves = _milp(rows, adding, choose, least, tops, np.ones(choose.shape[1]), begun, seconds)
+        stopped = np.flatnonzero(rising)[improves[-choose.shape[1] :] < 0.5]
+        if not stopped.size:
+            raise Failure(f"water-filling: everybody is said to improve on level {level * unit:.6g}")
+        held[stopped] = level
+    levels = np.zeros(instance.n)
+    levels[members] = held * unit
+    return levels
+
+
+def _milp(
+    rows: sparse.csr_array,
+    adding: sparse.csr_array,
+    more: np.ndarray,
+    least: np.ndarray,
+    tops: np.ndarray,
+    whole: np.ndarray,
+    begun: float,
+    seconds: float,
+) -> np.ndarray:
+    """Return pairs and the columns of `more`, of which the sum is the largest; those that are `whole` are 0 or 1."""
+    pairs, extra = rows.shape[1], more.shape[1]
+    matrix = sparse.block_array([[rows, None], [adding, sparse.csr_array(more)]], format="csr")
+    upper = np.where(whole.astype(bool), 1.0, np.inf)
+    limits = sparse.hstack([adding, sparse.csr_array((len(tops), extra))])
+    left = seconds - (time.perf_counter() - begun)
+    if left <= 0:
+        raise Failure("water-filling ran out of time")
+    found = milp(
+        np.concatenate([np.zeros(pairs), -np.ones(extra)]),
+        constraints=[
+            LinearConstraint(
+                matrix,
+                np.concatenate([np.full(rows.shape[0], -np.inf), least]),
+                np.concatenate([np.ones(rows.shape[0]), np.full(len(least), np.inf)]),
+            ),
+            LinearConstraint(limits, -np.inf, tops),
+        ],
+        integrality=np.concatenate([np.zeros(pairs), whole]),
+        bounds=Bounds(0, np.concatenate([np.full(pairs, np.inf), upper])),
+        options={"time_limit": left, "mip_rel_gap": 0.0},
+    )
+    if found.status != 0:
+        raise Failure(f"water-filling: a program ended without an optimum: {found.message}")
+    return found.x

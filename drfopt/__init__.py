@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .allocation import Allocation, Certificate
+    from .audit import audit
+    from .batch import solve_many
     from .compare import compare
     from .crosscheck import crosscheck
     from .errors import (
@@ -44,10 +46,12 @@ __all__ = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "audit",
     "compare",
     "crosscheck",
     "schedule",
     "solve",
+    "solve_many",
 ]
 
 __version__ = "0.1.0"
@@ -57,10 +61,12 @@ _HOMES = {
     "Certificate": "allocation",
     "Instance": "instance",
     "Machine": "instance",
+    "audit": "audit",
     "compare": "compare",
     "crosscheck": "crosscheck",
     "schedule": "schedule",
     "solve": "solve",
+    "solve_many": "batch",
 }
 """The module of each public name; all others are errors."""
 

@@ -1,5 +1,6 @@
 """The answer: tasks of every user, what follows from them, and the certificate that proves them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -7,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from .enclosures import Enclosure, text
 from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
 __all__ = ["Allocation", "Certificate"]
+
+LONG_BITS = 64
+"""A table shows a fraction whose denominator is longer than this as a decimal."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,13 @@ class Certificate:
         Largest relative amount by which an optimality or feasibility condition is missed.
     gap : float | None
         Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
-    bottlenecks : tuple
-        What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+        Of enclosures the widest, relative to what it encloses.
+    rigorous : bool
+        Whether `violation` and `gap` are upper bounds, decided in integers or fractions. Otherwise they are estimates:
+        computed in floats, with sums added up so that their rounding stays some thousand times below the tolerances,
+        but bounds they are not. ``drfopt verify`` decides in fractions about a file of floats as well.
+    stopped_by : callable
+        Returns what stopped each user, (n,); `bottlenecks` asks it once.
     evidence : dict
         What the proof is made of: multipliers of each round, prices, claims shown infeasible.
     reason : str
@@ -40,9 +50,18 @@ class Certificate:
     valid: bool | None
     violation: float
     gap: float | None = 0.0
-    bottlenecks: tuple = ()
+    stopped_by: Callable[[], tuple] = field(default=tuple, repr=False)
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
     reason: str = ""
+    rigorous: bool = False
+
+    @cached_property
+    def bottlenecks(self) -> tuple:
+        """What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+
+        Empty where nothing is known. Made when asked for: names of a million users are not free.
+        """
+        return self.stopped_by()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
@@ -54,6 +73,10 @@ class Certificate:
                 document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
                 document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
         return document
+
+
+def _nowhere() -> None:
+    """Return the placement of a pool."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +91,8 @@ class Allocation:
         Tasks of each user: floats, or `Fraction`s (dtype object) when asked for exact values.
     levels : array (n,)
         The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
-    placement : array (n, k) or None
-        Tasks of each user on each machine class; None for a pool.
+    placed : callable
+        Returns the tasks of each user on each machine class, (n, k), None for a pool; `placement` asks it once.
     prices : array (m,) or (k, m), or None
         Duals of the capacities in the stated objective; None for leximin and for whole tasks.
     unplaced : tuple of str
@@ -86,13 +109,21 @@ class Allocation:
     tasks: np.ndarray
     levels: np.ndarray
     certificate: Certificate
-    placement: np.ndarray | None = None
+    placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False)
     prices: np.ndarray | None = None
     unplaced: tuple[str, ...] = ()
     integer: bool = False
     engine: str = ""
     status: str = "optimal"
     seconds: float = 0.0
+
+    @cached_property
+    def placement(self) -> np.ndarray | None:
+        """Tasks of each user on each machine class, (n, k), on few classes where there is a choice; None for a pool.
+
+        Found when asked for: it takes as long as another program of the size of the cluster.
+        """
+        return self.placed()
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -160,7 +191,7 @@ class Allocation:
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``."""
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        pool = self.placement is None
+        pool = self.instance.machines is None
         users = [
             {
                 "name": name,
@@ -179,7 +210,7 @@ class Allocation:
                 "capacity": float(self.instance.capacity[j]),
                 "used": _plain(self.used[j]),
                 "utilization": float(self.utilization[j]),
-                "price": None if self.prices is None or self.prices.ndim > 1 else float(self.prices[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else _plain(self.prices[j]),
             }
             for j, name in enumerate(self.resources)
         ]
@@ -201,9 +232,11 @@ class Allocation:
                 user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
+        if forms := self._closed_forms():
+            document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
             document["prices"] = {
-                c: {r: float(p) for r, p in zip(self.resources, row, strict=True)}
+                c: {r: _plain(p) for r, p in zip(self.resources, row, strict=True)}
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
@@ -239,8 +272,8 @@ class Allocation:
         rows = [
             (
                 name,
-                _plain(self.tasks[i]),
-                _plain(self.levels[i]),
+                _cell(self.tasks[i]),
+                _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
                 _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
@@ -261,6 +294,10 @@ class Allocation:
             notes=tuple(self._notes()),
         )
 
+    def _closed_forms(self) -> dict[str, str]:
+        """Return tasks of enclosed users as numbers with a root, where that was proven."""
+        return {self.users[i]: form for i, form in self.certificate.evidence.get("closed_forms", {}).items()}
+
     def _title(self) -> str:
         kind = "whole tasks" if self.integer else "divisible tasks"
         return f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
@@ -274,8 +311,11 @@ class Allocation:
         )
         notes = [f"used: {used}"]
         if self.prices is not None and self.prices.ndim == 1:
-            prices = ", ".join(f"{r} {p:.6g}" for r, p in zip(self.resources, self.prices, strict=True))
+            prices = ", ".join(f"{r} {float(p):.6g}" for r, p in zip(self.resources, self.prices, strict=True))
             notes.append(f"prices: {prices}")
+        if forms := self._closed_forms():
+            first = [f"{user} {form}" for user, form in forms.items()][:10]
+            notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.unplaced:
             notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
         if self.instance.source:
@@ -292,13 +332,20 @@ class Allocation:
         return notes
 
 
-def _plain(value: Any) -> float | str | int:
-    """Return a number as JSON prints it: a float in full precision, a Fraction as text."""
-    if isinstance(value, Fraction):
-        return str(value)
+def _plain(value: Any) -> float | str | int | dict[str, str]:
+    """Return a number as JSON prints it: a float in full precision, a Fraction as text, an Enclosure as its ends."""
+    if isinstance(value, Fraction | Enclosure):
+        return text(value)
     if isinstance(value, int | np.integer):
         return int(value)
     return float(value)
+
+
+def _cell(value: Any) -> Any:
+    """Return a number as a table shows it: of an enclosure or a long fraction, the beginning says enough."""
+    if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
+        return f"{float(value):.17g}..."
+    return _plain(value)
 
 
 def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:

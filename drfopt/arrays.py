@@ -2,20 +2,37 @@
 
 A table keeps its `Fraction`s only when some value is not the shortest decimal of its float; otherwise the floats
 say it all and the exact values are made on demand.
+
+A table of two dimensions lies in memory column by column: what is done with a million users is done along a resource.
+A float array that is read-only already, a memory-mapped file above all, is not copied and keeps its order.
 """
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .errors import InstanceError
 from .quantities import exact
 
-__all__ = ["Table", "as_float", "table", "thaw"]
+__all__ = ["Extent", "Table", "as_float", "columns", "in_blocks", "table", "thaw"]
+
+Result = TypeVar("Result")
+
+BLOCK = 1 << 13
+"""Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+BLOCKS_PER_CORE = 8
+"""A thread with fewer blocks to do is not worth starting."""
+
+INFINITY_BITS = 0x7FF0_0000_0000_0000
+"""The bits of inf. Read as integers, the bits of floats from 0 on are in the order of the floats; those of NaN and of
+everything negative are above."""
 
 EXACT_INTEGERS = 2**53
 """Every integer up to here is a float."""
@@ -25,15 +42,65 @@ LONG_BITS = 128
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What a table of demands spans: largest and smallest positive value a column (m,), 0 where it has none.
+
+    `idle` is the first row without a positive value, None when every row has one.
+    """
+
+    highest: np.ndarray
+    lowest: np.ndarray
+    idle: int | None
+
+
+@dataclass(frozen=True)
 class Table:
     """A read-only float array and, where it is not the whole truth, the exact values (nested tuples, None for none)."""
 
     floats: np.ndarray
     fractions: tuple | None = None
+    known_extent: Extent | None = None
+
+    @property
+    def extent(self) -> Extent:
+        """The extent of a table of two dimensions."""
+        return self.known_extent or _survey(self.floats, self.floats)
 
     def exact(self) -> tuple:
         """Return the exact values as nested tuples; an infinite float (no limit) is None."""
         return self.fractions if self.fractions is not None else thaw(self.floats)
+
+
+def in_blocks(n: int, work: Callable[[slice], Result]) -> list[Result]:
+    """Return ``work(rows)`` for rows of a table of n, some thousand at a time, in order; on all cores if n is large.
+
+    So a pass over a table takes the same temporary memory whatever n is, and a file that is memory-mapped is never read
+    whole. numpy lets go of the interpreter while it computes, so threads are enough; a sum of what they return does not
+    depend on how many there were.
+    """
+    starts = range(0, n, BLOCK)
+    workers = min(_cores(), len(starts) // BLOCKS_PER_CORE)
+    if workers < 2:
+        return [work(slice(start, min(start + BLOCK, n))) for start in starts]
+    each = -(-len(starts) // workers)
+    with ThreadPoolExecutor(workers) as pool:
+        stretches = [range(q * each * BLOCK, min((q + 1) * each * BLOCK, n)) for q in range(workers)]
+        parts = pool.map(
+            lambda rows: [work(slice(s, min(s + BLOCK, rows.stop))) for s in range(rows.start, rows.stop, BLOCK)],
+            stretches,
+        )
+        return [result for part in parts for result in part]
+
+
+def columns(values: np.ndarray, rows: slice) -> np.ndarray:
+    """Return some rows of a table (n, m) as its columns, (m, rows), each contiguous in memory."""
+    block = values[rows].T
+    return block if block.strides[-1] <= block.strides[0] else np.ascontiguousarray(block)
+
+
+def _cores() -> int:
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def thaw(floats: np.ndarray) -> tuple:
@@ -110,14 +177,46 @@ class Places:
 def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
     if values.shape != shape:
         raise InstanceError(f"{places.title} has shape {values.shape}, but {shape} is needed {places.reason}".rstrip())
-    floats = np.ascontiguousarray(values, dtype=np.float64)
-    if floats is values and floats.flags.writeable:
-        floats = floats.copy()
-    _check(floats, places, unlimited)
+    kept = values.dtype == np.float64 and not values.flags.writeable and values.flags.forc
+    floats = np.asarray(values) if kept else np.empty(shape, order="F")
+    extent = None
+    if len(shape) == 2 and not unlimited:
+        extent = _survey(values, floats)
+    elif not kept:
+        floats[...] = values
+    if extent is None or (extent.highest.view(np.uint64) >= INFINITY_BITS).any():
+        _check(floats, places, unlimited)
     fractions = None
     if values.dtype.kind in "iu" and values.size and int(values.max()) > EXACT_INTEGERS:
         fractions = _nest([Fraction(int(value)) for value in values.ravel()], shape)
-    return Table(_freeze(floats), fractions)
+    return Table(_freeze(floats), fractions, extent)
+
+
+def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
+    """Return the extent of values (n, m), copied into `floats` in the same pass unless that is their own memory.
+
+    Whatever is no number from 0 on is in `highest` where a column has it.
+    """
+    copying = not np.may_share_memory(values, floats)
+
+    def look(rows: slice) -> tuple[np.ndarray, np.ndarray, int | None]:
+        if copying:
+            np.copyto(floats[rows].T, values[rows].T)
+        bits = columns(floats, rows).view(np.uint64)
+        highest = bits.max(axis=1)
+        if (highest >= INFINITY_BITS).any():
+            # + 0 makes 0 of -0, whose bits are those of something negative.
+            bits = (columns(floats, rows) + 0.0).view(np.uint64)
+            highest = bits.max(axis=1)
+        # One less than 0 is the largest of all: the smallest of what is left is the smallest that is positive.
+        lowest = (bits - np.uint64(1)).min(axis=1)
+        most = bits.max(axis=0)
+        return highest, lowest, None if most.all() else rows.start + int(np.argmin(most))
+
+    highest, lowest, idle = zip(*in_blocks(len(values), look), strict=True)
+    first_idle = next((row for row in idle if row is not None), None)
+    least = np.min(lowest, axis=0) + np.uint64(1)
+    return Extent(np.max(highest, axis=0).view(np.float64), least.view(np.float64), first_idle)
 
 
 def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:

@@ -60,6 +60,10 @@ class Deadline:
         """Return the deadline after that fraction of the time left: the rest is for what has to come after."""
         return self if self is NEVER else Deadline(time.monotonic() + fraction * self.left())
 
+    def __reduce__(self) -> tuple:
+        """Go to another process as the seconds left: its monotonic clock may be another."""
+        return Deadline.after, (None if self.moment == math.inf else self.left(),)
+
     def sooner(self, seconds: float) -> "Deadline":
         """Return this deadline or the one that many seconds from now, whichever comes first."""
         return Deadline(min(self.moment, time.monotonic() + seconds))

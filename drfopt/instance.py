@@ -60,6 +60,8 @@ class Instance:
     demands (n, m), capacity (m,) of the whole cluster, weights (n,) or (n, m), limits (n,) with inf for none;
     for machines also machine_capacity (k, m) of one machine, counts (k,), eligible (n, k); for a pool these are None.
     All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as `Fraction`s.
+    An array of demands is copied once, unless it is of float64 and read-only: a memory-mapped file
+    (``numpy.load(path, mmap_mode="r")``) stays where it is and is read a block at a time.
 
     Raises
     ------
@@ -153,6 +155,16 @@ class Instance:
         """The most tasks of each user, (n,); inf for no limit."""
         return self._limits.floats
 
+    @cached_property
+    def limited(self) -> bool:
+        """Whether some user has a limit."""
+        return bool((_once(self.limits) < np.inf).any())
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether some weight is not 1."""
+        return bool((_once(self.weights) != 1).any())
+
     @property
     def weights_per_resource(self) -> bool:
         """Whether some user has different weights on different resources."""
@@ -216,14 +228,18 @@ class Instance:
         A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
         Machines: no eligible class on which one whole task fits.
         """
-        limits = np.floor(self.limits) if integer else self.limits
         if self.fits is not None:
             helpless = ~self.fits.any(axis=1)
         elif integer:
             helpless = ~self._whole_task_fits(self.capacity, None)
         else:
-            empty = self.capacity == 0
-            helpless = (self.demands[:, empty] > 0).any(axis=1) if empty.any() else np.zeros(self.n, dtype=bool)
+            empty = (self.capacity == 0) & (self._extent.highest > 0)
+            if not empty.any():
+                return np.zeros(self.n, dtype=bool)
+            helpless = (self.demands[:, empty] > 0).any(axis=1)
+        if not self.limited:
+            return helpless
+        limits = np.floor(self.limits) if integer else self.limits
         return helpless & (limits > 0)
 
     def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
@@ -311,9 +327,9 @@ class Instance:
         if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
             rows = [row_of(row, self.resources, f"user {user!r}") for user, row in zip(self.users, rows, strict=True)]
         demands = table(rows, (n, m), Places("demand", _Names(self), self.resources))
-        idle = ~(demands.floats > 0).any(axis=1)
-        if idle.any():
-            user = self.users[int(np.argmax(idle))]
+        self._extent = demands.extent
+        if self._extent.idle is not None:
+            user = self.users[self._extent.idle]
             raise InstanceError(f"user {user!r} demands nothing: give her tasks a positive demand, or leave her out")
         return demands
 
@@ -358,8 +374,7 @@ class Instance:
 
     def _weight_table(self, weights: Any) -> Table:
         if weights is None:
-            ones = np.broadcast_to(1.0, (self.n,))
-            return Table(ones)
+            return Table(np.broadcast_to(1.0, (self.n,)))  # one float, however many users
         if isinstance(weights, Mapping):
             weights = by_user(weights, self.users, "weights", 1)
         values = listed(weights)
@@ -426,10 +441,10 @@ class Instance:
 
     def _check_scale(self) -> None:
         """Refuse ratios of demand to capacity that floats cannot hold; everything behind works in those ratios."""
-        positive = self.capacity > 0
+        positive = (self.capacity > 0) & (self._extent.highest > 0)
         with np.errstate(over="ignore", under="ignore"):
-            largest = self.demands.max(axis=0)[positive] / self.capacity[positive]
-            smallest = np.where(self.demands > 0, self.demands, np.inf).min(axis=0)[positive] / self.capacity[positive]
+            largest = self._extent.highest[positive] / self.capacity[positive]
+            smallest = self._extent.lowest[positive] / self.capacity[positive]
         for j, low, high in zip(np.flatnonzero(positive), smallest, largest, strict=True):
             if high > 1e150 or low < 1e-150:
                 raise InstanceError(
@@ -437,6 +452,11 @@ class Instance:
                     f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"
                 )
         object.__setattr__(self, "_sealed", True)
+
+
+def _once(values: np.ndarray) -> np.ndarray:
+    """Return the values, or one of them where all share its memory."""
+    return values if values.strides[0] else values[:1]
 
 
 class _Names(Sequence):

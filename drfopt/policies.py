@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from .arrays import columns, in_blocks
 from .errors import PolicyError, suggestion
 from .instance import Instance
 
@@ -24,38 +26,51 @@ __all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "polic
 class Measure:
     """How one task counts towards a user's level, once for float arrays and once for exact rows.
 
-    `floats` takes shares per task (n, m) and weights (n, m) or (n, 1) and returns the level of one task, (n,);
-    `exact` does the same for one user's rows of `Fraction`s.  `resource` is the column of a measure of one resource.
+    `floats` takes shares per task, resource by resource (m, n), and returns the level of one task, (n,); `exact` does
+    the same for one user's row of `Fraction`s.  The second argument is the resource of a measure of one resource.
+    A weight divides what they return; where a user has a weight per resource, it has divided the shares before.
+
+    A measure that has to look at machines one by one gives `machines` besides, from the instance to the level of one
+    task of every user, as floats (n,) or, when the second argument says so, as a list of `Fraction`s.
     """
 
     name: str
-    floats: Callable[[np.ndarray, np.ndarray, int | None], np.ndarray]
-    exact: Callable[[list[Fraction], list[Fraction], int | None], Fraction]
+    floats: Callable[[np.ndarray, int | None], np.ndarray]
+    exact: Callable[[list[Fraction], int | None], Fraction]
+    machines: Callable[[Instance, bool], Any] | None = None
 
 
-def _single(shares: np.ndarray, weights: np.ndarray, j: int | None) -> np.ndarray:
-    return shares[:, j] / (weights[:, j] if weights.shape[1] > 1 else weights[:, 0])
+def _one_of_alone(instance: Instance, exact: bool) -> Any:
+    """Return the part that one task is of all that the user could run if every machine were hers and open to her.
+
+    Tasks are counted as if they were divisible, on machines too small for a whole one as well, as the notion's authors
+    do.  Who could run nothing at all is unplaced, and her level is 0 at any rate.
+    """
+    counts = instance.counts.tolist()
+    if not exact:
+        alone = np.zeros(instance.n)
+        for capacity, count in zip(instance.machine_capacity, counts, strict=True):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = np.where(instance.demands > 0, capacity / instance.demands, np.inf).min(axis=1)
+            alone += each * count
+        return 1 / np.where(alone > 0, alone, 1.0)
+    rates = []
+    for row in instance.exact_demands:
+        whole = Fraction(0)
+        for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
+            whole += int(count) * min(c / d for c, d in zip(capacity, row, strict=True) if d)
+        rates.append(1 / whole if whole else Fraction(1))
+    return rates
 
 
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure(
-            "dominant",
-            lambda shares, weights, j: (shares / weights).max(axis=1),
-            lambda shares, weights, j: max(s / w for s, w in zip(shares, weights, strict=True)),
-        ),
-        Measure(
-            "asset",
-            lambda shares, weights, j: (shares / weights).sum(axis=1),
-            lambda shares, weights, j: sum((s / w for s, w in zip(shares, weights, strict=True)), Fraction(0)),
-        ),
-        Measure("single", _single, lambda shares, weights, j: shares[j or 0] / weights[j or 0]),
-        Measure(
-            "tasks",
-            lambda shares, weights, j: 1 / np.ascontiguousarray(weights[:, 0]),
-            lambda shares, weights, j: 1 / weights[0],
-        ),
+        Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
+        Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
+        Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
+        Measure("tasks", lambda shares, j: np.ones(shares.shape[1:]), lambda shares, j: Fraction(1)),
+        Measure("alone", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares), _one_of_alone),
     )
 }
 
@@ -69,9 +84,11 @@ class Policy:
     name : str
         As the user writes it.
     measure : str
-        Which share is compared: ``dominant``, ``asset``, ``single`` (one resource) or ``tasks``.
+        Which share is compared: ``dominant``, ``asset``, ``single`` (one resource), ``tasks`` or ``alone`` (of the
+        tasks that she could run alone).
     objective : str
-        ``leximin``, ``alpha`` (the Nash product at alpha = 1), ``sum``, or ``formulation`` for a user's file.
+        ``leximin``, ``alpha`` (the Nash product at alpha = 1), ``sum``, ``servers`` (leximin on every machine by
+        itself), or ``formulation`` for a user's file.
     weights : str
         ``per resource`` or ``scalar`` (what the notion takes), or ``none`` where weights play no part.
     summary, source : str
@@ -92,6 +109,12 @@ class Policy:
         """Raise `PolicyError` when the policy cannot take the instance."""
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.objective == "servers" and instance.limited:
+            i = int(np.isfinite(instance.limits).argmax())
+            raise PolicyError(
+                f"{self.name} divides every machine by itself and knows no limit on all of them, but user "
+                f"{instance.users[i]!r} has one: leave limits out, or use drf"
+            )
         if self.measure == "single":
             j = self._column(instance)
             without = np.flatnonzero(instance.demands[:, j] == 0)
@@ -103,28 +126,41 @@ class Policy:
 
     def rates(self, instance: Instance) -> np.ndarray:
         """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""
-        weights = self._weights(instance.weights)
-        rates = MEASURES[self.measure].floats(shares_per_task(instance), weights, self._column(instance))
-        return np.ascontiguousarray(rates)
+        whole = MEASURES[self.measure].machines
+        if whole is not None and instance.machines is not None:
+            return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
+        measure, column = MEASURES[self.measure].floats, self._column(instance)
+        # What is not there has share 0: its users are unplaced.
+        capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
+        weighted = self.weights != "none" and instance.weighted
+        rates = np.empty(instance.n)
+
+        def look(rows: slice) -> None:
+            shares = columns(instance.demands, rows) / capacity
+            if weighted and instance.weights_per_resource:
+                shares /= columns(instance.weights, rows)
+            rates[rows] = measure(shares, column)
+
+        in_blocks(instance.n, look)
+        if weighted and not instance.weights_per_resource:
+            rates /= instance.weights
+        return rates
 
     def exact_rates(self, instance: Instance) -> list[Fraction]:
         """Return the same as `rates`, as `Fraction`s."""
+        whole = MEASURES[self.measure].machines
+        if whole is not None and instance.machines is not None:
+            return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
         measure, column = MEASURES[self.measure].exact, self._column(instance)
-        rows = zip(instance.exact_demands, instance.exact_weights, strict=True)
+        shares = (_exact_shares(row, instance) for row in instance.exact_demands)
+        if self.weights == "none":
+            return [measure(row, column) for row in shares]
+        if not instance.weights_per_resource:
+            return [measure(row, column) / w for row, w in zip(shares, instance.exact_weights, strict=True)]
         return [
-            measure(_exact_shares(row, instance), self._exact_weights(weight, instance.m), column)
-            for row, weight in rows
+            measure([s / w for s, w in zip(row, weights, strict=True)], column)
+            for row, weights in zip(shares, instance.exact_weights, strict=True)
         ]
-
-    def _weights(self, weights: np.ndarray) -> np.ndarray:
-        if self.weights == "none":
-            return np.ones((len(weights), 1))
-        return weights if weights.ndim == 2 else weights[:, None]
-
-    def _exact_weights(self, weight: Fraction | tuple[Fraction, ...], m: int) -> list[Fraction]:
-        if self.weights == "none":
-            return [Fraction(1)] * m
-        return list(weight) if isinstance(weight, tuple) else [weight] * m
 
     def _column(self, instance: Instance) -> int | None:
         if self.measure != "single":
@@ -145,8 +181,8 @@ POLICIES = (
         "dominant",
         "leximin",
         "per resource",
-        "max-min fairness on dominant shares",
-        f"{NSDI}, section 4",
+        "max-min fairness on dominant shares; on machines these are of the whole cluster (DRFH)",
+        f"{NSDI}, section 4; on machines Wang, Li and Liang, INFOCOM 2014",
     ),
     Policy(
         "asset",
@@ -170,8 +206,24 @@ POLICIES = (
         "single",
         "leximin",
         "per resource",
-        "max-min fairness on the share of one resource",
-        f"{NSDI}, section 7.2 (CPU-only fairness)",
+        "max-min fairness on the share of one resource; on machines constrained max-min fairness (Choosy)",
+        f"{NSDI}, section 7.2 (CPU-only fairness); on machines Ghodsi et al., Choosy, EuroSys 2013",
+    ),
+    Policy(
+        "tsf",
+        "alone",
+        "leximin",
+        "scalar",
+        "task-share fairness: max-min fairness on tasks as a part of those she could run alone, anywhere",
+        "Wang, Li, Liang and Li, Multi-resource fair sharing for datacenter jobs with placement constraints, SC 2016",
+    ),
+    Policy(
+        "per-server",
+        "dominant",
+        "servers",
+        "per resource",
+        "drf on every machine by itself, with shares of that machine",
+        "the yardstick of Wang, Li and Liang, DRF in cloud computing systems with heterogeneous servers, INFOCOM 2014",
     ),
     Policy("tasks", "tasks", "leximin", "scalar", "max-min fairness on numbers of tasks", "a yardstick"),
     Policy("utilitarian", "dominant", "sum", "none", "the largest sum of dominant shares", "a yardstick"),
@@ -248,10 +300,7 @@ def _title(path: str) -> str:
 
 def shares_per_task(instance: Instance) -> np.ndarray:
     """Return each task's share of the whole cluster, (n, m); what is not there has share 0 (its users are unplaced)."""
-    positive = instance.capacity > 0
-    if positive.all():
-        return instance.demands / instance.capacity
-    return instance.demands * np.divide(1.0, instance.capacity, where=positive, out=np.zeros(instance.m))
+    return instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)
 
 
 def dominant_rates(instance: Instance) -> np.ndarray:

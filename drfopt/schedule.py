@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .engines.bulk_filling import bulk_filling
 from .errors import PolicyError, suggestion
 from .instance import Instance
 from .policies import POLICIES, Policy, policy_named
@@ -147,24 +148,29 @@ def schedule(
     when_full : "skip" or "stop"
         Whether a user whose next task fits nowhere is passed over, or ends it all (the paper's printed rule).
     trace : bool
-        Whether to keep the steps; each holds n shares, which for a large cluster is much.
+        Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them one pool is
+        filled in jumps, in a time that does not grow with the number of tasks.
 
     Raises
     ------
     PolicyError
-        When the policy is not leximin or cannot take the instance.
+        When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
     chosen = policy_named(policy)
     _check(chosen, when_full)
     chosen.check(instance)
     helpless = instance.unplaced(integer=True)
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(instance.exact_limits)]
+    rates = chosen.exact_rates(instance)
+    if instance.machines is None and not trace:
+        tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
+        return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None)
     machines = [(instance.exact_capacity, 1)]
     if instance.machines is not None:
         counts = [machine.count for machine in instance.machines]
         machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
     eligible = None if instance.eligible is None else instance.eligible.tolist()
-    run = (instance.exact_demands, machines, chosen.exact_rates(instance), limits, when_full, eligible)
+    run = (instance.exact_demands, machines, rates, limits, when_full, eligible)
     steps = tuple(discrete_filling(*run)[1]) if trace else None
     started = placements(*run) if steps is None else ((step.user, step.machine) for step in steps)
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
@@ -178,6 +184,17 @@ def schedule(
         None if instance.machines is None else placement,
         steps,
     )
+
+
+def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
+    """Return numbers of tasks as an array (n,)."""
+    most = max(tasks)
+    if most > np.iinfo(np.int64).max:
+        raise PolicyError(
+            f"user {instance.users[tasks.index(most)]!r} would start about {float(most):.0e} tasks, more than can be "
+            "counted: give her a limit, or demands larger units"
+        )
+    return np.array(tasks, dtype=np.int64)
 
 
 def _check(policy: Policy, when_full: str) -> None:

@@ -4,21 +4,29 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .allocation import Allocation, Certificate
-from .certificates import bottleneck, chain, duals, prices, rational, whole
+from .certificates import bottleneck, chain, duals, exactly, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
+from .enclosures import Enclosure
 from .engines import Answer, Problem, engine_for
+from .engines.placing import fewest
 from .errors import CertificateError, PolicyError
 from .instance import Instance
+from .parallel import Workers
 from .policies import Policy, policy_named
+from .quantities import exact as exact_number
 from .tolerances import CAPACITY
 
 __all__ = ["solve"]
+
+PRECISION = Fraction(1, 10**30)
+"""Relative width of enclosures where none is asked for."""
 
 
 def solve(
@@ -29,6 +37,9 @@ def solve(
     engine: str = "auto",
     exact: bool = False,
     time_limit: float | None = None,
+    precision: Any = None,
+    jobs: int | None = 1,
+    dask: str | None = None,
 ) -> Allocation:
     """Return the allocation of the instance under the policy, proven.
 
@@ -43,9 +54,15 @@ def solve(
     engine : str
         A name of ``drfopt.engines.ENGINES``; ``auto`` takes the first that can.
     exact : bool
-        Compute in rational numbers; tasks and levels are `Fraction`s.
+        Compute in rational numbers; tasks and levels are `Fraction`s, or of CEEI and alpha where they are not known
+        to be rational `Enclosure`s.
     time_limit : float, optional
         Seconds, the proof included.
+    precision : number
+        Largest relative width of an `Enclosure`, for ``exact=True``; 1e-30 where none is given.
+    jobs, dask : int or None, str
+        Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
+        that have no capacity in common are divided.
 
     Returns
     -------
@@ -70,9 +87,11 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, Deadline.after(time_limit))
+    problem = Problem(
+        instance, chosen, integer, Deadline.after(time_limit), _width(precision, exact), Workers(jobs, dask)
+    )
     runner = engine_for(engine, problem, exact and not integer)
-    answer = runner.solve(problem) if problem.n else _nothing(problem)
+    answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
@@ -90,14 +109,23 @@ def solve(
         tasks=tasks,
         levels=_levels(problem, tasks, answer),
         certificate=proof,
-        placement=placement,
+        placed=partial(fewest, instance, tasks, placement),
         prices=_reported(problem, answer),
-        unplaced=tuple(instance.users[i] for i in np.flatnonzero(instance.unplaced(integer))),
+        unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
         status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
+
+
+def _width(precision: Any, exact: bool) -> Fraction:
+    if precision is not None and not exact:
+        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True with it")
+    width = PRECISION if precision is None else exact_number(precision)
+    if not 0 < width < 1:
+        raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
+    return width
 
 
 def _status(proof: Certificate, answer: Answer) -> str:
@@ -107,26 +135,31 @@ def _status(proof: Certificate, answer: Answer) -> str:
     return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
 
 
-def _nothing(problem: Problem) -> Answer:
+def _nothing(problem: Problem, exact: bool) -> Answer:
     """Return the only allocation there is when nobody can run anything."""
-    none = np.zeros(0)
+    none = np.zeros(0, dtype=object if exact else float)
     pool = problem.instance.machines is None
     prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
     return Answer(
         none,
         amounts=None if pool else none,
         prices=prices,
-        evidence={"rounds": [], "claims": [], "packing": []},
+        evidence={"rounds": [], "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
     )
 
 
 def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
     """Return the tasks of all users of the instance, (n,); who does not take part has 0."""
-    dtype: Any = object if exact else (np.int64 if problem.integer else np.float64)
-    tasks = (
-        np.full(problem.instance.n, Fraction(0), dtype=object) if exact else np.zeros(problem.instance.n, dtype=dtype)
-    )
-    tasks[problem.members] = [Fraction(x) for x in answer.tasks.tolist()] if exact else answer.tasks
+    n = problem.instance.n
+    if exact:
+        tasks = np.full(n, Fraction(0), dtype=object)
+        tasks[problem.members] = [x if isinstance(x, Enclosure) else Fraction(x) for x in answer.tasks.tolist()]
+        return tasks
+    dtype: Any = np.int64 if problem.integer else np.float64
+    if problem.everyone:
+        return np.asarray(answer.tasks, dtype=dtype)
+    tasks = np.zeros(n, dtype=dtype)
+    tasks[problem.members] = answer.tasks
     return tasks
 
 
@@ -138,7 +171,7 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
     if tasks.dtype == object:
         rates = problem.policy.exact_rates(problem.instance)
         return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
-    return problem.policy.rates(problem.instance) * tasks
+    return problem.all_rates * tasks
 
 
 def _reported(problem: Problem, answer: Answer) -> np.ndarray | None:
@@ -151,10 +184,21 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     """Return the certificate that belongs to what was asked for: one row of the table below."""
     kind = "whole" if problem.integer else problem.policy.objective
     if kind == "leximin":
-        kind += " exact" if tasks.dtype == object else (" pool" if placement is None else " machines")
+        kind += " pool" if placement is None else " machines"
+    if tasks.dtype == object and kind in EXACT:
+        kind = EXACT[kind]
     if problem.policy.objective == "formulation":
         kind = "formulation"
     return PROOFS[kind](problem, tasks, placement, answer)
+
+
+def _bottlenecks(problem: Problem, tasks: np.ndarray, answer: Answer) -> Certificate:
+    """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
+    if "exact" in answer.evidence:
+        exact = np.full(problem.instance.n, Fraction(0), dtype=object)
+        exact[problem.members] = answer.evidence["exact"]
+        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks)
+    return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
@@ -172,12 +216,22 @@ def _priced(answer: Answer) -> np.ndarray:
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
-    "leximin pool": lambda p, x, z, a: bottleneck.certify(p.instance, p.policy, x),
-    "leximin exact": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "leximin pool": lambda p, x, z, a: _bottlenecks(p, x, a),
+    "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
-    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a)),
+    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
+    "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
 }
 """The certificate of each kind of answer."""
+
+EXACT = {
+    "leximin pool": "exact filling",
+    "leximin machines": "exact prices",
+    "sum": "exact prices",
+    "alpha": "exact prices",
+}
+"""The certificate of an answer in rational numbers, by that of the same in floats."""

@@ -9,11 +9,16 @@ it, or how far the highest level could still rise in what is unused (relative to
 whichever is more.  Her violation is the smallest over her resources, and 0 at her limit.
 """
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from ..allocation import Certificate
+from ..arrays import columns, in_blocks
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, LEVEL
@@ -23,60 +28,166 @@ __all__ = ["certify"]
 
 LITTLE = 1e-5
 """Part of a capacity that the users at the highest level on it hold, below which their sum with the others' tasks is
-taken in fractions: a rounding of the capacity would be more than the accuracy promised of their level."""
+taken without rounding: a rounding of the capacity would be more than the accuracy promised of their level."""
+
+LEAST = 1e-6
+"""The same, below which even the rounding of decimals to floats would be: there the sum is taken in fractions."""
+
+HALVES = 2.0**27 + 1
+"""Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
 
 
-def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificate:
-    """Return the bottleneck certificate of tasks (n,) in a pool."""
+@dataclass(frozen=True)
+class Tops:
+    """The highest level on each resource (m,), and how far it could still rise in what is unused, relative to it (m,).
+
+    A resource that nobody uses has a top of 0 and could rise for ever.
+    """
+
+    level: np.ndarray
+    rise: np.ndarray
+
+
+def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
+    """Return the bottleneck certificate of tasks (n,) in a pool.
+
+    `rates` are those of the policy, (n,), where they have been computed before.  Four passes over the users, block by
+    block: beside the instance and the tasks the proof needs next to no memory.
+    """
     infeasible, reason = infeasibility(instance, tasks, None)
-    levels = policy.rates(instance) * tasks
-    deficits = _deficits(instance, levels, tasks)
-    bottleneck = deficits.argmin(axis=1)
-    violations = deficits[np.arange(instance.n), bottleneck]
-    limited = np.isfinite(instance.limits)
-    short = np.full(instance.n, np.inf)
-    positive = limited & (instance.limits > 0)
-    short[limited] = 0.0
-    short[positive] = np.maximum(1 - tasks[positive] / instance.limits[positive], 0)
-    unplaced = instance.unplaced()
-    short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
-    stopped_by_limit = short <= np.minimum(violations, LEVEL)
-    violations = np.minimum(violations, short)
-    violation = max(float(violations.max()), infeasible)
+    if not np.isfinite(infeasible):
+        return Certificate(kind="bottleneck", valid=False, violation=infeasible, reason=reason)
+    users = _Users(instance, policy.rates(instance) if rates is None else rates, tasks)
+    tops = users.tops()
+    worst, i = users.worst(tops)
+    violation = max(worst, infeasible)
     valid = infeasible <= CAPACITY and violation <= LEVEL
     if not reason and not valid:
-        i = int(violations.argmax())
         reason = (
             f"user {instance.users[i]!r} has no bottleneck and is not at her limit: "
-            f"her level could rise by {violations[i]:.1e} of it (exact=True computes in fractions)"
+            f"her level could rise by {worst:.1e} of it (exact=True computes in fractions)"
         )
     return Certificate(
         kind="bottleneck",
         valid=valid,
         violation=violation,
-        bottlenecks=_names(instance, bottleneck, stopped_by_limit),
+        stopped_by=partial(users.bottlenecks, tops),
         reason=reason,
     )
 
 
-def _deficits(instance: Instance, levels: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-    """Return how far each user is from having resource j as a bottleneck, relative to the level on it, (n, m)."""
-    deficits = np.full((instance.n, instance.m), np.inf)
-    used = tasks @ instance.demands
-    for j, capacity in enumerate(instance.capacity):
-        column = instance.demands[:, j]
-        uses = column > 0
-        top = levels[uses].max(initial=0.0)
-        if capacity == 0 or top <= 0:
-            continue
-        highest = uses & (levels >= top * (1 - LEVEL))
-        held_by_highest = float(column[highest] @ tasks[highest])
-        unused = abs(capacity - used[j])
-        if held_by_highest < LITTLE * capacity:
-            # The highest hold so little that rounding of what the others hold would decide: look at it exactly.
-            unused = _exactly_unused(instance, tasks, j)
-        deficits[uses, j] = np.maximum(1 - levels[uses] / top, unused / held_by_highest)
-    return deficits
+class _Users:
+    """An instance and tasks (n,), looked at block by block; blocks are columns of the table of demands, (m, rows)."""
+
+    def __init__(self, instance: Instance, rates: np.ndarray, tasks: np.ndarray):
+        self.instance, self.rates, self.tasks = instance, rates, tasks
+        unplaced = instance.unplaced()
+        self.unplaced = unplaced if unplaced.any() else None
+
+    def levels(self, rows: slice) -> np.ndarray:
+        return self.rates[rows] * self.tasks[rows]
+
+    def tops(self) -> Tops:
+        """Return the top of each resource."""
+        instance, demands, tasks = self.instance, self.instance.demands, self.tasks
+        found = in_blocks(instance.n, lambda rows: ((columns(demands, rows) > 0) * self.levels(rows)).max(axis=1))
+        highest = np.max(found, axis=0)
+        nearly = (highest * (1 - LEVEL))[:, None]
+
+        def hold(rows: slice) -> np.ndarray:
+            return np.einsum("ji,ji->j", columns(demands, rows), (self.levels(rows) >= nearly) * tasks[rows])
+
+        held = np.sum(in_blocks(instance.n, hold), axis=0)
+        unused = np.abs(instance.capacity - tasks @ demands)
+        full = unused <= LEVEL * instance.capacity
+        for j in np.flatnonzero(full & (held < LITTLE * instance.capacity) & (highest > 0)):
+            # The highest hold so little that rounding of what the others hold would decide.
+            precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
+            unused[j] = precisely(instance, tasks, int(j))
+        used = (instance.capacity > 0) & (highest > 0)
+        return Tops(highest, np.divide(unused, held, where=used, out=np.full(instance.m, np.inf)))
+
+    def worst(self, tops: Tops) -> tuple[float, int]:
+        """Return the largest violation, and whose it is.
+
+        Of the saturated resources a user needs, the one whose top is lowest is the best for her: that bounds her
+        violation from above, and who is near enough to it needs no closer look.
+        """
+        saturated = tops.rise <= LEVEL
+        inverse = np.divide(1, tops.level, where=saturated, out=np.zeros(self.instance.m))[:, None]
+        rise = tops.rise[saturated].max(initial=0.0)
+
+        def look(rows: slice) -> tuple[float, int]:
+            block, levels = columns(self.instance.demands, rows), self.levels(rows)
+            bound = ((block > 0) * inverse).max(axis=0)
+            none = bound == 0
+            bound *= levels
+            np.maximum(np.subtract(1, bound, out=bound), rise, out=bound)
+            bound[none] = np.inf
+            short = self._short_of_limit(rows)
+            if short is not None:
+                np.minimum(bound, short, out=bound)
+            far = np.flatnonzero(bound > LEVEL)
+            if far.size:
+                closer = _deficits(block[:, far], levels[far], tops).min(axis=0)
+                bound[far] = closer if short is None else np.minimum(closer, short[far])
+            i = int(bound.argmax())
+            return float(bound[i]), rows.start + i
+
+        return max(in_blocks(self.instance.n, look))
+
+    def bottlenecks(self, tops: Tops) -> tuple[str | None, ...]:
+        """Return the bottleneck of each user, None at her limit; made only when somebody asks."""
+        resources = self.instance.resources
+
+        def look(rows: slice) -> list[str | None]:
+            deficits = _deficits(columns(self.instance.demands, rows), self.levels(rows), tops)
+            names: list[str | None] = [resources[j] for j in deficits.argmin(axis=0).tolist()]
+            short = self._short_of_limit(rows)
+            if short is not None:
+                for i in np.flatnonzero(short <= np.minimum(deficits.min(axis=0), LEVEL)).tolist():
+                    names[i] = None
+            return names
+
+        return tuple(chain.from_iterable(in_blocks(self.instance.n, look)))
+
+    def _short_of_limit(self, rows: slice) -> np.ndarray | None:
+        """Return how far users are below their limits, relative to them: inf without one; None where nobody has one.
+
+        Who is unplaced and has nothing is where she must be.
+        """
+        if not self.instance.limited and self.unplaced is None:
+            return None
+        limits, tasks = self.instance.limits[rows], self.tasks[rows]
+        limited = (limits > 0) & (limits < np.inf)
+        short = np.divide(tasks, limits, where=limited, out=np.zeros(len(tasks)))
+        short = np.where(limited, np.maximum(1 - short, 0), np.where(limits == 0, 0.0, np.inf))
+        if self.unplaced is not None:
+            unplaced = self.unplaced[rows]
+            short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
+        return short
+
+
+def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:
+    """Return how far users are from having each resource as a bottleneck, relative to its top; all (m, n)."""
+    top, rise = tops.level[:, None], tops.rise[:, None]
+    below = 1 - np.divide(levels, top, where=top > 0, out=np.zeros(demands.shape))
+    return np.where(demands > 0, np.maximum(below, rise), np.inf)
+
+
+def _unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
+    """Return what floats leave of resource j, rounded once: products with their errors, and a sum without any."""
+    column = instance.demands[:, j]
+    product = column * tasks
+    (high, low), (upper, lower) = _halves(column), _halves(tasks)
+    error = ((high * upper - product) + high * lower + low * upper) + low * lower
+    return abs(math.fsum(chain((instance.capacity[j],), (-product).tolist(), (-error).tolist())))
+
+
+def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    scaled = values * HALVES
+    high = scaled - (scaled - values)
+    return high, values - high
 
 
 def _exactly_unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
@@ -87,10 +198,3 @@ def _exactly_unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
             limit = instance.exact_limits[i] if x == instance.limits[i] else None
             used += (Fraction(x) if limit is None else limit) * row[j]
     return abs(float(instance.exact_capacity[j] - used))
-
-
-def _names(instance: Instance, bottleneck: np.ndarray, at_limit: np.ndarray) -> tuple:
-    return tuple(
-        None if limit else instance.resources[j]
-        for j, limit in zip(bottleneck.tolist(), at_limit.tolist(), strict=True)
-    )

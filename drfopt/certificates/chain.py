@@ -16,10 +16,16 @@ than ``excess / lambda_i``, and that is her violation, relative to t.  The exces
 of the largest counts as none.  That alone would let a user who takes next to nothing rise far on what others lose in
 rounding, so the other half of optimality is asked for too: whoever must pay at the prices of a round, on every class
 she may use, has a level of at most t.  This is the bottleneck's "nobody who uses it has a higher level".
+
+A round that meets its bound says more: nobody is on a class that costs her more than lambda_i rate_i, or what is paid
+there too much would be missing.  Such a pair is *closed*, and the rounds after it need not speak of it: levels that
+meet the bound of a later round's t meet those of all before.  So a round's prices may be those of one part of the
+cluster, and everybody else has a class that is free.
 """
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +35,14 @@ from ..policies import Policy
 from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from .feasibility import infeasibility
 
-__all__ = ["Round", "certify", "excess", "firm", "unit_costs"]
+__all__ = ["CERTAIN", "DEARER", "Round", "certify", "excess", "firm", "unit_costs"]
+
+CERTAIN = 0.1
+"""Part of the promised accuracy that one round may spend."""
+
+DEARER = 1e-4
+"""Part of what a class costs a user that it must cost too much to be closed to her: far above what prices are off by;
+what stays open by it does no harm."""
 
 ROUNDINGS = 8
 """Roundings that a term of the excess has gone through: share, rate, level, product, each by half a unit or so."""
@@ -96,12 +109,13 @@ def certify(
     bottlenecks: list = [None] * instance.n
     # A user at her limit is finished by it, from the first round whose level reaches her.
     before = np.zeros(instance.n, dtype=bool)
+    closed = np.zeros((instance.n, max(1, instance.k)), dtype=bool)
     for link in rounds:
         finished = np.asarray(link.finished, dtype=np.intp)
         finished = finished[~at_limit[finished]]
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        left, multipliers, paying = _excess(instance, rates, levels, link)
+        left, multipliers, paying = _excess(instance, rates, levels, link, closed)
         violations = np.maximum(violations, np.where(paying & ~unplaced, np.maximum(levels / link.level - 1, 0), 0))
         proven = multipliers[finished] * link.level
         could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(finished), np.inf))
@@ -109,8 +123,8 @@ def certify(
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1
         before[finished] = True
-        for i in finished:
-            bottlenecks[i] = _bottlenecks(instance, link.prices, int(i))
+        for i, names in zip(finished.tolist(), _bottlenecks(instance, link.prices, finished), strict=True):
+            bottlenecks[i] = names
     astray = ~unplaced & ~at_limit & (times != 1)
     violations[astray] = np.inf
     violation = max(float(violations.max()), infeasible)
@@ -123,7 +137,7 @@ def certify(
         kind="chain",
         valid=valid,
         violation=violation,
-        bottlenecks=tuple(bottlenecks),
+        stopped_by=partial(tuple, bottlenecks),
         evidence={"rounds": tuple(rounds)},
         reason=reason,
     )
@@ -138,21 +152,36 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
 
 
 def _excess(
-    instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round
+    instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round, closed: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return what the bound leaves open, the multipliers cut to what the prices allow, and who must pay (n,)."""
+    """Return what the bound leaves open, the multipliers cut to what the prices allow, and who must pay (n,).
+
+    What the round closes is noted in `closed` (n, k).
+    """
     prices = firm(link.prices)
-    cheapest = unit_costs(instance, prices).min(axis=1)
+    costs = np.where(closed, np.inf, unit_costs(instance, prices))
+    cheapest = costs.min(axis=1)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
     paying = np.isfinite(cheapest) & (cheapest > 0)
-    return excess(prices, multipliers, np.minimum(levels, link.level)), multipliers, paying
+    left = excess(prices, multipliers, np.minimum(levels, link.level))
+    slack = costs - (multipliers * rates)[:, None]
+    # So many tasks are paid for by what the bound leaves open.
+    few = (rates * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
+    closed |= (slack > DEARER * costs) & few
+    return left, multipliers, paying
 
 
-def _bottlenecks(instance: Instance, prices: np.ndarray, i: int) -> tuple[str, ...]:
-    priced = (firm(prices) > 0) & (instance.demands[i] > 0)
-    if instance.fits is not None:
-        priced &= instance.fits[i][:, None]
-        names = instance.machine_names
-        return tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(priced))
-    return tuple(instance.resources[j] for _, j in np.argwhere(priced))
+def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
+    """Return what each of the users (rows of the instance) must pay for, as names."""
+    classes, resources = np.nonzero(firm(prices))
+    if instance.fits is None:
+        names = [instance.resources[j] for j in resources.tolist()]
+        pays = instance.demands[np.ix_(users, resources)] > 0
+    else:
+        of_class = instance.machine_names
+        names = [
+            f"{of_class[k]}/{instance.resources[j]}" for k, j in zip(classes.tolist(), resources.tolist(), strict=True)
+        ]
+        pays = (instance.demands[np.ix_(users, resources)] > 0) & instance.fits[np.ix_(users, classes)]
+    return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in pays]

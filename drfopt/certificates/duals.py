@@ -6,6 +6,8 @@ Where an unlimited user's task is worth more than it costs, all prices are raise
 bound a bound whatever the solver's rounding.
 """
 
+from functools import partial
+
 import numpy as np
 
 from ..allocation import Certificate
@@ -57,7 +59,7 @@ def certify(
         valid=bool(valid),
         violation=violation,
         gap=gap,
-        bottlenecks=_bottlenecks(instance, budget, tasks),
+        stopped_by=partial(_bottlenecks, instance, budget, tasks),
         evidence={"prices": prices},
         reason=reason,
     )

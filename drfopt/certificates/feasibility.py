@@ -1,9 +1,13 @@
 """Is the allocation possible at all? Capacities, limits, eligibility; the same for every policy."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
+from ..arrays import in_blocks
 from ..instance import Instance
 from ..tolerances import CAPACITY
 
@@ -23,29 +27,28 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
     """
     worst, reason = 0.0, ""
 
-    def seen(amounts: np.ndarray, words: str, names: tuple[str, ...]) -> None:
+    def seen(amounts: np.ndarray, words: str, name: Callable[[int], object]) -> None:
         nonlocal worst, reason
-        if amounts.size and float(np.nanmax(amounts)) > worst:
-            index = int(np.nanargmax(amounts))
+        if amounts.size and float(amounts.max()) > worst:
+            index = int(amounts.argmax())
             worst = float(amounts.flat[index])
-            reason = words.format(names[index] if index < len(names) else index) + f" by {worst:.1e} of it"
+            reason = words.format(name(index)) + f" by {worst:.1e} of it"
 
-    if not np.isfinite(tasks).all() or (placement is not None and not np.isfinite(placement).all()):
+    def users(i: int) -> object:
+        return instance.users[i] if instance.n <= NAMED else i
+
+    if not _finite(tasks) or (placement is not None and not _finite(placement)):
         return np.inf, "some number of tasks is not finite"
-    users = instance.users if instance.n <= NAMED else ()
-    # One task may be larger than the cluster: what is not there is measured in shares of it, not in tasks.
-    size = _largest_share(instance)
-    seen(-np.minimum(tasks, 0) * size, "user {!r} has a negative number of tasks", users)
-    limited = np.isfinite(instance.limits)
-    over = np.where(limited, tasks - np.where(limited, instance.limits, 0), 0)
-    none = limited & (instance.limits == 0)
-    seen(
-        np.where(none & (tasks != 0), np.inf, 0.0), "user {!r} has a limit of 0 and yet tasks, which is too much", users
-    )
-    seen(over / np.where(limited & ~none, instance.limits, 1.0), "user {!r} is above her limit", users)
+    if tasks.min(initial=0) < 0:
+        # One task may be larger than the cluster: what is not there is measured in shares of it, not in tasks.
+        seen(-np.minimum(tasks, 0) * _largest_share(instance), "user {!r} has a negative number of tasks", users)
+    if instance.limited:
+        over, i = max(in_blocks(instance.n, partial(_over_limit, instance, tasks)), key=itemgetter(0))
+        limit = "is above her limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
+        seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
         used = (tasks @ instance.demands)[None, :]
-        cells = instance.resources
+        cells: tuple[str, ...] = instance.resources
     else:
         used = placement.T @ instance.demands
         cells = tuple(f"{c}/{r}" for c in instance.machine_names for r in instance.resources)
@@ -57,13 +60,26 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
             users,
         )
         short = -np.minimum(placement, 0).min(axis=1, initial=0)
-        seen(short * size, "user {!r} has a negative placement", users)
+        seen(short * _largest_share(instance), "user {!r} has a negative placement", users)
         misplaced = np.where(instance.fits, 0, np.abs(placement)).max(axis=1, initial=0)
         seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where her task does not fit", users)
     total = instance.room
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
-    seen(excess.ravel(), "capacity of {!r} is exceeded", cells)
+    seen(excess.ravel(), "capacity of {!r} is exceeded", cells.__getitem__)
     return worst, "" if worst <= CAPACITY else reason
+
+
+def _finite(values: np.ndarray) -> bool:
+    """Say whether all are finite; NaN is neither above nor below anything."""
+    return bool(values.max(initial=0) < np.inf and values.min(initial=0) > -np.inf)
+
+
+def _over_limit(instance: Instance, tasks: np.ndarray, rows: slice) -> tuple[float, int]:
+    """Return by how much some users are above their limits at most, relative to them, and who is."""
+    limits, has = instance.limits[rows], tasks[rows]
+    over = np.divide(has, limits, where=limits > 0, out=np.where(has == 0, 1.0, np.inf))
+    i = int(over.argmax())
+    return float(over[i]) - 1, rows.start + i
 
 
 def _largest_share(instance: Instance) -> np.ndarray:

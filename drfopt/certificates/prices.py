@@ -11,114 +11,186 @@ The gap adds up what is missed, term by term and never as a difference of object
 capacity, money spent on dear classes, and each user's loss against her best response, relative to all money spent.
 Any prices make it an upper bound of optimum minus objective.  But a gap of e bounds level errors by sqrt(e) only, so
 the first-order conditions are held to their own tolerance.
+
+Users are looked at block by block: beside the instance and the tasks the proof needs some megabytes, and who was
+stopped by what is found out when somebody asks.
 """
+
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..allocation import Certificate
+from ..arrays import columns, in_blocks
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, FIRST_ORDER, GAP
-from .chain import unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "response_ratio"]
+__all__ = ["certify"]
 
 AT_LIMIT = 1e-12
 """Relative distance from the limit at which a user counts as at it: a few roundings."""
 
+SERIES = 1e-5
+"""Distance of r from 1 up to which a loss is the first term of its series: the terms as written leave rounding only."""
+
 
 def certify(
-    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, prices: np.ndarray
+    instance: Instance,
+    policy: Policy,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    prices: np.ndarray,
+    rates: np.ndarray | None = None,
 ) -> Certificate:
-    """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class."""
+    """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class.
+
+    `rates` are those of the policy, (n,), where they have been computed before.
+    """
     infeasible, reason = infeasibility(instance, tasks, placement)
-    total = instance.room
-    prices = np.maximum(prices, 0)
-    costs = unit_costs(instance, prices * total)
-    cheapest = costs.min(axis=1)
-    playing = ~instance.unplaced() & (instance.limits > 0)
-    at_limit = playing & (tasks >= instance.limits * (1 - AT_LIMIT))
-    weights = instance.weights
-    mu = policy.rates(instance) * weights
-
-    levels = np.where(playing, mu * tasks / weights, 1.0)
-    share_cost = np.divide(cheapest, mu, where=playing, out=np.ones(instance.n))
-    ratio = np.where(playing, response_ratio(levels, share_cost, policy.alpha), 1.0)
-    off = np.where(at_limit, np.maximum(ratio - 1, 0), np.abs(ratio - 1))
-    off[~playing] = np.where(tasks[~playing] == 0, 0, np.inf)
-
-    amounts = tasks[:, None] if placement is None else placement
-    used = amounts.T @ instance.demands
-    priced = prices > 0
-    unused = np.divide(np.abs(total - used), total, where=total > 0, out=np.zeros_like(total))
-    uncleared = np.where(priced, unused, 0.0)
-
-    dearer = np.where(amounts > 0, costs - np.where(playing, cheapest, 0)[:, None], 0)
-    # At the limit, whoever would like more does the best she can: she loses nothing.
-    losing = playing & ~(at_limit & (ratio <= 1))
-    reached = np.where(losing, ratio, 1.0)
-    # Far from the optimum powers overflow; a gap of inf or NaN is not below the tolerance either.
-    with np.errstate(over="ignore", invalid="ignore"):
-        money = weights * levels ** (1 - policy.alpha)
-        loss = money * reached ** (policy.alpha - 1) * _regret(reached, policy.alpha)
-        missed = float((prices * (total - used))[priced].sum() + (amounts * dearer).sum() + loss.sum())
-        gap = abs(missed) / float(money[playing].sum()) if playing.any() else 0.0
-
-    violation = max(float(off.max()), float(uncleared.max()), infeasible)
+    market = _Market(instance, policy, np.maximum(prices, 0), rates)
+    parts = in_blocks(instance.n, partial(_look, market, tasks, placement))
+    # Far from the optimum powers overflow; what is inf or NaN is not below the tolerances either.
+    with np.errstate(all="ignore"):
+        left = market.room - sum(part.used for part in parts)
+        unused = np.divide(np.abs(left), market.room, where=market.room > 0, out=np.zeros_like(left))
+        uncleared = np.where(market.prices > 0, unused, 0.0)
+        missed = float((market.prices * left).sum()) + sum(part.missed for part in parts)
+        money = sum(part.money for part in parts)
+        gap = abs(missed) / money if money > 0 else 0.0
+        # The first of the farthest; NaN is farther than anything.
+        off = np.array([part.off for part in parts])
+        worst = parts[int(off.argmax())]
+        violation = float(np.max([worst.off, uncleared.max(), infeasible]))
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= FIRST_ORDER
     if not reason and not valid:
-        reason = _reason(instance, off, uncleared, gap)
+        reason = _reason(instance, worst, uncleared, gap)
     return Certificate(
         kind="prices",
         valid=bool(valid),
         violation=violation,
         gap=gap,
-        bottlenecks=_bottlenecks(instance, prices, costs, at_limit | ~playing),
-        evidence={"prices": prices},
+        stopped_by=partial(_bottlenecks, market, tasks),
+        evidence={"prices": market.prices},
         reason=reason,
     )
 
 
-def response_ratio(levels: np.ndarray, cost: np.ndarray, alpha: float) -> np.ndarray:
-    """Return level over best level, (n,), at costs of one unit of dominant share."""
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        ratio = levels * cost if alpha == 1 else levels * cost ** (1 / alpha)
-    return np.where(np.isfinite(ratio), ratio, np.inf)
+class _Market:
+    """An instance, a policy and prices (k, m) of one unit; what users pay, and where they must stop."""
+
+    def __init__(self, instance: Instance, policy: Policy, prices: np.ndarray, rates: np.ndarray | None):
+        self.instance, self.prices, self.alpha = instance, prices, policy.alpha
+        self.room = instance.room
+        self.rates = policy.rates(instance) if rates is None and self.alpha != 1 else rates
+        # Who is unplaced can have nothing, as if by a limit.
+        unplaced = instance.unplaced()
+        self.limits: np.ndarray | None = np.where(unplaced, 0.0, instance.limits) if unplaced.any() else instance.limits
+        if not instance.limited and not unplaced.any():
+            self.limits = None
+
+    def weights(self, rows: slice) -> np.ndarray | float:
+        """Return the weights of some users, (b,); one number where all are 1."""
+        return self.instance.weights[rows] if self.instance.weighted else 1.0
+
+    def costs(self, rows: slice, block: np.ndarray) -> np.ndarray:
+        """Return what a task of each of some users costs on each class, (k, b); inf where it does not fit."""
+        costs = self.prices @ block
+        if self.instance.fits is not None:
+            costs[~self.instance.fits[rows].T] = np.inf
+        return costs
+
+    def stopped(self, rows: slice, tasks: np.ndarray) -> np.ndarray:
+        """Say who of some users is at her limit, (b,)."""
+        return tasks >= (np.inf if self.limits is None else self.limits[rows] * (1 - AT_LIMIT))
 
 
-def _regret(ratio: np.ndarray, alpha: float) -> np.ndarray:
-    """Return what a user loses at ratio r, per unit of money at her best response: at least 0, and 0 at r = 1."""
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        log = np.log(ratio)
-        gained = log if alpha == 1 else np.expm1((1 - alpha) * log) / (1 - alpha)
-        regret = (ratio - 1) - gained
-    return np.where(np.isfinite(regret), np.maximum(regret, 0), np.inf)
+@dataclass(frozen=True)
+class _Part:
+    """What some users use (k, m), spend and miss, and who of them is farthest from her best response."""
+
+    used: np.ndarray
+    money: float
+    missed: float
+    off: float
+    user: int
 
 
-def _bottlenecks(instance: Instance, prices: np.ndarray, costs: np.ndarray, free: np.ndarray) -> tuple:
+def _look(market: _Market, tasks: np.ndarray, placement: np.ndarray | None, rows: slice) -> _Part:
+    with np.errstate(all="ignore"):
+        block, tasks = columns(market.instance.demands, rows), tasks[rows]
+        costs = market.costs(rows, block)
+        cheapest = costs[0] if len(costs) == 1 else costs.min(axis=0)
+        amounts = tasks[None, :] if placement is None else placement[rows].T
+        dear = 0.0 if placement is None else float(np.where(amounts > 0, amounts * (costs - cheapest), 0.0).sum())
+        money, off = _responses(market, rows, tasks, cheapest)
+        if market.limits is not None:
+            # At the limit, whoever would like more does the best she can: she loses nothing.
+            np.copyto(off, 0.0, where=market.stopped(rows, tasks) & (off < 0))
+            out = market.limits[rows] == 0
+            if out.any():
+                off[out] = np.where(tasks[out] == 0, 0.0, np.inf)
+                money = np.where(out, 0.0, money)
+        lost = _lost(market.alpha, money, off)
+        spent = float(money.sum()) if isinstance(money, np.ndarray) else money * len(tasks)
+        np.abs(off, out=off)
+        user = int(off.argmax())
+        return _Part(amounts @ block.T, spent, dear + lost, float(off[user]), rows.start + user)
+
+
+def _responses(
+    market: _Market, rows: slice, tasks: np.ndarray, cost: np.ndarray
+) -> tuple[np.ndarray | float, np.ndarray]:
+    """Return the money each of some users spends on what she has, and r - 1, her level against her best."""
+    alpha, weights = market.alpha, market.weights(rows)
+    if market.rates is None or alpha == 1:
+        ratio = np.multiply(tasks, cost)
+        ratio /= weights
+        ratio -= 1
+        return weights, ratio
+    rates = market.rates[rows]
+    levels = rates * tasks
+    ratio = levels * (cost / (rates * weights)) ** (1 / alpha) - 1
+    return weights * levels ** (1 - alpha), ratio
+
+
+def _lost(alpha: float, money: np.ndarray | float, off: np.ndarray) -> float:
+    """Return what users lose against their best responses, where they are off them by r - 1."""
+    if max(float(off.max()), -float(off.min())) <= SERIES:
+        return float(np.dot(off * money, off)) * alpha / 2
+    ratio = off + 1
+    # What one would gain is x^(1 - alpha) / (1 - alpha), a logarithm at 1, less what it is at r = 1.
+    log = np.log(ratio)
+    gained = log if alpha == 1 else np.expm1((1 - alpha) * log) / (1 - alpha)
+    return float(np.sum(money * ratio ** (alpha - 1) * np.maximum(off - gained, 0)))
+
+
+def _bottlenecks(market: _Market, tasks: np.ndarray) -> tuple:
     """Return what each user pays most for (a pool), or every priced resource of her cheapest classes (machines)."""
-    if instance.machines is None:
-        pays = instance.demands * prices[0]
-        top = pays.argmax(axis=1)
-        return tuple(None if f else instance.resources[j] for f, j in zip(free.tolist(), top.tolist(), strict=True))
-    names = instance.machine_names
-    found: list = []
-    for i in range(instance.n):
-        if free[i]:
-            found.append(None)
-            continue
-        cheap = costs[i] <= costs[i].min() * (1 + FIRST_ORDER)
-        paid = (prices > 0) & (instance.demands[i] > 0) & cheap[:, None]
-        found.append(tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(paid)))
-    return tuple(found)
+    instance = market.instance
+    names, resources = instance.machine_names, instance.resources
+
+    def look(rows: slice) -> list:
+        block, stopped = columns(instance.demands, rows), market.stopped(rows, tasks[rows]).tolist()
+        if instance.machines is None:
+            dearest = (block * market.prices[0][:, None]).argmax(axis=0).tolist()
+            return [None if s else resources[j] for s, j in zip(stopped, dearest, strict=True)]
+        costs = market.costs(rows, block)
+        cheap = costs <= costs.min(axis=0) * (1 + FIRST_ORDER)
+        paid = (np.argwhere((market.prices > 0) & (block[:, i] > 0) & cheap[:, i, None]) for i in range(len(stopped)))
+        return [
+            None if s else tuple(f"{names[k]}/{resources[j]}" for k, j in p) for s, p in zip(stopped, paid, strict=True)
+        ]
+
+    return tuple(found for part in in_blocks(instance.n, look) for found in part)
 
 
-def _reason(instance: Instance, off: np.ndarray, uncleared: np.ndarray, gap: float) -> str:
-    if off.max() > FIRST_ORDER:
-        i = int(off.argmax())
-        return f"user {instance.users[i]!r} is off her best response at the prices by {off[i]:.1e}"
-    if uncleared.max() > FIRST_ORDER:
+def _reason(instance: Instance, worst: _Part, uncleared: np.ndarray, gap: float) -> str:
+    if not worst.off <= FIRST_ORDER:
+        return f"user {instance.users[worst.user]!r} is off her best response at the prices by {worst.off:.1e}"
+    if not uncleared.max() <= FIRST_ORDER:
         k, j = np.unravel_index(int(uncleared.argmax()), uncleared.shape)
         where = "" if instance.machines is None else f" of {instance.machine_names[k]!r}"
         return f"{instance.resources[j]!r}{where} has a price, but {uncleared[k, j]:.1e} of it is unused"

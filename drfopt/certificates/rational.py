@@ -1,47 +1,90 @@
 """Leximin in one pool, in rational numbers: the bottleneck condition decided exactly, without any tolerance."""
 
+import math
+from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from ..allocation import Certificate
 from ..instance import Instance
 from ..policies import Policy
+from ..rationals import integer_columns, weighted_sums
+from ..tolerances import LEVEL
 
-__all__ = ["certify"]
+__all__ = ["certify", "certify_rounded", "used_exactly"]
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificate:
     """Return the certificate of exact tasks (n,): all are at a limit or have a bottleneck, and nothing is overfull."""
-    demands, capacity = instance.exact_demands, instance.exact_capacity
-    used = [sum((x * row[j] for x, row in zip(tasks, demands, strict=True)), Fraction(0)) for j in range(instance.m)]
-    levels = [rate * x for rate, x in zip(policy.exact_rates(instance), tasks, strict=True)]
-    highest = [
-        max((level for level, row in zip(levels, demands, strict=True) if row[j]), default=Fraction(0))
-        for j in range(instance.m)
-    ]
+    demands, capacity, limits = instance.exact_demands, instance.exact_capacity, instance.exact_limits
+    rates = policy.exact_rates(instance)
+    levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
+    used = used_exactly(instance, rates, levels, tasks)
+    # Equal levels are one number, so that most comparisons of long fractions are comparisons of ranks.
+    rank = {level: place for place, level in enumerate(sorted(set(levels)))}
+    ranks = [rank[level] for level in levels]
+    highest = [max((r for r, row in zip(ranks, demands, strict=True) if row[j]), default=-1) for j in range(instance.m)]
     saturated = [u == c and c > 0 for u, c in zip(used, capacity, strict=True)]
     unplaced = instance.unplaced()
     bottlenecks: list[str | None] = []
-    reason = ""
-    for j in range(instance.m):
-        if used[j] > capacity[j]:
-            reason = f"{used[j]} of {instance.resources[j]!r} are used, of {capacity[j]}"
-    for i, user in enumerate(instance.users):
-        found = [j for j in range(instance.m) if demands[i][j] and saturated[j] and levels[i] == highest[j]]
-        at_limit = tasks[i] == instance.exact_limits[i]
+    reason = next(
+        (
+            f"{float(used[j]):.17g} of {r!r} are used, of {float(capacity[j]):.17g}"
+            for j, r in enumerate(instance.resources)
+            if used[j] > capacity[j]
+        ),
+        "",
+    )
+    for i, row in enumerate(demands):
+        found = [j for j, d in enumerate(row) if d and saturated[j] and ranks[i] == highest[j]]
+        limit = limits[i]
+        at_limit = tasks[i] == limit
         bottlenecks.append(None if at_limit or not found else instance.resources[found[0]])
         if unplaced[i]:
             wrong = tasks[i] != 0
         else:
-            limit = instance.exact_limits[i]
             wrong = tasks[i] < 0 or (limit is not None and tasks[i] > limit) or not (at_limit or found)
         if wrong and not reason:
-            reason = f"user {user!r} with {tasks[i]} tasks is neither at her limit nor has she a bottleneck"
+            reason = f"user {instance.users[i]!r} is neither at her limit nor has she a bottleneck"
     return Certificate(
         kind="bottleneck",
         valid=not reason,
         violation=float("inf") if reason else 0.0,
-        bottlenecks=tuple(bottlenecks),
+        stopped_by=partial(tuple, bottlenecks),
         reason=reason,
+        rigorous=True,
     )
+
+
+def certify_rounded(instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray) -> Certificate:
+    """Return the certificate of tasks (n,) that are floats next to exact ones: theirs, and how far off they are."""
+    proof = certify(instance, policy, exact)
+    off = max((abs(Fraction(x) - y) / y if y else abs(Fraction(x)) for x, y in zip(tasks.tolist(), exact, strict=True)))
+    violation = max(proof.violation, math.nextafter(float(off), math.inf) if off else 0.0)
+    valid = bool(proof.valid) and violation <= LEVEL
+    reason = proof.reason or ("" if valid else f"the tasks are {violation:.1e} off the exact ones")
+    return replace(proof, valid=valid, violation=violation, reason=reason)
+
+
+def used_exactly(
+    instance: Instance, rates: list[Fraction], levels: list[Fraction], tasks: np.ndarray
+) -> list[Fraction]:
+    """Return what is used of each resource, (m,): users of one level are summed up at a level of 1 first."""
+    rows, scales = integer_columns(instance.exact_demands, instance.m)
+    groups: dict[Fraction, list[int]] = defaultdict(list)
+    for i, level in enumerate(levels):
+        if level:
+            groups[level].append(i)
+    used = [Fraction(0)] * instance.m
+    alone = [i for group in groups.values() if len(group) == 1 for i in group]
+    sums = [weighted_sums([tasks[i] for i in alone], [rows[i] for i in alone], instance.m)]
+    for level, group in groups.items():
+        if len(group) > 1:
+            each = weighted_sums([1 / rates[i] for i in group], [rows[i] for i in group], instance.m)
+            sums.append([level * s for s in each])
+    for found in sums:
+        used = [u + s / scale for u, s, scale in zip(used, found, scales, strict=True)]
+    return used

@@ -83,8 +83,14 @@ def certify(
         found = _Levels(instance, policy, counts, deadline).certificate()
     else:
         found = _largest(instance, policy, counts, deadline)
-    evidence = found.evidence | {"score": score(instance, policy, counts), "seconds": time.perf_counter() - begun}
-    return Certificate("bound", found.valid, 0.0, gap=found.gap, evidence=evidence, reason=found.reason)
+    evidence = found.evidence | {
+        "score": score(instance, policy, counts),
+        "packing": packing,
+        "seconds": time.perf_counter() - begun,
+    }
+    # CBC is a float solver: what only it says is no theorem.
+    certain = "CBC" not in evidence["judge"]
+    return replace(found, evidence=evidence, rigorous=certain)
 
 
 class _Levels:

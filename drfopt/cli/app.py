@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
@@ -11,7 +12,11 @@ from .listing import engines, library, policies
 from .new import new
 from .program import Program
 from .schedule import schedule
+from .search import search
 from .solve import solve
+from .sweep import sweep
+from .theorems import theorems
+from .verify import verify
 from .versions import versions
 
 __all__ = ["app"]
@@ -47,5 +52,20 @@ def drfopt(
         typer.echo(text)
 
 
-for command in (solve, compare, crosscheck, schedule, convert, new, engines, policies, library):
+for command in (
+    solve,
+    compare,
+    crosscheck,
+    verify,
+    audit,
+    search,
+    theorems,
+    schedule,
+    sweep,
+    convert,
+    new,
+    engines,
+    policies,
+    library,
+):
     app.command()(command)

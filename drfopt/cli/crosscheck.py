@@ -1,5 +1,7 @@
 """``drfopt crosscheck``: every engine that can take it, and the reference, against each other."""
 
+from typing import Annotated
+
 import typer
 
 from . import instances, options
@@ -18,6 +20,10 @@ def crosscheck(
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
     time_limit: options.TimeLimit = None,
+    formulation: Annotated[
+        str | None,
+        typer.Option("--formulation", metavar="FILE", help="A *.py file that states the same.", show_default=False),
+    ] = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -31,7 +37,7 @@ def crosscheck(
     from ..crosscheck import crosscheck as checked
 
     with working(f"cross-checking {policy}"):
-        found = checked(cluster, policy, integer=integer, time_limit=time_limit)
+        found = checked(cluster, policy, integer=integer, time_limit=time_limit, formulation=formulation)
     out.write(found.sheet(), found.to_dict)
     if status := VERDICTS[found.agree]:
         raise typer.Exit(status)

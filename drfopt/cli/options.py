@@ -11,15 +11,20 @@ from ..errors import suggestion
 from ..tables import FORMATS
 
 __all__ = [
+    "CertificateFile",
+    "Dask",
     "EngineName",
     "Exact",
     "FormatName",
     "InstanceName",
+    "Jobs",
     "Json",
     "OutputFile",
     "PolicyName",
+    "Precision",
     "TimeLimit",
     "WholeTasks",
+    "library_names",
     "matching",
 ]
 
@@ -29,7 +34,8 @@ def matching(prefix: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(prefix)]
 
 
-def _instances(incomplete: str) -> list[str]:
+def library_names(incomplete: str) -> list[str]:
+    """Return the library instances that begin with what was typed so far."""
     from ..library import names
 
     return matching(incomplete, names())
@@ -68,6 +74,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _processes(text: str) -> int:
+    if not str(text).isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is not a number of processes, 1 or more")
+    return int(text)
+
+
 def _file(path: Path | None) -> Path | None:
     return None if path is not None and str(path) == "-" else path
 
@@ -77,7 +89,7 @@ InstanceName = Annotated[
     typer.Argument(
         metavar="INSTANCE",
         help="A file, - for standard input, or the name of a library instance (see 'drfopt library').",
-        autocompletion=_instances,
+        autocompletion=library_names,
         show_default=False,
     ),
 ]
@@ -97,9 +109,41 @@ EngineName = Annotated[
     typer.Option("--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="WIDTH",
+        help="Relative width of what --exact can only enclose.",
+        show_default="1e-30",
+    ),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Write the answer and its proof to FILE, for 'drfopt verify' and for whoever does not believe it.",
+        show_default=False,
+    ),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        parser=_processes,
+        show_default=False,
+        help="Work in N processes; by default 1 for one answer, else a core each.",
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, tcp://host:port.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 FormatName = Annotated[

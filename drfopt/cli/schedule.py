@@ -33,6 +33,13 @@ def schedule(
             autocompletion=lambda incomplete: options.matching(incomplete, WHEN_FULL),
         ),
     ] = "skip",
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace/--no-trace",
+            help="Every task in its order, or the outcome alone: without a trace a pool of billions takes no longer.",
+        ),
+    ] = True,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -46,5 +53,5 @@ def schedule(
     from ..schedule import schedule as scheduled
 
     with working(f"scheduling {policy}"):
-        found = scheduled(cluster, policy, when_full=when_full)
+        found = scheduled(cluster, policy, when_full=when_full, trace=trace)
     out.write(found.sheet(), found.to_dict)

@@ -1,12 +1,13 @@
 """``drfopt solve``: one allocation and its certificate."""
 
 from contextlib import nullcontext
+from json import dumps
 
 import typer
 
 from . import instances, options
 from .interrupt import stoppable
-from .output import Output
+from .output import Output, check, deliver
 from .status import FAILED
 from .versions import versions
 from .working import working
@@ -20,7 +21,11 @@ def solve(
     integer: options.WholeTasks = False,
     engine: options.EngineName = "auto",
     exact: options.Exact = False,
+    precision: options.Precision = None,
+    certificate: options.CertificateFile = None,
     time_limit: options.TimeLimit = None,
+    jobs: options.Jobs = 1,
+    dask: options.Dask = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -30,12 +35,28 @@ def solve(
     Example: drfopt solve nsdi2011 --policy ceei --json
     """
     out = Output.wished(format, json, output)
+    if certificate is not None:
+        check(certificate)
     cluster = instances.read(instance)
     from ..solve import solve as solved
 
     with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
-        allocation = solved(cluster, policy, integer=integer, engine=engine, exact=exact, time_limit=time_limit)
+        allocation = solved(
+            cluster,
+            policy,
+            integer=integer,
+            engine=engine,
+            exact=exact,
+            time_limit=time_limit,
+            jobs=jobs,
+            dask=dask,
+            precision=precision,
+        )
     name = instances.title(cluster, instance)
+    if certificate is not None:
+        from ..certificates.document import certificate_document
+
+        deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
     if allocation.status in ("time_limit", "feasible"):
         raise typer.Exit(FAILED)

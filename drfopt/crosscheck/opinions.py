@@ -1,5 +1,6 @@
 """Second opinions: the reference and the slow methods, each with what it can take."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,10 +11,13 @@ import numpy as np
 from ..certificates import second_solver, whole
 from ..engines import Problem
 from ..errors import SolverError
+from ..instance import Instance
 from ..packings import most_alone
+from ..policies import policy_named
 from ..reference import enumeration
 from ..reference.filling import progressive_filling
 from ..schedule import schedule
+from ..solve import solve
 from . import slow_chain, slow_sum
 
 __all__ = ["SECONDS", "Found", "Second", "found"]
@@ -26,6 +30,12 @@ FRACTIONS = 400_000
 
 ENUMERATED = 5_000
 """Vectors of tasks of a tiny cluster that are enumerated."""
+
+EXACT_PAIRS = 500
+"""Pairs of user and class up to which a chain in fractions takes about a second."""
+
+WHOLE = ("leximin", "alpha", "sum")
+"""What is done with whole tasks."""
 
 IMPROVEMENTS = 500
 """Times that the second solver may improve on a schedule."""
@@ -63,8 +73,57 @@ def _reference_takes(problem: Problem) -> bool:
     return _is(problem, "leximin", integer=False) and problem.instance.machines is None and work <= FRACTIONS
 
 
+def _servers(problem: Problem) -> Found:
+    """Fill every class by the reference, in fractions."""
+    instance = problem.instance
+    if instance.machines is None:
+        return _reference(Problem(instance, policy_named("drf")))
+    rates = problem.policy.exact_rates(instance)
+    levels = [Fraction(0)] * instance.n
+    for k, (room, count) in enumerate(zip(instance.exact_machine_capacity, instance.counts, strict=True)):
+        users = np.flatnonzero(instance.fits[:, k]).tolist()
+        if not users:
+            continue
+        pool = Instance(
+            {instance.users[i]: dict(zip(instance.resources, instance.exact_demands[i], strict=True)) for i in users},
+            dict(zip(instance.resources, [int(count) * c for c in room], strict=True)),
+            weights={instance.users[i]: _weight(instance, i) for i in users},
+        )
+        on_it = policy_named("drf").exact_rates(pool)
+        tasks = progressive_filling(pool.exact_demands, pool.exact_capacity, on_it, pool.exact_limits)
+        for i, x in zip(users, tasks, strict=True):
+            levels[i] += rates[i] * x
+    return np.array([float(level) for level in levels]), None
+
+
+def _weight(instance: Instance, i: int) -> Any:
+    weight = instance.exact_weights[i]
+    return dict(zip(instance.resources, weight, strict=True)) if isinstance(weight, tuple) else weight
+
+
+def _servers_takes(problem: Problem) -> bool:
+    work = problem.instance.n * problem.m * problem.k * problem.m
+    return _is(problem, "servers", integer=False) and work <= FRACTIONS
+
+
 def _chain(problem: Problem) -> Found:
     return slow_chain.levels(problem.instance, problem.policy), None
+
+
+def _exact_chain(problem: Problem) -> Found:
+    """Return the chain of rounds decided in fractions, which the standalone verifier proves."""
+    allocation = solve(problem.instance, problem.policy, exact=True, time_limit=_left(problem))
+    return np.array([float(level) for level in allocation.levels]), None
+
+
+def _left(problem: Problem) -> float | None:
+    left = problem.deadline.left()
+    return None if left == math.inf else left
+
+
+def _exact_chain_takes(problem: Problem) -> bool:
+    small = problem.instance.machines is not None and problem.n and len(problem.pairs[0]) <= EXACT_PAIRS
+    return bool(small) and _is(problem, "leximin", integer=False)
 
 
 def _sum(problem: Problem) -> Found:
@@ -98,7 +157,7 @@ def _enumeration(problem: Problem) -> Found:
 
 
 def _enumeration_takes(problem: Problem) -> bool:
-    if not problem.integer or problem.policy.objective == "formulation" or not problem.n:
+    if not problem.integer or problem.policy.objective not in WHOLE or not problem.n:
         return False
     vectors = 1
     for i in problem.members.tolist():
@@ -136,8 +195,10 @@ def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
 SECONDS = (
     Second("reference", _reference_takes, _reference),
     Second("one LP a user", lambda problem: _is(problem, "leximin", integer=False), _chain),
+    Second("rational chain", _exact_chain_takes, _exact_chain),
     Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
     Second("enumeration", _enumeration_takes, _enumeration),
-    Second("CBC", lambda problem: problem.integer and problem.policy.objective != "formulation", _cbc),
+    Second("CBC", lambda problem: problem.integer and problem.policy.objective in WHOLE, _cbc),
+    Second("reference, machine by machine", _servers_takes, _servers),
 )
 """The table; each row shares no code with the engines, but CBC the list of packings of a machine."""

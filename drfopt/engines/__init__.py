@@ -67,22 +67,29 @@ class Engine:
 
 POOL = frozenset({"pool"})
 MACHINES = frozenset({"machines"})
-ANYWHERE = frozenset({"pool", "machines"})
-LEXIMIN, ALPHA, SUM, FILE = (frozenset({word}) for word in ("leximin", "alpha", "sum", "formulation"))
+ANYWHERE = POOL | MACHINES
+LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+)
 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
     Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE),
+    Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
     Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
+    Engine("rational-chain", "HiGHS's bases round by round, solved in rational numbers", LEXIMIN, MACHINES, exact=True),
+    Engine("rational-lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine("enclosure", "Newton to many digits, then rational bounds of every user", ALPHA, ANYWHERE, exact=True),
     Engine("frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
     Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE, integer=True, largest=20_000),
     Engine("rounding", "continuous optimum rounded and packed", LEXIMIN, MACHINES, integer=True, heuristic=True),
     Engine("nash-halves", "Nash product by exact search near the continuous prices", ALPHA, POOL, integer=True),
     Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
+    Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import SolverError
 from ..progress import report
 from .market import Market, Point, Reduced
+from .merging import market_without_copies
 from .polish import polish
 from .problem import Answer, Problem
 
@@ -37,6 +38,14 @@ KEEP = 0.995
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
+    copies = None if problem.instance.machines is None else market_without_copies(problem)
+    if copies is not None:
+        smaller, split = copies
+        return split(_solved(smaller))
+    return _solved(problem)
+
+
+def _solved(problem: Problem) -> Answer:
     market = Market(problem)
     with np.errstate(all="ignore"):
         start = _interior(market)

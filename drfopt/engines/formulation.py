@@ -65,18 +65,19 @@ def _leximin(file: UserFile, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         level = float(levels[rising].min())
         report(f"level {level:.6g}: {int((~rising).sum())} of {problem.n} users held")
         candidates = np.flatnonzero(rising & (levels <= level * (1 + SAME)))
-        stuck = [i for i in candidates if not _can_rise(file, held, int(i), level)]
-        # Somebody is stuck in every round; if tolerances hide who, it is whoever can rise least.
-        held[stuck if stuck else candidates] = level
+        rise = np.array([_rise(file, held, int(i), level) for i in candidates])
+        # Somebody is stuck in every round; if tolerances hide who, it is whoever can rise least: what others lose in
+        # a tolerance may be much to a user who takes next to nothing, and she is told in a later round.
+        held[candidates[rise <= max(10 * SAME, 2 * float(rise.min()))]] = level
     return tasks, held
 
 
-def _can_rise(file: UserFile, held: np.ndarray, user: int, level: float) -> bool:
-    """Say whether one user alone can exceed the level, everybody else kept at hers."""
+def _rise(file: UserFile, held: np.ndarray, user: int, level: float) -> float:
+    """Return by how much one user alone can exceed the level, relative to it, everybody else kept at hers."""
     others = np.where(np.isnan(held), level * (1 - SAME / 10), held * (1 - SAME / 10))
     others[user] = np.nan
     found = file.round(others)
-    return found is not None and float(found[1][user]) > level * (1 + 10 * SAME)
+    return 0.0 if found is None else float(found[1][user]) / max(level, float(np.finfo(float).tiny)) - 1
 
 
 def _best_choice(file: UserFile, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple]:

@@ -3,177 +3,183 @@
 A round maximises the common level t of the users still rising, the others held at theirs with ``>=``.  No limit enters
 a program: with everybody rising past her limit, the level a program reaches is a lower bound of the next saturation,
 so all users whose limit lies at or below it are finished at their limits at once, and the program is solved again.
-Only when there is none does the dual name the saturated: a positive multiplier of a user's row means that she is at
-this level in every optimum.  At a vertex a stuck user may have multiplier zero; a later program at the same level
-finds her.  Of the multipliers only those are believed that prove the level to the accuracy promised.
+Only when there is none do the prices name the saturated: who must pay on every class is at this level in every
+optimum.  The interior point method ends inside the optimal face, where prices name everybody who is finished; at a
+vertex, where simplex ends, some may be left to a later program at the same level.
+
+Prices say more: in every optimum nobody is on a class that is dearer to her than her cheapest.  Such pairs are closed,
+and what is left falls apart into *parts* that have no capacity in common; who is finished takes no room from the
+rising but on classes that both still use.  So only the first program has the size of the cluster.  A part of one class
+needs no program at all.
 """
 
-import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
-from ..certificates.chain import Round, excess, firm
-from ..errors import SolverError, TimeLimitError
+from ..certificates.chain import DEARER, Round
+from ..errors import SolverError
+from ..parallel import ALONE
 from ..progress import report
-from ..tolerances import LEVEL
-from .linear import INFINITY, SMALLEST, Rows, Solution, capacity_rows, load, run, user_rows
+from .lp_round import Part, Program
+from .merging import Merged
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
 
-RESCALE = 1e3
-"""Levels may grow by this factor before the program is rebuilt in a new unit."""
+BUNDLES = 64
+"""Into so many bundles the parts of a cluster are put when there are workers, so that the slowest matters little."""
 
-SAME = 1e-8
-"""Relative difference of a program's level and the one its duals prove that its tolerances account for."""
-
-CERTAIN = 0.1
-"""Part of the promised accuracy that one round may spend."""
+CAPPED = 1e-12
+"""Relative distance of a limit above the level of a program that its tolerance accounts for."""
 
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation, with the chain of rounds that proves it."""
     chain = _Chain(problem)
-    tops = problem.limits * problem.rates
-    levels = np.full(problem.n, np.nan)
-    rounds: list[Round] = []
-    reached = np.zeros(len(problem.pairs[0]))
-    while np.isnan(levels).any():
-        rising = np.isnan(levels)
-        known = f"{int((~rising).sum())} of {problem.n} users are finished, the lowest {len(rounds)} levels proven"
-        report(f"round {len(rounds) + 1}: {known}")
-        level, reached, multipliers, prices = chain.round(levels, known)
-        capped = rising & (tops <= level * (1 + LEVEL * 1e-3))
-        if capped.any():
-            levels[capped] = tops[capped]
-            continue
-        level = _bound(level, levels, multipliers, prices)
-        stopped = rising & _proven(level, levels, multipliers, prices)
-        if not stopped.any():
-            raise SolverError(
-                f"the dual of the round at level {level:.6g} proves no user finished to 1e-9: "
-                "the instance is too badly scaled for floats"
-            )
-        levels[stopped] = level
-        rounds.append(_round(problem, chain.rows, level, stopped, multipliers, prices))
-    user, _ = problem.pairs
-    total = np.bincount(user, weights=reached, minlength=problem.n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        amounts = reached * (levels / (total * problem.rates))[user]
-    if not np.isfinite(amounts).all():
-        raise SolverError("a user has a level and no place: the instance is too badly scaled for floats")
+    parts = chain.parts()
+    if problem.workers.several and len(parts) > 1:
+        alone = replace(problem, workers=ALONE)
+        bundles = _bundled(parts)
+        for found in problem.workers.spread(partial(_finished, alone), bundles, "bundles of independent parts"):
+            chain.take(*found)
+    else:
+        chain.finish(parts)
+    levels, tops = chain.levels, chain.tops
     tasks = np.where(levels >= tops, problem.limits, levels / problem.rates)
+    amounts = chain.merged.amounts(problem, chain.reached, tasks)
+    # Rounds of one level come in an order that does not depend on who found them.
+    rounds = sorted(chain.rounds, key=lambda link: (link.level, link.finished[0]))
     return Answer(tasks, amounts=amounts, evidence={"rounds": rounds})
 
 
-def _bound(level: float, levels: np.ndarray, multipliers: np.ndarray, prices: np.ndarray) -> float:
-    """Return the level that the duals prove, which is the program's but for the tolerance of its rows."""
-    rising = np.isnan(levels)
-    mass = math.fsum(multipliers[rising].tolist())
-    if not mass > 0:
-        return level
-    held = np.minimum(levels[~rising], level) * multipliers[~rising]
-    proven = math.fsum([*prices.tolist(), *(-held).tolist()]) / mass
-    return proven if abs(proven / level - 1) <= SAME else level
+def _finished(problem: Problem, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, list[Round]]:
+    """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
+    chain = _Chain(problem)
+    chain.finish(parts)
+    return chain.levels, chain.reached, chain.rounds
 
 
-def _proven(level: float, levels: np.ndarray, multipliers: np.ndarray, prices: np.ndarray) -> np.ndarray:
-    """Say who cannot exceed the level by more than the accuracy promised, (n,)."""
-    current = np.minimum(np.where(np.isnan(levels), level, levels), level)
-    left = excess(prices, multipliers, current)
-    return (multipliers > 0) & (multipliers * (CERTAIN * LEVEL * level) >= left)
-
-
-def _round(
-    problem: Problem,
-    rows: Rows,
-    level: float,
-    stopped: np.ndarray,
-    multipliers: np.ndarray,
-    prices: np.ndarray,
-) -> Round:
-    everybody = np.zeros(problem.instance.n)
-    everybody[problem.members] = multipliers
-    return Round(level, problem.members[stopped], everybody, rows.spread(prices, problem.k, problem.m))
+def _bundled(parts: list[Part]) -> list[list[Part]]:
+    """Return the parts in bundles of about equal size, so that none is too small to be handed over."""
+    least = sum(len(part.pairs) for part in parts) / BUNDLES
+    bundles: list[list[Part]] = []
+    size = np.inf
+    for part in parts:
+        if size >= least:
+            bundles.append([])
+            size = 0
+        bundles[-1].append(part)
+        size += len(part.pairs)
+    return bundles
 
 
 class _Chain:
-    """The program of a round, kept in HiGHS from one round to the next so that each starts from the last basis."""
+    """The state of the chain: levels of the users, amounts of the pairs, and who waits."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        self.rows = capacity_rows(problem)
-        self.adding = user_rows(problem)
-        self.unit = 0.0
-        # If everybody could use every class, the level would be this: the first unit.
-        self.expected = 1 / float((problem.shares / problem.rates[:, None]).sum(axis=0).max())
+        self.merged = Merged.of(problem)
+        self.tops = problem.limits * problem.rates
+        self.levels = np.full(problem.n, np.nan)
+        self.reached = np.zeros(len(self.merged.owner))
+        self.rounds: list[Round] = []
 
-    def round(self, levels: np.ndarray, known: str) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Return level, levels of the pairs (pairs,), multipliers of users (n,) and prices of the rows (rows,)."""
-        if self.unit == 0.0:
-            self._build(self.expected, levels)
-        self._hold(levels)
-        solution = self._run(known)
-        if not 1 / RESCALE < solution.columns[-1] < RESCALE:
-            if not solution.columns[-1] > 0:
-                raise SolverError(
-                    "the program of a round reached level 0 though every user is placed: rescale the instance"
-                )
-            self._build(self.unit * solution.columns[-1], levels)
-            solution = self._run(known)
-        n = self.problem.n
-        prices = firm(np.maximum(-solution.duals[n:], 0))
-        # At an optimum whoever is placed pays all that her multiplier allows: the prices say it more exactly.
-        multipliers = self._affordable(prices)
-        return (
-            solution.columns[-1] * self.unit,
-            np.maximum(solution.columns[:-1], 0) * self.unit,
-            multipliers / self.unit,
-            prices,
+    def parts(self) -> list[Part]:
+        """Return what has no capacity in common to begin with."""
+        return self._split(Part(np.arange(self.merged.groups), np.arange(len(self.merged.owner))))
+
+    def finish(self, parts: list[Part]) -> None:
+        """Finish everybody in some parts."""
+        waiting = list(parts)
+        while waiting:
+            waiting.extend(self._round(waiting.pop()))
+
+    def take(self, levels: np.ndarray, reached: np.ndarray, rounds: list[Round]) -> None:
+        """Take over what was found for other parts."""
+        self.levels = np.where(np.isnan(levels), self.levels, levels)
+        self.reached += reached
+        self.rounds.extend(rounds)
+
+    def _round(self, part: Part) -> list[Part]:
+        """Solve a part for its next level, finish who is finished there, and return what is left of it."""
+        merged = self.merged
+        known = (
+            f"{int((~np.isnan(self.levels)).sum())} of {self.problem.n} users are finished, "
+            f"the lowest levels of {len(self.rounds)} parts proven"
         )
-
-    def _affordable(self, prices: np.ndarray) -> np.ndarray:
-        """Return the largest multipliers that the prices allow, (n,): the cheapest class of each user."""
-        user, _ = self.problem.pairs
-        cost = self.scaled.T @ prices
-        cheapest = np.full(self.problem.n, np.inf)
-        np.minimum.at(cheapest, user, cost)
-        return cheapest
-
-    def _build(self, unit: float, levels: np.ndarray) -> None:
-        problem = self.problem
-        user, _ = problem.pairs
-        self.unit = unit
-        self.scaled = self.rows.matrix @ sparse.diags(unit / problem.rates[user])
-        if self.scaled.nnz and self.scaled.data.min() <= SMALLEST:
+        report(f"round {len(self.rounds) + 1}: {known}")
+        rising = np.isnan(self.levels)
+        program = Program(merged, part, self._summed(rising, merged.scale), self._held(rising))
+        level, amounts, prices = program.solve(self.problem, known)
+        self.reached[part.pairs] = amounts
+        inside = np.zeros(merged.groups, dtype=bool)
+        inside[part.groups] = True
+        here = rising & inside[merged.group]
+        capped = here & (self.tops <= level * (1 + CAPPED))
+        if capped.any():
+            self.levels[capped] = self.tops[capped]
+            return self._split(part)
+        level, multipliers, proven = program.proven(level, prices)
+        if not proven.any():
             raise SolverError(
-                f"some user takes only {self.scaled.data.min():.0e} of a capacity at the common level, which HiGHS "
-                "would drop: the demands differ too much for linear programs"
+                f"the prices of the round at level {level:.6g} prove no user finished to 1e-9: "
+                "the instance is too badly scaled for floats"
             )
-        n, p = problem.n, len(user)
-        level_column = sparse.csr_matrix(-np.isnan(levels).astype(float)[:, None])
-        matrix = sparse.bmat([[self.adding, level_column], [self.scaled, None]], format="csr")
-        low = np.concatenate(
-            [np.where(np.isnan(levels), 0.0, levels / unit), np.full(len(self.rows.machine), -INFINITY)]
-        )
-        high = np.concatenate([np.full(n, INFINITY), np.ones(len(self.rows.machine))])
-        cost = np.zeros(p + 1)
-        cost[-1] = -1
-        self.highs = load(cost, np.full(p + 1, INFINITY), matrix, low, high)
-        self.held = ~np.isnan(levels)
+        finished = here & np.isin(merged.group, part.groups[proven])
+        self.rounds.append(self._told(level, finished, part, program, prices, multipliers))
+        self.levels[finished] = level
+        costs = program.costs(prices)
+        dearer = costs - multipliers[program.owner] > DEARER * costs
+        self.reached[part.pairs[dearer]] = 0
+        return self._split(Part(part.groups, part.pairs[~dearer], tight=True))
 
-    def _hold(self, levels: np.ndarray) -> None:
-        """Take newly finished users out of the common level and hold them at theirs."""
-        fresh = np.flatnonzero(~np.isnan(levels) & ~self.held)
-        last = len(self.problem.pairs[0])
-        for i in fresh:
-            self.highs.changeCoeff(int(i), last, 0.0)
-            self.highs.changeRowBounds(int(i), levels[i] / self.unit, INFINITY)
-        self.held[fresh] = True
+    def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Add up values (n,) of the chosen users of each group, (groups,)."""
+        return np.bincount(self.merged.group[chosen], weights=values[chosen], minlength=self.merged.groups)
 
-    def _run(self, known: str) -> Solution:
-        try:
-            return run(self.highs, "a round of the chain", self.problem.deadline)
-        except TimeLimitError as error:
-            raise TimeLimitError(str(error), known) from None
+    def _held(self, rising: np.ndarray) -> np.ndarray:
+        """Return the amounts that finished users hold, (groups,)."""
+        return self._summed(~rising, self.merged.scale * self.levels)
+
+    def _split(self, part: Part) -> list[Part]:
+        """Return the parts of a part that have no capacity in common and somebody who rises."""
+        merged, groups = self.merged, self.merged.groups
+        columns = merged.matrix[:, part.pairs]
+        ends = np.repeat(merged.owner[part.pairs], np.diff(columns.indptr))
+        size = groups + merged.matrix.shape[0]
+        graph = sparse.coo_array((np.ones(len(ends)), (ends, groups + columns.indices)), shape=(size, size))
+        _, label = connected_components(graph, directed=False)
+        rises = np.isin(np.arange(groups), merged.group[np.isnan(self.levels)])
+        alive = np.unique(label[part.groups][rises[part.groups]])
+        of_group, of_pair = label[part.groups], label[merged.owner[part.pairs]]
+        if len(alive) == 1 and (of_group == alive[0]).all():
+            return [part]
+        return [
+            Part(part.groups[mine], part.pairs[theirs], part.tight and not rises[part.groups[mine]].all())
+            for mine, theirs in zip(_places(of_group, alive), _places(of_pair, alive), strict=True)
+        ]
+
+    def _told(
+        self, level: float, finished: np.ndarray, part: Part, program: Program, prices: np.ndarray, mine: np.ndarray
+    ) -> Round:
+        """Return the round in the letters of the instance."""
+        problem, merged = self.problem, self.merged
+        of_rows = np.zeros(merged.matrix.shape[0])
+        of_rows[program.rows] = prices
+        of_groups = np.zeros(merged.groups)
+        of_groups[part.groups] = mine
+        multipliers = np.zeros(problem.instance.n)
+        multipliers[problem.members] = of_groups[merged.group] * merged.scale
+        return Round(level, problem.members[finished], multipliers, merged.prices(of_rows, problem.k, problem.m))
+
+
+def _places(labels: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
+    """Return where each wanted label stands in `labels`, in order."""
+    order = np.argsort(labels, kind="stable")
+    begins = np.searchsorted(labels[order], wanted)
+    ends = np.searchsorted(labels[order], wanted, side="right")
+    return [order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]

@@ -26,6 +26,9 @@ __all__ = ["Market", "Point", "Reduced"]
 REFINEMENTS = 2
 """Corrections of a Newton step by its own residual."""
 
+CROWDED = 0.1
+"""Part of a table from which on products are faster with its zeros than without."""
+
 TINY = 1e-300
 """Stands for 0 where something is divided by it."""
 
@@ -80,6 +83,12 @@ class Market:
         return self.alpha * self.g * t ** (-self.alpha - 1)
 
     @cached_property
+    def adding(self) -> sparse.csr_matrix:
+        """The matrix (pairs, n) that adds up each user's pairs."""
+        pairs = len(self.user)
+        return sparse.csr_matrix((np.ones(pairs), self.user, np.arange(pairs + 1)), shape=(pairs, self.n))
+
+    @cached_property
     def transposed(self) -> sparse.csr_matrix:
         """The matrix of the rows, pairs first."""
         return self.matrix.T.tocsr()
@@ -127,6 +136,7 @@ class Reduced:
         self.b = np.where(self.free, b, 0.0)
         self.tau = np.where(self.free, self.sigma / (1 + self.b * self.sigma), 0.0)
         self.kernel = self._kernel(inverse)
+        self.made: tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]] | None = None
 
     def solve(
         self, diagonal: np.ndarray, right: np.ndarray, rows: np.ndarray
@@ -137,7 +147,7 @@ class Reduced:
         -------
         v (pairs,), t (n,) the users' totals of v, y (rows,)
         """
-        factor = self._factor(diagonal)
+        factor = self._factor_of(diagonal)
         v, t, y = self._once(factor, right, rows)
         # The reduction squares the conditioning; its error is found in the full system, where nothing is squared.
         for _ in range(REFINEMENTS):
@@ -169,6 +179,12 @@ class Reduced:
         mean = self.market.total(self.pi * lost)
         return lost - np.where(self.free, 0.0, mean)[user]
 
+    def _factor_of(self, diagonal: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the factor, made once for predictor and corrector."""
+        if self.made is None or not np.array_equal(self.made[0], diagonal):
+            self.made = diagonal, self._factor(diagonal)
+        return self.made[1]
+
     def _factor(self, diagonal: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         full = self.kernel + np.diag(diagonal)
         size = 1 / np.sqrt(np.maximum(full.diagonal(), TINY))
@@ -183,21 +199,32 @@ class Reduced:
 
     def _kernel(self, inverse: np.ndarray) -> np.ndarray:
         market = self.market
-        user, n = market.user, market.n
-        mixed = self.matrix @ sparse.csr_matrix((self.pi, (np.arange(len(user)), user)), shape=(len(user), n))
-        kernel = ((mixed @ sparse.diags(self.tau)) @ mixed.T).toarray()
-        if len(user) == n:
-            return kernel
+        user = market.user
+        if len(user) == market.n:
+            return (self.matrix @ sparse.diags(self.tau) @ self.matrix.T).toarray()
         # Between classes: minus the products of a user's pairs; within a class: what the pair holds times the rest.
-        across = -((mixed @ sparse.diags(self.sigma)) @ mixed.T).toarray()
-        index = market.rows.machine[self.active]
-        across[index[:, None] == index] = 0
-        rest = self.market.total(self.pi)[user] - self.pi
-        largest = np.zeros(n)
+        rest = market.total(self.pi)[user] - self.pi
+        largest = np.zeros(market.n)
         np.maximum.at(largest, user, self.pi)
         top = self.pi >= largest[user]
         others = market.total(np.where(top, 0, self.pi))[user]
         alone = market.total(top.astype(float))[user] == 1
         rest = np.where(top & alone, others, rest)
-        within = (self.matrix @ sparse.diags(inverse * rest) @ self.matrix.T).toarray()
-        return kernel + across + within
+        held = self.pi**2 * self.tau[user] + inverse * rest
+        within = (self.matrix @ sparse.diags(held) @ self.matrix.T).toarray()
+        # What a user's total takes of all she holds: sigma - tau, but not as a difference.
+        taken = np.where(self.free, self.b * self.sigma * self.tau, self.sigma)
+        across = self._products(np.sqrt(taken))
+        index = market.rows.machine[self.active]
+        across[index[:, None] == index] = 0
+        return within - across
+
+    def _products(self, root: np.ndarray) -> np.ndarray:
+        """Return ``M diag(root^2) M'``, where M adds up what each user's pairs take of each row."""
+        user = self.market.user
+        columns = sparse.diags(self.pi * root[user])
+        mixed = self.matrix @ columns @ self.market.adding
+        if mixed.nnz > CROWDED * mixed.shape[0] * mixed.shape[1]:
+            table = mixed.toarray()
+            return table @ table.T
+        return (mixed @ mixed.T).toarray()

@@ -78,19 +78,21 @@ class _Guess:
     def __init__(self, market: Market, start: Point, money: float):
         self.market = market
         t = market.total(start.v)
-        cost = market.cost(start.p)
-        cheapest = np.full(market.n, np.inf)
-        np.minimum.at(cheapest, market.user, cost)
-        part = start.v / t[market.user]
-        dearer = cost / cheapest[market.user] - 1
-        self.used = part >= dearer
-        # The cheapest class of a user is used whatever the solver says.
-        self.used |= cost <= cheapest[market.user] * (1 + ZERO)
         slack = 1 - market.matrix @ start.v
         # Part of what a user would pay for a little more that a row alone asks: of her who minds it most.  A price so
         # small that the money would not notice it on an idle row is a solver's zero, whatever it is to a user.
         asked = sparse.diags(start.p) @ market.matrix @ sparse.diags(1 / market.marginal(t)[market.user])
         self.priced = (asked.max(axis=1).toarray().ravel() >= slack) & (start.p >= UNNOTICED * money * slack)
+        # Zeros make no class dearer than another: who is at her limit would be crowded onto the smallest of them.
+        cost = market.cost(np.where(self.priced, start.p, 0.0))
+        cheapest = np.full(market.n, np.inf)
+        np.minimum.at(cheapest, market.user, cost)
+        part = start.v / t[market.user]
+        least = cheapest[market.user]
+        dearer = np.where(cost > least, cost / least - 1, 0.0)
+        self.used = part >= dearer
+        # The cheapest class of a user is used whatever the solver says.
+        self.used |= cost <= least * (1 + ZERO)
         gap = np.where(np.isfinite(market.u), 1 - t / market.u, np.inf)
         self.capped = start.nu / market.marginal(t) >= gap
         self.seen: set[bytes] = set()

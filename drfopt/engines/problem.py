@@ -5,6 +5,7 @@ Amounts are fractions of what a class has in total; nothing here has a unit.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from ..deadline import NEVER, Deadline
 from ..instance import Instance
 from ..packings import maximal_patterns, shapes
+from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
 
 __all__ = ["Answer", "Problem"]
@@ -29,23 +31,46 @@ class Problem:
     members : int array (n,)
         Rows of the instance that take part; every array below is in their order.
     deadline : Deadline
+    precision : Fraction
+        Largest relative width of an enclosure, where an exact answer is one.
+    workers : Workers
+        Who may be given parts of the problem that have nothing to do with each other.
     """
 
     instance: Instance
     policy: Policy
     integer: bool = False
     deadline: Deadline = NEVER
+    precision: Fraction = Fraction(1, 10**30)
+    workers: Workers = ALONE
+
+    @cached_property
+    def unplaced(self) -> np.ndarray:
+        """Who can run no task at all, bool (n of the instance,)."""
+        return self.instance.unplaced(self.integer)
+
+    @cached_property
+    def playing(self) -> np.ndarray:
+        """Who is placed and has a limit above 0, bool (n of the instance,)."""
+        if not self.instance.limited:
+            return ~self.unplaced
+        limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
+        return ~self.unplaced & (limits > 0)
 
     @cached_property
     def members(self) -> np.ndarray:
         """Users who are placed and whose limit is not 0, as rows of the instance, (n,)."""
-        limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
-        return np.flatnonzero(~self.instance.unplaced(self.integer) & (limits > 0))
+        return np.flatnonzero(self.playing)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of users who take part."""
-        return len(self.members)
+        return int(np.count_nonzero(self.playing))
+
+    @property
+    def everyone(self) -> bool:
+        """Whether all users of the instance take part."""
+        return self.n == self.instance.n
 
     @property
     def m(self) -> int:
@@ -60,25 +85,29 @@ class Problem:
     @cached_property
     def shares(self) -> np.ndarray:
         """Share of the whole cluster that one task takes, (n, m)."""
-        shares = shares_per_task(self.instance)
-        return shares if self.n == self.instance.n else shares[self.members]
+        return self.of_members(shares_per_task(self.instance))
+
+    @cached_property
+    def all_rates(self) -> np.ndarray:
+        """Level of one task of every user of the instance, (n of the instance,)."""
+        return self.policy.rates(self.instance)
 
     @cached_property
     def rates(self) -> np.ndarray:
         """Level of one task, (n,)."""
-        return self._of_members(self.policy.rates(self.instance))
+        return self.of_members(self.all_rates)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """Scalar weights, (n,); 1 where the policy knows none."""
         if self.policy.weights == "none" or self.instance.weights_per_resource:
             return np.ones(self.n)
-        return self._of_members(self.instance.weights)
+        return self.of_members(self.instance.weights)
 
     @cached_property
     def limits(self) -> np.ndarray:
         """The most tasks of each user, (n,); whole numbers in the integer version; inf for none."""
-        limits = self._of_members(self.instance.limits)
+        limits = self.of_members(self.instance.limits)
         return np.floor(limits) if self.integer else limits
 
     @cached_property
@@ -115,11 +144,14 @@ class Problem:
             return None
         user, machine = self.pairs
         table = np.zeros((self.instance.n, self.k), dtype=amounts.dtype)
+        if table.dtype == object:
+            table[:] = Fraction(0)
         table[self.members[user], machine] = amounts
         return table
 
-    def _of_members(self, values: np.ndarray) -> np.ndarray:
-        return values if self.n == self.instance.n else values[self.members]
+    def of_members(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows of those who take part of something known of every user of the instance."""
+        return values if self.everyone else values[self.members]
 
 
 @dataclass(frozen=True, eq=False)

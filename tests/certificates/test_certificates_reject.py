@@ -10,7 +10,7 @@ import pytest
 from drfopt.certificates import bottleneck, chain, duals, prices, rational, whole
 from drfopt.certificates.chain import Round
 from drfopt.certificates.refute import Inconclusive
-from drfopt.engines import Problem, engine_for
+from drfopt.engines import Problem, engine_for, saturations
 from drfopt.instance import Instance, Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
@@ -304,10 +304,50 @@ def test_who_takes_next_to_nothing_does_not_live_on_rounding():
 
 
 def test_rounding_of_a_limit_is_not_believed():
-    from drfopt.errors import CertificateError
-
     instance = Instance([[1], [1]], [1], max_tasks=["0." + "9" * 12, None], weights=[10**12, 1])
-    with pytest.raises(CertificateError, match="exact=True"):
-        solve(instance)
-    exact = solve(instance, exact=True)
-    assert exact.tasks[1] == Fraction(1, 10**12)
+    drf = policy_named("drf")
+    rounded, magnified = saturations.fill(Problem(instance, drf))
+    assert magnified > 1e11
+    refused = bottleneck.certify(instance, drf, rounded)
+    assert not refused.valid
+    assert "exact=True" in refused.reason
+    assert solve(instance).tasks[1] == 1e-12
+
+
+def test_rounded_tasks_stand_on_exact_ones():
+    instance, drf = Instance([[1, 4], [3, 1]], [9, 18]), policy_named("drf")
+    exact = np.array([Fraction(3), Fraction(2)])
+    assert rational.certify_rounded(instance, drf, exact, np.array([3.0, 2.0])).valid
+    for size in SIZES:
+        assert not rational.certify_rounded(instance, drf, exact, np.array([3.0, 2 + 2 * size])).valid
+        assert not rational.certify_rounded(instance, drf, exact - Fraction(size), np.array([3.0, 2.0]) - size).valid
+
+
+@pytest.fixture
+def two_places():
+    """The first user may use both, the second only the small one, which is left to her: levels 3/4 and 1/4."""
+    machines = [Machine("a", [3.0]), Machine("b", [1.0])]
+    return Instance([[1.0], [1.0]], machines=machines, eligible=[[True, True], [False, True]])
+
+
+def test_chain_closes_what_an_earlier_round_made_too_dear(two_places):
+    """The second user's round makes b too dear for the first, whose own round then speaks of a alone."""
+    allocation = solve(two_places)
+    assert allocation.levels == pytest.approx([3 / 4, 1 / 4])
+    first, second = rounds_of(allocation)
+    assert second.prices[1].tolist() == [0.0]
+    assert certified(two_places, allocation, [first, second]).valid
+    assert not certified(two_places, allocation, [second, first]).valid
+    assert not certified(two_places, allocation, [second]).valid
+
+
+@pytest.mark.parametrize("forged", [1e-12, 1e-3, 0.2, 0.25])
+def test_chain_closes_nothing_by_a_bound_that_is_not_met(two_places, forged):
+    """In a round that proves nothing b is said to be too dear for the first user, who could have more there."""
+    tasks, placement = np.array([3.0, 0.5]), np.array([[3.0, 0.0], [0.0, 0.5]])
+    policy = policy_named("drf")
+    claim = Round(forged, np.array([], dtype=int), np.zeros(2), np.array([[0.0], [1.0]]))
+    mine = Round(0.75, np.array([0]), np.array([1.0, 0.0]), np.array([[0.75], [0.0]]))
+    theirs = Round(0.125, np.array([1]), np.array([0.0, 1.0]), np.array([[0.0], [0.125]]))
+    for rounds in ([claim, theirs, mine], [claim, mine], [theirs, claim, mine]):
+        assert not chain.certify(two_places, policy, tasks, placement, rounds).valid

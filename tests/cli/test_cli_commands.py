@@ -71,6 +71,19 @@ def test_schedule_prints_tasks_and_trace(drfopt, cluster):
     assert set(document["trace"][0]) >= {"step", "user", "dominant_shares", "used"}
 
 
+def test_schedule_without_a_trace_does_not_count_the_tasks(drfopt, tmp_path):
+    large = tmp_path / "large.toml"
+    large.write_text(
+        "[capacity]\ncpu = 9e9\nmemory = 18e9\n"
+        '[[users]]\nname = "A"\ndemand = { cpu = 1, memory = 4 }\n'
+        '[[users]]\nname = "B"\ndemand = { cpu = 3, memory = 1 }\n',
+        encoding="utf-8",
+    )
+    document = json.loads(drfopt("schedule", str(large), "--no-trace", "--json").out)
+    assert document["tasks"] == {"A": 3 * 10**9, "B": 2 * 10**9}
+    assert document["trace"] is None
+
+
 def test_schedule_refuses_what_is_not_leximin(drfopt, refused, cluster):
     refused(drfopt("schedule", cluster, "--policy", "ceei"), "ceei")
 

@@ -45,7 +45,7 @@ def cluster(machines):
 
 
 @pytest.mark.parametrize("machines", [False, True], ids=["pool", "machines"])
-@pytest.mark.parametrize(("file", "policy"), [("drf", "drf"), ("asset", "asset"), ("ceei", "ceei")])
+@pytest.mark.parametrize(("file", "policy"), [("drf", "drf"), ("asset", "asset"), ("tsf", "tsf"), ("ceei", "ceei")])
 def test_every_capacity_is_filled_alike(file, policy, machines):
     problem = Problem(cluster(machines), policy_named(policy))
     built = build(file, problem, np.full(problem.n, np.nan))

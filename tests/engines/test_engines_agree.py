@@ -40,7 +40,7 @@ def test_rational_answers_are_the_reference(instance):
     assert exact.levels.astype(float) == pytest.approx(exact_levels(instance, "drf"), rel=1e-15, abs=1e-300)
 
 
-@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "tsf"])
 @settings(max_examples=40)
 @given(instance=clusters())
 def test_leximin_on_machines_is_the_slow_chain(instance, policy):
@@ -83,7 +83,9 @@ def test_whole_tasks_are_the_best_of_all(policy, strategy):
     check()
 
 
-@pytest.mark.parametrize(("file", "policy"), [("drf.py", "drf"), ("asset.py", "asset"), ("ceei.py", "ceei")])
+@pytest.mark.parametrize(
+    ("file", "policy"), [("drf.py", "drf"), ("asset.py", "asset"), ("tsf.py", "tsf"), ("ceei.py", "ceei")]
+)
 @pytest.mark.parametrize("strategy", [pools, clusters])
 def test_formulations_say_the_same(file, policy, strategy):
     # A conic solver's tasks are good to about 1e-4 only; linear programs to its tolerance.

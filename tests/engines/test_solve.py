@@ -51,7 +51,8 @@ def test_answers_do_not_change(paper):
         ({"policy": "missing.py"}, PolicyError, "no formulation file 'missing.py'"),
         ({"engine": "fillin"}, EngineError, "no engine 'fillin': did you mean 'filling'"),
         ({"engine": "conic"}, EngineError, "takes alpha.*engines that do: filling, lp-chain"),
-        ({"policy": "ceei", "exact": True}, EngineError, "no engine takes ceei.*exactly"),
+        ({"policy": "alpha:0.5", "exact": True}, EngineError, "irrational unless alpha is a whole number"),
+        ({"policy": "ceei", "exact": True, "precision": 2}, PolicyError, "precision is 2: give a relative width"),
         ({"policy": "alpha:2", "integer": True}, PolicyError, "not defined for whole tasks"),
         ({"time_limit": 0}, PolicyError, "positive number of seconds"),
     ],
@@ -144,6 +145,6 @@ def test_levels_six_decades_apart_on_one_machine():
 def test_what_floats_cannot_hold_is_refused():
     demands = np.zeros((11, 2))
     demands[:10, 0] = 0.1
-    demands[10] = [1e-11, 1]
+    demands[10] = [1e-13, 1]
     with pytest.raises(SolverError, match="differ too much"):
-        solve(Instance(demands, machines=[Machine("a", [10.0, 10.0])]))
+        solve(Instance(demands, machines=[Machine("a", [10.0, 10.0]), Machine("b", [10.0, 5.0])]))

@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 
 from drfopt.certificates import whole
+from drfopt.certificates.document import certificate_document
+from drfopt.enclosures import Enclosure
 from drfopt.engines import Problem, engines_for
 from drfopt.instance import Instance, Machine
 from drfopt.policies import policy_named
 from drfopt.quantities import exact
 from drfopt.solve import solve
+from drfopt.verifier import loads, verify
 
 FACTS = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
 CONTINUOUS = [fact for fact in FACTS if not fact["integer"]]
+EXACT = [fact for fact in CONTINUOUS if policy_named(fact["policy"]).alpha != 0.5 and fact["policy"] != "per-server"]
 WHOLE = [fact for fact in FACTS if fact["integer"]]
 
 
@@ -44,7 +48,18 @@ def expected_tasks(fact):
 
 def test_there_are_facts_on_every_policy():
     policies = {fact["policy"].partition(":")[0] for fact in FACTS}
-    assert policies == {"drf", "asset", "ceei", "single", "tasks", "utilitarian", "throughput", "alpha"}
+    assert policies == {
+        "drf",
+        "asset",
+        "ceei",
+        "single",
+        "tasks",
+        "tsf",
+        "per-server",
+        "utilitarian",
+        "throughput",
+        "alpha",
+    }
     assert len(FACTS) > 120
     assert all(fact["source"] for fact in FACTS)
     assert len({fact["id"] for fact in FACTS}) == len(FACTS)
@@ -76,20 +91,26 @@ def test_divisible_tasks(fact):
         assert [ours, best] == pytest.approx([float(exact(value)) for value in fact["welfare"]])
 
 
-@pytest.mark.parametrize(
-    "fact",
-    [
-        f
-        for f in CONTINUOUS
-        if policy_named(f["policy"]).objective == "leximin" and f["tasks"] and "machines" not in f["instance"]
-    ],
-    ids=lambda fact: fact["id"],
-)
+@pytest.mark.parametrize("fact", EXACT, ids=lambda fact: fact["id"])
 def test_exactly_where_the_answer_is_rational(fact):
     allocation = solve(instance_of(fact), fact["policy"], exact=True)
-    assert allocation.tasks.tolist() == expected_tasks(fact)
-    assert all(isinstance(level, Fraction) for level in allocation.levels)
+    assert allocation.certificate.valid
     assert allocation.certificate.violation == 0
+    if fact.get("irrational"):
+        # Published as decimals: of an irrational optimum, which is enclosed.
+        assert allocation.tasks.astype(float) == pytest.approx([float(x) for x in fact["tasks"]], rel=1e-12)
+        assert any(isinstance(x, Enclosure) for x in allocation.tasks)
+        return
+    assert all(isinstance(level, Fraction) for level in allocation.levels)
+    if fact["tasks"]:
+        assert allocation.tasks.tolist() == expected_tasks(fact)
+    if "shares" in fact:
+        assert allocation.dominant_shares.tolist() == [exact(share) for share in fact["shares"]]
+    if "prices" in fact:
+        assert allocation.prices.tolist() == [exact(price) for price in fact["prices"]]
+    report = verify(loads(json.dumps(certificate_document(allocation))))
+    assert report.valid is True
+    assert report.accuracy == 0
 
 
 @pytest.mark.parametrize("fact", WHOLE, ids=lambda fact: fact["id"])

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 NAN = np.nan
-LEXIMIN = ("drf", "asset")
+LEXIMIN = ("drf", "asset", "tsf")
 WHOLE = ("drf_integer", "asset_integer", "ceei_integer")
 EVERY = (*LEXIMIN, "ceei", "drf_equality", "asset_equality", "efficient_sharing", *WHOLE)
 
@@ -179,7 +179,13 @@ def test_duals_prove_the_level_of_the_round(lab, name):
     """The bound stated in the README, from the numbers alone; the first user is held below her level."""
     for data in clusters(lab, 12, users=4, highest=9):
         c = np.where(data.capacity > 0, data.capacity, 1)
-        a = (data.demands / c).max(axis=1) if name == "drf" else (data.demands / c).sum(axis=1)
+        room = (data.counts[:, None] * data.machines)[None, :, :]
+        need = np.where(data.demands > 0, data.demands, np.nan)[:, None, :]
+        a = {
+            "drf": (data.demands / c).max(axis=1),
+            "asset": (data.demands / c).sum(axis=1),
+            "tsf": 1 / np.nanmin(room / need, axis=2).sum(axis=1),
+        }[name]
         g = 1 / ((data.demands / a[:, None]).sum(axis=0) / c).max()
         _, levels = lab.solve(lab.build(name, data))
         held = np.array((levels.min() / 2, NAN, NAN, NAN))

@@ -7,12 +7,23 @@ import pytest
 from house_source import REPOSITORY, foreign, imports, modules
 
 FLOORS = (
-    ("errors", "tolerances", "quantities", "deadline", "progress", "tables"),
+    (
+        "errors",
+        "tolerances",
+        "quantities",
+        "enclosures",
+        "rationals",
+        "verifier",
+        "deadline",
+        "progress",
+        "tables",
+        "parallel",
+    ),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
     ("engines", "reference"),
-    ("solve", "schedule"),
-    ("compare", "beside", "crosscheck", "audit", "planning", "simulation"),
+    ("solve", "schedule", "batch"),
+    ("compare", "beside", "crosscheck", "audit", "planning", "simulation", "sweep"),
     ("cli", "report"),
     ("drfopt", "__main__"),
 )
@@ -21,6 +32,8 @@ FLOORS = (
 SAME_FLOOR = {
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
+    ("parallel", "errors"): "what stops workers is told in the package's own words",
+    ("parallel", "progress"): "whoever waits for many answers is told how many there are",
     ("instance", "arrays"): "an instance is made of tables",
     ("instance", "naming"): "and of names",
     ("instance", "readers"): "Instance.load is a door to them, opened inside the method",
@@ -34,8 +47,8 @@ SAME_FLOOR = {
     ("writers", "readers"): "keys and grammar of the native file are stated once",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
+    ("batch", "solve"): "what a batch cannot prove is finished one by one",
     ("compare", "beside"): "with whole tasks, what stands beside an optimum",
-    ("engines", "reference"): "the engine for rational numbers is the reference, given arrays",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 
@@ -43,7 +56,7 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML"}
+SHIPPED = {"yaml": "PyYAML", "distributed": "dask", "flint": "python-flint"}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
@@ -96,7 +109,8 @@ def test_every_exception_is_one():
 def test_the_package_imports_what_it_declares_and_nothing_of_the_repository():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["plot"], *extras["frame"]]
+    optional = [requirement for name, extra in extras.items() if name != "dev" for requirement in extra]
+    declared = [*project["dependencies"], *optional]
     allowed = {re.match(r"[\w-]+", requirement)[0] for requirement in declared}
     wrong = [
         f"{module.place}, line {line}: {name}"
@@ -113,6 +127,17 @@ def test_a_formulation_can_be_copied_anywhere(module):
     assert not [name for _, name in imports(module) if name.startswith("formulations")]
 
 
-def test_the_reference_needs_nothing_but_fractions():
-    used = {name for module in PACKAGE if module.unit == "reference" for _, name in foreign(module)}
+def test_the_reference_and_the_verifier_need_nothing_but_fractions():
+    used = {name for module in PACKAGE if module.unit in ("reference", "verifier") for _, name in foreign(module)}
     assert not used
+
+
+def test_the_verifier_stands_alone():
+    files = [module for module in PACKAGE if module.unit == "verifier"]
+    assert all(len(module.path.read_text(encoding="utf-8").splitlines()) < 300 for module in files)
+    assert not [
+        name
+        for module in files
+        for _, name in imports(module)
+        if name.startswith("drfopt") and not name.startswith("drfopt.verifier.")
+    ]

@@ -25,15 +25,29 @@ PUBLIC = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "audit",
     "compare",
     "crosscheck",
     "schedule",
     "solve",
+    "solve_many",
 ]
 
-FUNCTIONS = ("compare", "crosscheck", "schedule", "solve")
+FUNCTIONS = ("audit", "compare", "crosscheck", "schedule", "solve")
 
-HEAVY = ("cvxpy", "pulp", "matplotlib", "pandas", "scipy", "highspy", "pydantic", "typer", "rich")
+HEAVY = (
+    "cvxpy",
+    "pulp",
+    "matplotlib",
+    "pandas",
+    "scipy",
+    "highspy",
+    "pydantic",
+    "typer",
+    "rich",
+    "joblib",
+    "distributed",
+)
 """Packages that are imported when they are needed and not before."""
 
 SUBMODULES = [module.name for module in modules("drfopt") if not module.path.stem.startswith("__main__")]

@@ -193,3 +193,12 @@ def test_a_limit_of_zero_is_not_unplaced():
     instance = Instance([[1, 1], [1, 1]], [0, 10], max_tasks=[0, 0.5])
     assert instance.unplaced().tolist() == [False, True]
     assert instance.unplaced(integer=True).tolist() == [False, False]
+
+
+def test_a_single_weight_or_limit_counts():
+    alone = Instance([[1.0]], [1.0], weights=np.broadcast_to(2.0, (1,)), max_tasks=np.broadcast_to(0.5, (1,)))
+    assert alone.weighted
+    assert alone.limited
+    plain = Instance([[1.0]], [1.0], weights=[1], max_tasks=[None])
+    assert not plain.weighted
+    assert not plain.limited

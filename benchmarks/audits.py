@@ -1,0 +1,137 @@
+"""Questions about audits and searches: the enumeration of a space, its throughput, what it finds, and two workers."""
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+from drfopt.audit import claims, market
+from drfopt.audit.search import Question, Search, search
+from drfopt.audit.search.space import Case as Small
+from drfopt.audit.search.space import Space
+from drfopt.errors import DrfoptError
+from drfopt.solve import solve
+
+from .measure import Bench, Case, Failure, Row, Verdict, Way
+
+__all__ = ["CELLS", "EXHAUSTIVE", "enumerate_drf", "find_counterexamples", "search_throughput"]
+
+EXHAUSTIVE = Space(users=3, resources=2, max_demand=4, max_capacity=4, zero_demands=True)
+"""Every pool of 2 resources with 1 to 4 units and 3 users who need 0 to 4: 16 x C(24 + 2, 3) = 41,600."""
+
+CELLS = tuple(claim for claim in claims.CLAIMS if claim.verdict == "fails" and claim.domain == claims.POSITIVE)
+"""The cells of the property table that fail with positive demands."""
+
+FORMULATION = str(Path(__file__).resolve().parents[1] / "formulations" / "drf.py")
+
+SPACES = ((2, 1, 3, 2), (2, 2, 3, 3), (3, 2, 3, 2))
+"""Users, resources, largest demand and capacity of the spaces that are searched in turn for a cell."""
+
+
+def enumerate_drf(bench: Bench, size: int) -> list[Row]:
+    """Measure the complete enumeration, all eight properties, with so many as the largest demand and capacity."""
+    space = Space(users=3, resources=2, max_demand=size, max_capacity=size, zero_demands=True)
+    expected = size**2 * _multisets((size + 1) ** 2 - 1, 3)
+
+    def judge(space: Space, found: Search) -> Verdict:
+        if found.seen != found.total or found.total != expected or not found.complete:
+            return Verdict(proof="invalid", note=f"{found.seen:,} of {expected:,} cases")
+        failing = [name for name, count in found.verdicts.items() if count["fails"]]
+        note = f"{found.seen:,} cases, {found.audited:,} audited; fails: {', '.join(failing)}"
+        return Verdict(proof="valid", note=note)
+
+    ways = tuple(
+        Way(name, "drfopt", lambda space, jobs=jobs: search("drf", None, space, jobs=jobs), judge)
+        for name, jobs in (("one worker", 1), ("two workers", 2))
+    )
+
+    def warm() -> Space:
+        # Worker processes are started once and kept: what is measured is the search.
+        search("drf", "pareto-efficiency", Space(1, 1, 2, 2), jobs=2)
+        return space
+
+    case = Case("all eight properties", f"0..{size}", 3, warm, ways, "the closed form", yardstick="")
+    return bench.measure("audit-enumeration", case)
+
+
+def _multisets(kinds: int, size: int) -> int:
+    """Return how many sets of `size` there are of so many kinds, equal ones allowed."""
+    total = 1
+    for k in range(size):
+        total = total * (kinds + k) // (k + 1)
+    return total
+
+
+def search_throughput(bench: Bench, policy: str) -> list[Row]:
+    """Measure population monotonicity of the same cases, audited and by one solve a cluster through cvxpy."""
+    space = Space(users=3, resources=2, max_demand=4, max_capacity=4)
+    cases = list(islice((c for unit in range(7, space.units, 5) for c in space.cases(unit)), 0, 400, 40))
+
+    def audited(cases: list[Small]) -> list[bool]:
+        # Markets are remembered between cases; what an earlier repetition found must not count.
+        market._market.cache_clear()
+        question = Question(policy, ("population-monotonicity",), space)
+        return [question.findings(case)[0].verdict == "fails" for case in cases]
+
+    def judge(cases: list[Small], answer: list[bool]) -> Verdict:
+        same = answer == audited(cases)
+        return Verdict(proof="valid" if same else "", note=f"{sum(answer)} of {len(answer)} fail")
+
+    ways = (
+        Way("one solve a case, cvxpy", "yardstick", lambda cases: [_loses(case, policy) for case in cases], judge),
+        Way("audit, exact", "drfopt", audited, judge),
+    )
+    case = Case("throughput", policy, len(cases), lambda: list(cases), ways, yardstick="cvxpy")
+    return bench.measure("audit-throughput", case)
+
+
+def _loses(case: Small, policy: str) -> bool:
+    """Say whether somebody loses when another leaves, by as many solves as there are clusters, in floats."""
+
+    def tasks(users: tuple) -> list[float]:
+        instance = Small(case.rooms, users).cluster().instance()
+        try:
+            if policy == "ceei":
+                return solve(instance, "ceei", engine="conic").tasks.tolist()
+            return solve(instance, FORMULATION).tasks.tolist()
+        except DrfoptError as error:
+            raise Failure(str(error)) from error
+
+    everybody = tasks(case.users)
+    for leaver in range(len(case.users)):
+        after = tasks(case.users[:leaver] + case.users[leaver + 1 :])
+        before = everybody[:leaver] + everybody[leaver + 1 :]
+        if any(y < x * (1 - TIE) for x, y in zip(before, after, strict=True)):
+            return True
+    return False
+
+
+TIE = 1e-6
+"""What a conic solver's answers are believed to in a comparison."""
+
+
+def find_counterexamples(bench: Bench, size: str) -> list[Row]:
+    """Measure how long it takes to find a counterexample for every failing cell of a policy, or of all."""
+    chosen = tuple(c for c in CELLS if size in ("all", c.policy))
+
+    def judge(cells: tuple, found: list[Search]) -> Verdict:
+        missing = [f"{c.policy} {c.property}" for c, s in zip(cells, found, strict=True) if not s.counterexamples]
+        inexact = sum(not x.finding.exact for s in found for x in s.counterexamples)
+        note = f"{len(cells) - len(missing)} of {len(cells)} cells found, {inexact} of them to a certificate's error"
+        return Verdict(proof="invalid" if missing else "valid", note=note + "".join(f"; not {m}" for m in missing))
+
+    def by(jobs: int) -> Callable[[tuple], list[Search]]:
+        return lambda cells: [_found(claim, jobs) for claim in cells]
+
+    ways = tuple(Way(f"{jobs} workers", "drfopt", by(jobs), judge) for jobs in (1, 2))
+    case = Case("counterexamples", size, len(chosen), lambda: chosen, ways, "the table of claims", yardstick="")
+    return bench.measure("audit-counterexamples", case)
+
+
+def _found(claim: claims.Claim, jobs: int) -> Search:
+    """Search growing spaces for one cell, without being told where."""
+    for users, resources, demand, capacity in SPACES:
+        space = Space(users, resources, demand, capacity)
+        found = search(claim.policy, claim.property, space, first=True, jobs=jobs)
+        if found.counterexamples:
+            break
+    return found

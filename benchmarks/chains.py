@@ -1,0 +1,117 @@
+"""Questions about machines at scale: complete leximin and CEEI on a thousand users and more."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from drfopt.allocation import Allocation
+from drfopt.instance import Instance
+from drfopt.solve import solve
+
+from . import peers
+from .families import cluster, regions
+from .measure import Bench, Case, Row, Verdict, Way, proven
+from .pools import engine_way, levels_of, market, one_lp
+from .reference import attempt, off
+
+__all__ = ["Scale", "scale"]
+
+FIRST = "one LP, a row a user, no crossover"
+"""The ruler: the first program of a chain, where interior point ends."""
+
+MINUTES = 600.0
+"""Seconds that the largest cluster may take."""
+
+MARKETS = 1_000
+"""Users up to which CEEI is asked as well."""
+
+ONE_LP_A_USER, WATER, CVXPY = 300, 1_000, 40
+"""Users up to which the peers are asked; each was seen to take more than a minute on the next size."""
+
+SAME = 1e-9
+"""Relative distance of levels that are one level."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A cluster: users, classes, the part of the classes open to a user, or the regions it falls into, nearly."""
+
+    n: int
+    k: int
+    open_to: float = 0.3
+    regions: int = 0
+
+    def build(self) -> Instance:
+        """Make it."""
+        if self.regions:
+            return regions(self.n, self.k, self.regions)
+        return cluster(self.n, self.k, limited=False, open_to=self.open_to)
+
+    def __str__(self) -> str:
+        where = f"{self.regions} regions" if self.regions else f"{self.open_to:.0%} open"
+        return f"{self.n:,} x {self.k}, {where}"
+
+
+def scale(bench: Bench, size: Scale) -> list[Row]:
+    """Measure complete DRF, and CEEI where it is not too large."""
+    rows = bench.measure("machines-at-scale", _leximin(bench, size))
+    return rows + bench.measure("machines-at-scale", _market(bench, size)) if size.n <= MARKETS else rows
+
+
+def _leximin(bench: Bench, size: Scale) -> Case:
+    slow = size.n <= ONE_LP_A_USER
+    levels = attempt(lambda: peers.one_lp_a_user(size.build())) if slow else None
+    return Case(
+        group="drf",
+        name=str(size),
+        n=size.n,
+        build=size.build,
+        reference="the chain with one LP a user",
+        yardstick="the first LP",
+        ways=(
+            Way(
+                "drfopt lp-chain",
+                "drfopt",
+                lambda instance: solve(instance, "drf", engine="lp-chain", time_limit=MINUTES),
+                lambda instance, allocation: _verdict(allocation, levels),
+            ),
+            one_lp(FIRST, MINUTES, levels),
+            levels_of("one LP a user", peers.one_lp_a_user, None, ONE_LP_A_USER, "thousands of programs"),
+            levels_of(
+                "water-filling, one MILP a level",
+                lambda instance: peers.water_filling(instance, bench.limit),
+                levels,
+                WATER,
+                "a MILP takes minutes",
+            ),
+            levels_of(
+                "cvxpy-leximin saturation",
+                lambda instance: peers.leximin_cvxpy(instance, "saturation"),
+                levels,
+                CVXPY,
+                "it takes minutes",
+            ),
+        ),
+    )
+
+
+def _verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
+    reached = np.sort([link.level for link in allocation.certificate.evidence["rounds"]])
+    count = 1 + int((np.diff(reached) > SAME * reached[1:]).sum())
+    return proven(allocation.certificate, off(allocation.levels, levels), f"levels: {count}")
+
+
+def _market(bench: Bench, size: Scale) -> Case:
+    tasks = attempt(lambda: solve(size.build(), "ceei", engine="conic").tasks)
+    return Case(
+        group="ceei",
+        name=str(size),
+        n=size.n,
+        build=size.build,
+        reference="the conic engine, polished",
+        yardstick="cvxpy + Clarabel",
+        ways=(
+            engine_way("ceei", "barrier", MINUTES, lambda allocation: off(allocation.tasks, tasks)),
+            market("CLARABEL", "yardstick", MINUTES, tasks),
+        ),
+    )

@@ -1,0 +1,319 @@
+"""The table of claims: which property each policy has on every instance of a domain, and where it fails, on which.
+
+A claim that a property holds rests on a proof, named here in a sentence, and survives the enumeration of every small
+instance of its domain; a claim that it fails rests on an instance, which is audited exactly.  Both are done again by
+`proven`, and by the tests.  A property that holds with zero demands holds without them, and one that fails without
+them fails with them; whole tasks are a domain of their own.
+
+Where it says filling: levels rise together; one who is stopped shares a used-up resource with whoever was stopped with
+her or before.  Market: at prices p a user spends w[i] = x[i] (p . d[i]), and what is left over costs nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from ..errors import PolicyError, suggestion
+from ..instance import Instance
+from ..tables import Column, Sheet
+from . import audit
+from .properties import EIGHT, properties_named
+from .search import Search, search
+from .search.space import Space
+from .verdicts import FAILS, Finding
+
+__all__ = ["CLAIMS", "DOMAINS", "Claim", "Standing", "claim_for", "proven", "selected", "sheet", "table"]
+
+POSITIVE, ZERO, WHOLE = "positive demands", "zero demands", "whole tasks"
+
+DOMAINS = (POSITIVE, ZERO, WHOLE)
+
+SI, SP, EF, PE, SRF, BF, PM, RM = (row.name for row in EIGHT)
+
+NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
+PARKES = "Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC 2015"
+OWN = "computed by this package"
+
+HOLDS, BREAKS, TIES = "holds", "fails", "depends on ties"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of the table.
+
+    Attributes
+    ----------
+    policy, property, domain : str
+    verdict : str
+        ``holds``, ``fails``, or ``depends on ties`` where the policy calls several divisions equally good.
+    because : str
+        The proof in a sentence, or what the instance shows.
+    at : str
+        For ``fails``: capacities, then demands, such as ``1 1 | 1,2 2,1``.
+    source : str
+    """
+
+    policy: str
+    property: str
+    domain: str
+    verdict: str
+    because: str
+    at: str = ""
+    source: str = OWN
+
+    @cached_property
+    def integer(self) -> bool:
+        """Whether tasks are whole."""
+        return self.domain == WHOLE
+
+    def instance(self) -> Instance:
+        """Return the counterexample."""
+        capacity, demands = self.at.split("|")
+        name = f"{self.property} fails under {self.policy}" + (" with whole tasks" if self.integer else "")
+        rows = [[int(d) for d in row.split(",")] for row in demands.split()]
+        return Instance(rows, [int(c) for c in capacity.split()], name=name, source=self.source)
+
+
+def _holds(policy: str, domain: str, **because: str) -> Iterator[Claim]:
+    for letters, reason in because.items():
+        proof, _, source = reason.partition(" @ ")
+        yield Claim(policy, SHORT[letters], domain, HOLDS, proof, source=source or OWN)
+
+
+def _fails(policy: str, domain: str, **where: str) -> Iterator[Claim]:
+    for letters, place in where.items():
+        at, _, source = place.partition(" @ ")
+        yield Claim(policy, SHORT[letters], domain, BREAKS, "the witness of its instance", at, source or OWN)
+
+
+SHORT = {row.short: row.name for row in EIGHT}
+
+ONE_SHARE = "the level depends on the bundle alone and grows with it, so a better bundle has a higher level, at which "
+OPTION = ONE_SHARE + "the others, who rise as without her, leave less of what stopped her"
+LATER = "whom she envies has a higher level, but uses what had stopped her by then"
+FULL = "who is below her limit was stopped by a used-up resource that she needs"
+BEST = "anybody's gain would improve the objective"
+RISING = "with positive demands all stop together, at a level that only rises when a user leaves"
+ONE = "levels are shares of the only resource, divided by weights"
+SAME = "all levels are shares of the same resource, divided by weights"
+MONEY = "her income buys at least her part of everything: prices times capacities add up to all incomes"
+PRICED = "who needs a priced resource needs one that is used up"
+AFFORD = "the bundle she envies costs more than she has, scaled to her income, or she would have bought it"
+ALPHA = "s[i] = (p . d[i])^(-1/alpha) and alpha >= 1 bound p . d[i] by n^alpha"
+ORDER = "whose bundle she envies pays more for a task, so has the smaller share, which contradicts her larger bundle"
+ONLY = "only the resource that all need most is priced"
+SCORE = "the sorted shares are what is made best"
+
+CLAIMS = (
+    *_holds("drf", ZERO,
+            SI=f"at level 1/n nothing is used up, so nobody stops below @ {NSDI}, section 3",
+            SP=f"{OPTION} @ {NSDI}, section 4", EF=f"{LATER} @ {NSDI}",
+            PE=FULL, SRF=ONE, BF=SAME),
+    *_holds("drf", POSITIVE, PM=f"{RISING} @ {NSDI}, Theorem 14"),
+    *_fails("drf", ZERO, PM="1 1 | 0,1 1,0 1,2"),
+    *_fails("drf", POSITIVE, RM=f"1 1 | 1,2 2,1 @ {NSDI}, Theorem 6"),
+    *_fails("asset", POSITIVE, SI=f"30 30 | 1,3 1,1 @ {NSDI}, Theorem 1", BF=f"21 21 | 3,2 4,1 @ {NSDI}, Theorem 2",
+            RM=f"77 77 | 4,2 1,1 @ {NSDI}, Theorem 3"),
+    *_holds("asset", ZERO, SP=OPTION, EF=LATER, PE=FULL, SRF=ONE),
+    *_holds("asset", POSITIVE, PM=RISING),
+    *_fails("asset", ZERO, PM="1 1 | 0,1 1,0 1,2"),
+    *_holds("ceei", ZERO, SI=MONEY, EF=AFFORD, PE=PRICED, SRF=ONE, BF=ONLY),
+    *_fails("ceei", POSITIVE, SP=f"100 100 | 16,1 1,2 @ {NSDI}, Theorem 4",
+            PM=f"100 100 | 4,1 1,16 16,1 @ {NSDI}, Theorem 5", RM=f"1 1 | 2,1 1,2 @ {NSDI}, Theorem 6"),
+    *_fails("single:r1", POSITIVE, SI="1 1 | 1,1 1,2", BF="1 1 | 1,2 1,3"),
+    *_holds("single:r1", ZERO, SP=OPTION, EF=LATER, PE=FULL, SRF=ONE),
+    *_holds("single:r1", POSITIVE, PM=RISING, RM="with positive demands all stop together, and more only lifts that"),
+    *_fails("single:r1", ZERO, PM="2 1 | 1,0 1,1 1,2", RM="2 2 | 1,0 1,3"),
+    *_fails("tasks", POSITIVE, SI="1 | 1 2", SP="1 | 1 1", EF="1 | 1 2", SRF="1 | 1 2", BF="1 | 1 2"),
+    *_holds("tasks", ZERO, PE=FULL),
+    *_holds("tasks", POSITIVE, PM=RISING, RM="with positive demands all stop together, and more only lifts that"),
+    *_fails("tasks", ZERO, PM="1 1 | 0,1 1,0 1,2", RM="2 2 | 0,1 3,1"),
+    *_fails("throughput", POSITIVE, SI="1 | 1 2", SP="1 | 2 3", EF="1 | 1 2", SRF="1 | 1 2", BF="1 | 1 2",
+            PM="1 1 | 1,3 2,2 2,1", RM="1 1 | 1,2 2,1"),
+    *_holds("throughput", ZERO, PE=BEST),
+    *_fails("utilitarian", POSITIVE, SI="1 2 | 1,3 2,1", SP="1 1 | 1,2 2,1", EF="1 2 | 1,3 2,1",
+            PM="1 1 | 1,2 1,3 2,1", RM="1 1 | 1,2 3,1"),
+    *_holds("utilitarian", ZERO, PE=BEST),
+    Claim("utilitarian", SRF, ZERO, TIES, "however one resource is divided, its shares add up to 1"),
+    Claim("utilitarian", BF, ZERO, TIES, "however a resource that all need most is divided, its shares add up to 1"),
+    *_holds("alpha:2", ZERO, SI=ALPHA, EF=ORDER, PE=PRICED, SRF=ONE, BF=ONLY),
+    *_fails("alpha:2", POSITIVE, SP="1 1 | 1,1 1,2 3,1", PM="1 1 | 1,1 1,2 3,1", RM="1 1 | 1,1 1,2 3,1"),
+    *_fails("alpha:0.5", POSITIVE, SI="1 1 | 1,3 3,2", EF="1 1 | 1,3 3,2", SP="1 1 | 1,1 1,2 3,1",
+            PM="1 1 | 1,1 1,2 3,1", RM="1 1 | 1,1 1,2 3,1"),
+    *_holds("alpha:0.5", ZERO, PE=PRICED, SRF=ONE, BF=ONLY),
+    *_fails("drf", WHOLE, SI=f"4 | 1 3 @ {PARKES}", SP=f"3 | 1 2 @ {PARKES}", EF=f"3 | 1 2 @ {PARKES}",
+            PM="3 | 1 2 3", RM="2 | 1 3"),
+    *_holds("drf", WHOLE, PE=BEST, SRF=SCORE, BF=SCORE),
+    *_fails("asset", WHOLE, SI="4 | 1 3", SP="3 | 1 2", EF="3 | 1 2", BF="3 4 | 1,4 2,3", PM="3 | 1 2 3", RM="2 | 1 3"),
+    *_holds("asset", WHOLE, PE=BEST, SRF=SCORE),
+    *_fails("single:r1", WHOLE, SI="4 | 1 3", SP="3 | 1 2", EF="3 | 1 2", BF="3 3 | 1,3 2,2", PM="3 | 1 2 3",
+            RM="2 | 1 3"),
+    *_holds("single:r1", WHOLE, PE=BEST, SRF=SCORE),
+    *_fails("ceei", WHOLE, SI=f"4 | 1 3 @ {PARKES}", SP=f"4 | 1 1 @ {PARKES}", EF="2 | 1 2", SRF="5 | 2 5",
+            BF="5 | 2 5", PM="4 | 1 1 3", RM="2 | 1 2"),
+    *_holds("ceei", WHOLE, PE=BEST),
+    *_fails("tasks", WHOLE, SI="4 | 1 3", SP="3 | 1 2", EF="2 | 1 2", SRF="5 | 2 5", BF="5 | 2 5", PM="4 | 1 1 3",
+            RM="2 | 1 2"),
+    *_holds("tasks", WHOLE, PE=BEST),
+    *_fails("throughput", WHOLE, SI="4 | 1 2", SP="2 | 1 2", EF="2 | 1 2", SRF="3 | 1 2", BF="3 | 1 2",
+            PM="5 6 | 1,4 2,1 2,3", RM="1 2 | 1,2 2,1"),
+    *_holds("throughput", WHOLE, PE=BEST),
+    *_fails("utilitarian", WHOLE, SI="3 3 | 1,1 1,2 2,1", SP="5 | 2 3", EF="3 | 2 3", SRF="8 | 2 5", BF="8 | 2 5",
+            PM="5 | 2 3 4", RM="2 | 2 3"),
+    *_holds("utilitarian", WHOLE, PE=BEST),
+)  # fmt: skip
+"""Every claim once, in its widest domain where the property holds and in its narrowest where it fails."""
+
+CALLED = {
+    "single:r1": "max-min on one resource",
+    "alpha:2": "alpha fairness, alpha >= 1",
+    "alpha:0.5": "alpha fairness, alpha < 1",
+}
+"""A policy with an argument stands for all of its kind."""
+
+POLICIES = tuple(dict.fromkeys(claim.policy for claim in CLAIMS))
+
+
+def claim_for(policy: str, property: str, domain: str) -> Claim | None:
+    """Return the claim that settles a cell, by implication where it stands in another domain; None where none does.
+
+    Raises
+    ------
+    PolicyError
+        When the table has no such policy, property or domain.
+    """
+    for word, known in ((policy, POLICIES), (property, tuple(SHORT.values())), (domain, DOMAINS)):
+        if word not in known:
+            raise PolicyError(f"no claim speaks of {word!r}{suggestion(word, known)} (known: {', '.join(known)})")
+    rows = {c.domain: c for c in CLAIMS if c.policy == policy and c.property == property}
+    if domain in rows:
+        return rows[domain]
+    wider, narrower = rows.get(ZERO), rows.get(POSITIVE)
+    if domain == POSITIVE and wider is not None and wider.verdict != BREAKS:
+        return wider
+    if domain == ZERO and narrower is not None and narrower.verdict == BREAKS:
+        return narrower
+    return None
+
+
+# ---- proving them again --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A claim after it has been put to the test.
+
+    Attributes
+    ----------
+    claim : Claim
+    stands : bool
+        Its instance fails as claimed, or no small instance of its domain fails.
+    finding : Finding or None
+        What the audit of its instance found.
+    tried : int
+        Instances of the domain that were audited.
+    """
+
+    claim: Claim
+    stands: bool
+    finding: Finding | None = None
+    tried: int = 0
+
+    def __str__(self) -> str:
+        if self.finding is not None:
+            return str(self.finding.witness or self.finding.verdict)
+        if self.claim.verdict == TIES:
+            return self.claim.because
+        return f"{self.claim.because}; {self.tried} instances audited without a violation"
+
+
+def proven(claim: Claim) -> Standing:
+    """Return what is left of a claim after its instance, or every small instance of its domain, has been audited."""
+    if claim.verdict == TIES:
+        return Standing(claim, stands=True)
+    if claim.verdict == BREAKS:
+        finding = audit(claim.instance(), claim.policy, claim.property, integer=claim.integer).results[0]
+        return Standing(claim, finding.verdict == FAILS and not finding.tied, finding)
+    tried, failed = 0, 0
+    for space in SPACES:
+        found = _survey(claim.policy, claim.domain, space)
+        tried += found.audited
+        failed += found.verdicts[claim.property][FAILS]
+    return Standing(claim, failed == 0, tried=tried)
+
+
+SPACES = ((2, 2, 3), (3, 1, 3), (3, 2, 2))
+"""Users, resources and largest number of the spaces that a claim to hold must survive whenever it is told."""
+
+
+@cache
+def _survey(policy: str, domain: str, size: tuple[int, int, int]) -> Search:
+    """Audit the properties that a policy is claimed to have on all instances of one size."""
+    claimed = [c.property for c in CLAIMS if c.policy == policy and c.domain == domain and c.verdict == HOLDS]
+    users, resources, largest = size
+    space = Space(users, resources, largest, largest + (domain == WHOLE), zero_demands=domain == ZERO)
+    return search(policy, claimed, space, integer=domain == WHOLE)
+
+
+# ---- as tables -----------------------------------------------------------------------------------------------------
+
+
+def table(domains: Sequence[str] = DOMAINS) -> str:
+    """Return the table of claims in Markdown, a row a policy and domain, as README has it."""
+    heading = ["policy", "domain", *(row.short for row in EIGHT)]
+    lines = [heading, ["---"] * len(heading)]
+    for policy in POLICIES:
+        for domain in domains:
+            cells = [claim_for(policy, row.name, domain) for row in EIGHT]
+            if any(cells):
+                name = CALLED.get(policy, f"`{policy}`")
+                lines.append([name, domain, *(MARKS[c.verdict] if c else "" for c in cells)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+MARKS = {HOLDS: "yes", BREAKS: "no", TIES: "tie"}
+
+
+def sheet(standings: Sequence[Standing]) -> Sheet:
+    """Return what was claimed and what the test of it said, a row a claim."""
+    letters = {name: short for short, name in SHORT.items()}
+    rows = [
+        (
+            s.claim.policy,
+            letters[s.claim.property],
+            s.claim.domain,
+            s.claim.verdict if s.stands else f"claimed: {s.claim.verdict}; NOT CONFIRMED",
+            s.claim.at,
+            str(s),
+        )
+        for s in standings
+    ]
+    columns = tuple(map(Column, ("policy", "property", "domain", "verdict", "instance", "because")))
+    document = [
+        {
+            "policy": s.claim.policy,
+            "property": s.claim.property,
+            "domain": s.claim.domain,
+            "verdict": s.claim.verdict,
+            "confirmed": s.stands,
+            "instance": s.claim.at or None,
+            "because": str(s),
+            "source": s.claim.source,
+            "tried": s.tried,
+        }
+        for s in standings
+    ]
+    notes = (
+        ", ".join(f"{short} {name}" for short, name in SHORT.items()),
+        "a property that holds with zero demands holds without them; one that fails without them fails with them",
+        "instance: capacities | demands of the users; 'holds' rests on its proof, and survived the instances audited",
+    )
+    return Sheet(f"{len(rows)} claims", columns, rows, notes, document=document)
+
+
+def selected(policy: str | None = None, property: str | None = None) -> tuple[Claim, ...]:
+    """Return the claims on a policy and a property, or on all of them."""
+    if policy is not None and policy not in POLICIES:
+        raise PolicyError(f"no claim speaks of {policy!r}{suggestion(policy, POLICIES)} (known: {', '.join(POLICIES)})")
+    names = {row.name for row in properties_named(property)} if property else set(SHORT.values())
+    return tuple(c for c in CLAIMS if policy in (None, c.policy) and c.property in names)

@@ -1,0 +1,88 @@
+"""The best lie against a leximin policy of one pool, exactly, from the filling without the liar.
+
+Without user i the others end at levels t[k] and leave of resource j, when all have risen to tau,
+
+    left[j](tau) = c[j] - sum_k (d[k, j] / rate[k]) min(tau, t[k]),        piecewise linear, never rising.
+
+Until i stops the others evolve just so.  A level that depends on the bundle alone and grows with it (dominant share,
+sum of shares, share of one resource) lets her get v tasks' worth of her own demand exactly while
+
+    v d[i, j] <= left[j](v rate[i])      for every j that she needs,
+
+so her best response is the least root v of these lines.  It equals the truth: strategy-proofness, recomputed for
+the instance rather than quoted.  A level that counts tasks depends on the report instead: claiming a task K times as
+large keeps her level K times as low, and the others then leave her all that she can use.
+
+Source: the argument is theorem A of this package's notes on filling; Li and Xue, Egalitarian division under Leontief
+preferences, Economic Theory 2013, for the class of rules.
+"""
+
+from fractions import Fraction
+
+from ...reference.filling import progressive_filling
+from ..bounds import low
+from ..outcomes import rates
+from ..scene import Scene
+from .response import Response, worth
+
+__all__ = ["best"]
+
+LARGEST_CLAIM = 64
+"""Multiples of her task that are tried for the sentence; that some multiple pays is known before."""
+
+
+def best(scene: Scene, i: int) -> Response:
+    """Return user i's best response."""
+    if scene.policy.measure == "tasks":
+        return _larger_task(scene, i)
+    most = scene.limited(i, _least_root(scene, i))
+    truth = scene.truth.tasks[i]
+    return Response(None, None, most, decided=low(most) <= low(truth))
+
+
+def _larger_task(scene: Scene, i: int) -> Response:
+    most = scene.limited(i, scene.per_task(i, scene.cluster.pool))
+    truth = scene.truth.tasks[i]
+    if low(most) <= low(truth):
+        return Response(None, None, most)
+    claim = 2
+    while claim <= LARGEST_CLAIM:
+        report = tuple(claim * d for d in scene.cluster.demands[i])
+        value, _ = worth(scene, i, report)
+        if low(value) > low(truth):
+            return Response(report, value, most)
+        claim *= 2
+    return Response(None, None, most, decided=False, trials=claim)
+
+
+def _least_root(scene: Scene, i: int) -> Fraction:
+    """Return the largest number of her own tasks whose bundle the others leave at its level."""
+    cluster = scene.cluster
+    mine = rates(cluster, scene.policy)
+    others = [k for k in range(cluster.n) if k != i]
+    demand = cluster.demands[i]
+    if any(d and not c for d, c in zip(demand, cluster.pool, strict=True)):
+        return Fraction(0)
+    tasks = progressive_filling(
+        [cluster.demands[k] for k in others],
+        cluster.pool,
+        [mine[k] for k in others],
+        [cluster.limits[k] for k in others],
+    )
+    found = []
+    for j, d in enumerate(demand):
+        if not d:
+            continue
+        # At v tasks of hers user k holds d[k, j] min(v / slower[k], tasks[k]).
+        ends = sorted(
+            (tasks[p] * mine[k] / mine[i], cluster.demands[k][j] * mine[i] / mine[k], cluster.demands[k][j] * tasks[p])
+            for p, k in enumerate(others)
+            if cluster.demands[k][j] and tasks[p]
+        )
+        speed, left = d + sum(drain for _, drain, _ in ends), cluster.pool[j]
+        for end, drain, held in ends:
+            if left / speed <= end:
+                break
+            speed, left = speed - drain, left - held
+        found.append(left / speed)
+    return min(found)

@@ -1,0 +1,119 @@
+"""The table of properties: one file each, with its definition, its witness and how it is decided."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...deadline import NEVER, Deadline
+from ...errors import PolicyError, suggestion
+from ...policies import Policy
+from ...progress import report
+from ..cluster import Cluster
+from ..scene import Scene
+from ..verdicts import Finding
+from . import (
+    bottleneck_fairness,
+    envy_freeness,
+    envy_up_to_one_task,
+    group_strategy_proofness,
+    no_justified_complaints,
+    pareto_efficiency,
+    population_monotonicity,
+    resource_monotonicity,
+    sharing_incentive,
+    single_resource_fairness,
+    strategy_proofness,
+)
+
+__all__ = ["EIGHT", "PROPERTIES", "Property", "findings", "properties_named"]
+
+
+@dataclass(frozen=True)
+class Property:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name, short : str
+        As the user writes it, and its usual letters.
+    summary : str
+    check : callable
+        ``check(scene)`` returns the finding.
+    """
+
+    name: str
+    short: str
+    summary: str
+    check: Callable[[Scene], Finding]
+
+
+PROPERTIES = (
+    Property(
+        sharing_incentive.NAME, "SI", "nobody is better off alone in her part of the cluster", sharing_incentive.check
+    ),
+    Property(strategy_proofness.NAME, "SP", "nobody gains by a lie about her demand", strategy_proofness.check),
+    Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
+    Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
+    Property(
+        single_resource_fairness.NAME, "SRF", "one resource is divided max-min fairly", single_resource_fairness.check
+    ),
+    Property(
+        bottleneck_fairness.NAME, "BF", "a resource that all need most is divided max-min fairly",
+        bottleneck_fairness.check,
+    ),
+    Property(
+        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check
+    ),
+    Property(resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check),
+    Property(
+        envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
+    ),
+    Property(
+        no_justified_complaints.NAME, "NJC", "everybody has her part of something used up",
+        no_justified_complaints.check,
+    ),
+    Property(
+        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check
+    ),
+)  # fmt: skip
+
+EIGHT = PROPERTIES[:8]
+"""The properties of the DRF paper, which an audit looks at unless it is told otherwise."""
+
+
+def properties_named(names: Sequence[str] | str | None) -> tuple[Property, ...]:
+    """Return the properties of these names, the eight of the paper for None.
+
+    Raises
+    ------
+    PolicyError
+        When there is none of a name; the message lists what there is.
+    """
+    if names is None:
+        return EIGHT
+    known = {p.name: p for p in PROPERTIES}
+    found = []
+    for name in [names] if isinstance(names, str) else names:
+        if name not in known:
+            raise PolicyError(
+                f"there is no property {name!r}{suggestion(str(name), known)} (known: {', '.join(known)})"
+            )
+        found.append(known[name])
+    if not found:
+        raise PolicyError("no properties are given: name at least one, such as sharing-incentive")
+    return tuple(dict.fromkeys(found))
+
+
+def findings(
+    cluster: Cluster,
+    policy: Policy,
+    properties: Sequence[Property],
+    integer: bool = False,
+    deadline: Deadline = NEVER,
+) -> tuple[Finding, ...]:
+    """Return the finding on each property; what they ask for in common is computed once."""
+    scene = Scene(cluster, policy, integer, deadline)
+    found = []
+    for row in properties:
+        report(f"auditing {row.name}")
+        found.append(row.check(scene))
+    return tuple(found)

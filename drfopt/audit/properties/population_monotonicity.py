@@ -1,0 +1,53 @@
+"""Population monotonicity: when a user leaves, nobody who stays runs fewer tasks.
+
+Decided by removing the users one after the other: n outcomes.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
+"""
+
+from dataclasses import dataclass
+
+from ...progress import report
+from ..bounds import Number, shown
+from ..scene import Scene
+from ..verdicts import FAILS, Count, Finding, Witness
+
+__all__ = ["NAME", "Harmed", "check"]
+
+NAME = "population-monotonicity"
+
+
+@dataclass(frozen=True)
+class Harmed(Witness):
+    """A user who runs fewer tasks after another has left."""
+
+    property = NAME
+    user: str
+    leaver: str
+    tasks: Number
+    after: Number
+
+    def __str__(self) -> str:
+        return (
+            f"user {self.leaver} leaves, and user {self.user} runs {shown(self.after)} tasks instead of "
+            f"{shown(self.tasks)}"
+        )
+
+
+def check(scene: Scene) -> Finding:
+    """Remove every user in turn."""
+    count, truth, cluster = Count(), scene.truth, scene.cluster
+    tied, computed = truth.tied, truth.computed
+    by_a_tie: Finding | None = None
+    for leaver in range(cluster.n if cluster.n > 1 else 0):
+        report(f"population monotonicity: {leaver} of {cluster.n} users removed")
+        after = scene.without(leaver)
+        tied, computed = tied or after.tied, computed or after.computed
+        staying = [i for i in range(cluster.n) if i != leaver]
+        for i, x in zip(staying, after.tasks, strict=True):
+            if count.falls(x, truth.tasks[i]):
+                witness = Harmed(cluster.users[i], cluster.users[leaver], truth.tasks[i], x)
+                finding = Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
+                if not finding.tied:
+                    return finding
+                by_a_tie = by_a_tie or finding
+    return by_a_tie or count.finding(NAME, exact=not computed, tied=tied)

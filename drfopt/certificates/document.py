@@ -1,0 +1,126 @@
+"""An allocation and its proof as the data of a certificate file: self-contained, every amount exact.
+
+Schema, version 1 (``"schema": "drfopt certificate 1"``).  Every amount is text such as ``"63/25"``; in a file of floats
+tasks and levels are numbers.
+
+    schema, program           what this is, and what wrote it
+    instance                  the keys of an instance file
+    policy, integer           the claim: these tasks are the policy's answer, of whole tasks or divisible ones
+    users                     in the instance's order: name, tasks (or lower and upper), level
+    placement                 {user: {class: tasks}}, for machines
+    proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level
+    proof.prices              sums, CEEI, alpha: prices of one unit, {resource: price} or {class: {resource: price}}
+    proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
+    proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them
+
+Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..allocation import Allocation
+from ..enclosures import text
+from ..instance import Instance
+from ..tolerances import DUAL_POSITIVE
+from ..verifier import SCHEMA
+from ..writers import native
+
+__all__ = ["certificate_document", "document"]
+
+
+def certificate_document(allocation: Allocation) -> dict[str, Any]:
+    """Return what ``drfopt solve --certificate`` writes, as plain data."""
+    return document(
+        allocation.instance,
+        allocation.policy,
+        allocation.tasks,
+        allocation.levels,
+        allocation.placement,
+        allocation.certificate.evidence,
+        integer=allocation.integer,
+    )
+
+
+def document(
+    instance: Instance,
+    policy: str,
+    tasks: np.ndarray,
+    levels: Iterable[Any],
+    placement: np.ndarray | None,
+    evidence: dict[str, Any],
+    *,
+    integer: bool = False,
+) -> dict[str, Any]:
+    """Return the data of a certificate: tasks (n,), placed as (n, k), and what the proof is made of."""
+    exact = tasks.dtype == object
+
+    def amount(value: Any) -> Any:
+        return text(value) if exact else value.item() if isinstance(value, np.generic) else value
+
+    rows = [
+        {"name": name, "tasks": amount(x), "level": amount(y)}
+        for name, x, y in zip(instance.users, tasks, levels, strict=True)
+    ]
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "instance": native.document(instance),
+        "policy": policy,
+        "integer": integer,
+        "users": rows,
+    }
+    if placement is not None:
+        found["placement"] = {
+            user: {c: amount(z) for c, z in zip(instance.machine_names, row, strict=True) if z}
+            for user, row in zip(instance.users, placement, strict=True)
+        }
+    found["proof"] = _proof(instance, evidence)
+    return found
+
+
+def _proof(instance: Instance, evidence: dict[str, Any]) -> dict[str, Any]:
+    proof: dict[str, Any] = {}
+    if "rounds" in evidence:
+        proof["rounds"] = [
+            {
+                "level": text(Fraction(link.level)),
+                "finished": [instance.users[i] for i in link.finished],
+                "prices": _prices(instance, link.prices, of_whole_classes=True),
+            }
+            for link in evidence["rounds"]
+        ]
+    if "prices" in evidence:
+        table = np.asarray(evidence["prices"])
+        proof["prices"] = _prices(instance, table[None, :] if table.ndim == 1 else table)
+    if "point" in evidence:
+        proof["point"] = {user: text(x) for user, x in zip(instance.users, evidence["point"], strict=True)}
+    if evidence.get("packing") is not None and instance.machines is not None:
+        proof["packing"] = [
+            {
+                "class": instance.machine_names[k],
+                "machines": int(count),
+                "tasks": {instance.users[i]: int(x) for i, x in pattern.items()},
+            }
+            for k, count, pattern in evidence["packing"]
+        ]
+    return proof
+
+
+def _prices(instance: Instance, table: np.ndarray, of_whole_classes: bool = False) -> dict[str, Any]:
+    """Return prices (k, m) of a unit by name; in floats what the certificate calls rounding is left out."""
+    least = 0 if table.dtype == object else (DUAL_POSITIVE if of_whole_classes else 0) * table.max(initial=0.0)
+    pool = instance.machines is None
+    capacity = [instance.exact_capacity] if pool else instance.exact_machine_capacity
+    counts = [1] if pool else [machine.count for machine in instance.machines or ()]
+    rows = [
+        {
+            r: text(Fraction(price) / (count * c) if of_whole_classes else Fraction(price))
+            for r, price, c in zip(instance.resources, row, room, strict=True)
+            if price > least
+        }
+        for row, room, count in zip(table, capacity, counts, strict=True)
+    ]
+    return rows[0] if pool else {name: row for name, row in zip(instance.machine_names, rows, strict=True) if row}

@@ -1,0 +1,74 @@
+"""``drfopt audit``: which fairness properties the outcome of a policy has."""
+
+from typing import Annotated
+
+import typer
+
+from . import instances, options
+from .output import Output
+from .status import DISAGREED
+from .working import working
+
+__all__ = ["PropertyNames", "audit"]
+
+
+def _properties(incomplete: str) -> list[str]:
+    from ..audit.properties import PROPERTIES
+
+    return options.matching(incomplete, (row.name for row in PROPERTIES))
+
+
+PropertyNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        metavar="NAME",
+        help="A property, such as envy-freeness; may be given several times. The eight of the paper by default.",
+        autocompletion=_properties,
+        show_default=False,
+    ),
+]
+
+
+def audit(
+    instance: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[INSTANCE]",
+            help="A file, - for standard input, or a library instance; what holds everywhere when left out.",
+            autocompletion=options.library_names,
+            show_default=False,
+        ),
+    ] = None,
+    policy: options.PolicyName = "drf",
+    property: PropertyNames = None,
+    integer: options.WholeTasks = False,
+    time_limit: options.TimeLimit = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Say which fairness properties hold, and show who loses where one fails; exit 1 then.
+
+    Example: drfopt audit thm4 --policy ceei --property strategy-proofness
+    """
+    out = Output.wished(format, json, output)
+    from ..audit.properties import properties_named
+
+    properties_named(property)
+    if instance is None:
+        from ..audit.general import audit_policy
+
+        with working(f"auditing {policy}"):
+            found = audit_policy(policy, property, integer=integer, time_limit=time_limit)
+        out.write(found.sheet())
+    else:
+        cluster = instances.read(instance)
+        from ..audit import audit as audited
+
+        with working(f"auditing {policy}"):
+            found = audited(cluster, policy, property, integer=integer, time_limit=time_limit)
+        title = instances.title(cluster, instance)
+        out.write(found.sheet(), lambda: found.to_dict() | {"instance": title})
+    if found.failed:
+        raise typer.Exit(DISAGREED)

@@ -1,0 +1,60 @@
+"""``drfopt theorems``: the table of claims, proven again as it is printed, or one theorem of the DRF paper told."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+from .output import Output, deliver
+from .status import DISAGREED
+from .working import working
+
+__all__ = ["theorems"]
+
+
+def theorems(
+    number: Annotated[
+        int | None,
+        typer.Argument(metavar="[N]", help="A theorem of the DRF paper; all claims when left out.", show_default=False),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", "-p", metavar="POLICY", help="Claims on one policy.", show_default=False)
+    ] = None,
+    property: Annotated[
+        str | None,
+        typer.Option("--property", metavar="NAME", help="Claims on one property.", show_default=False),
+    ] = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Prove every claim again: its instance audited, or every small one; exit 1 when one does not stand.
+
+    Example: drfopt theorems 4
+    """
+    out = Output.wished(format, json, output)
+    if number is not None:
+        from ..audit.theorems import theorem
+        from ..tables import Sheet
+
+        with working(f"theorem {number}"):
+            told = theorem(number).told()
+        if out.format == "table":
+            deliver(str(told), out.path)
+        else:
+            out.write(Sheet(str(told), (), []), told.to_dict)
+        if not told.confirmed:
+            raise typer.Exit(DISAGREED)
+        return
+    from ..audit import claims
+    from ..progress import report
+
+    with working("proving claims"):
+        standings = []
+        chosen = claims.selected(policy, property)
+        for k, claim in enumerate(chosen):
+            report(f"claim {k + 1} of {len(chosen)}: {claim.policy}, {claim.property}")
+            standings.append(claims.proven(claim))
+    out.write(claims.sheet(standings), rows=len(standings))
+    if not all(standing.stands for standing in standings):
+        raise typer.Exit(DISAGREED)

@@ -1,0 +1,140 @@
+"""Numbers known exactly or between two fractions, and comparisons that are theorems or nothing.
+
+An exact answer is a `Fraction` or, where the optimum is irrational, an `Enclosure`: two fractions with the true value
+between them.  `at_least` and its siblings return True or False only where that follows for every value the operands
+may have, and None where it does not: two enclosures that overlap are undecided, never "close enough".
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "lower", "text", "upper"]
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A number known to lie between two fractions, both included; sums and products enclose theirs.
+
+    Attributes
+    ----------
+    lower, upper : Fraction
+    """
+
+    lower: Fraction
+    upper: Fraction
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ValueError(f"nothing lies between {self.lower} and {self.upper}: give the smaller end first")
+
+    @property
+    def width(self) -> Fraction:
+        """Distance of the ends."""
+        return self.upper - self.lower
+
+    def __contains__(self, value: Rational) -> bool:
+        return self.lower <= value <= self.upper
+
+    def __add__(self, other: "Exact") -> "Enclosure":
+        return Enclosure(self.lower + lower(other), self.upper + upper(other))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Enclosure":
+        return Enclosure(-self.upper, -self.lower)
+
+    def __sub__(self, other: "Exact") -> "Enclosure":
+        return self + -other
+
+    def __rsub__(self, other: "Exact") -> "Enclosure":
+        return -self + other
+
+    def __mul__(self, other: "Exact") -> "Enclosure":
+        ends = [a * b for a in (self.lower, self.upper) for b in (lower(other), upper(other))]
+        return Enclosure(min(ends), max(ends))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: "Exact") -> "Enclosure":
+        low, high = lower(other), upper(other)
+        if low <= 0 <= high:
+            raise ZeroDivisionError(f"the divisor may be 0: it lies between {low} and {high}")
+        return self * Enclosure(1 / high, 1 / low)
+
+    def __float__(self) -> float:
+        return float((self.lower + self.upper) / 2)
+
+    def __bool__(self) -> bool:
+        return self.lower != 0 or self.upper != 0
+
+    def __str__(self) -> str:
+        return f"{float(self):.17g} +- {float(self.width / 2):.1e}"
+
+
+Exact = int | Fraction | Enclosure
+"""What can be compared with certainty."""
+
+
+def lower(value: Exact) -> Fraction:
+    """Return the least the value can be."""
+    return value.lower if isinstance(value, Enclosure) else _fraction(value)
+
+
+def upper(value: Exact) -> Fraction:
+    """Return the most the value can be."""
+    return value.upper if isinstance(value, Enclosure) else _fraction(value)
+
+
+def text(value: Exact) -> str | dict[str, str]:
+    """Return an exact value as files have it: ``"63/25"``, or the ends of an enclosure; however long they are."""
+    if isinstance(value, Enclosure):
+        return {"lower": _written(value.lower), "upper": _written(value.upper)}
+    return _written(_fraction(value))
+
+
+def at_least(x: Exact, y: Exact) -> bool | None:
+    """Say whether x >= y: True or False where that is certain, None where it is undecided.
+
+    Raises
+    ------
+    TypeError
+        When one of them is a float: its error is not known.
+
+    Examples
+    --------
+    >>> at_least(Fraction(63, 25), Fraction(5, 2)), at_least(Enclosure(Fraction(1), Fraction(2)), 2)
+    (True, None)
+    """
+    if lower(x) >= upper(y):
+        return True
+    return False if upper(x) < lower(y) else None
+
+
+def above(x: Exact, y: Exact) -> bool | None:
+    """Say whether x > y: True or False where that is certain, None where it is undecided."""
+    reverse = at_least(y, x)
+    return None if reverse is None else not reverse
+
+
+def equal(x: Exact, y: Exact) -> bool | None:
+    """Say whether x = y: of enclosures only the difference can be certain, unless they have no width."""
+    if at_least(x, y) is False or at_least(y, x) is False:
+        return False
+    return True if lower(x) == upper(x) == lower(y) == upper(y) else None
+
+
+def _written(value: Fraction) -> str:
+    # The text of an int stops at 4300 digits, that of a Decimal does not.
+    top, bottom = (format(Decimal(part), "f") for part in value.as_integer_ratio())
+    return top if bottom == "1" else f"{top}/{bottom}"
+
+
+def _fraction(value: Any) -> Fraction:
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    raise TypeError(
+        f"{value!r} is a {type(value).__name__}, whose error is not known: compare Fractions or Enclosures (exact=True)"
+    )

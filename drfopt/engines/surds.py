@@ -1,0 +1,157 @@
+"""Numbers ``a + b sqrt(d)`` with rational a and b: guessed from many digits, computed with and compared exactly."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["Surd", "recognised"]
+
+SQUARES = 1000
+"""Squares of numbers up to here are taken out of a root."""
+
+REDUCED = Fraction(3, 4)
+"""Lovasz's constant of a reduced basis."""
+
+GENEROUS = 5
+"""A relation is believed when its coefficients have at most one in so many of the digits that it holds to."""
+
+
+@dataclass(frozen=True)
+class Surd:
+    """The number ``a + b sqrt(d)``; d is the same integer, and no square, for all that meet."""
+
+    a: Fraction
+    b: Fraction
+    d: int
+
+    def _other(self, value: Any) -> "Surd":
+        return value if isinstance(value, Surd) else Surd(Fraction(value), Fraction(0), self.d)
+
+    def __add__(self, value: Any) -> "Surd":
+        other = self._other(value)
+        return Surd(self.a + other.a, self.b + other.b, self.d)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Surd":
+        return Surd(-self.a, -self.b, self.d)
+
+    def __sub__(self, value: Any) -> "Surd":
+        return self + -self._other(value)
+
+    def __rsub__(self, value: Any) -> "Surd":
+        return -self + value
+
+    def __mul__(self, value: Any) -> "Surd":
+        other = self._other(value)
+        return Surd(self.a * other.a + self.b * other.b * self.d, self.a * other.b + self.b * other.a, self.d)
+
+    __rmul__ = __mul__
+
+    def __rtruediv__(self, value: Any) -> "Surd":
+        norm = self.a * self.a - self.b * self.b * self.d
+        return Surd(self.a / norm, -self.b / norm, self.d) * value
+
+    def __pow__(self, exponent: int) -> "Surd":
+        found = self._other(1)
+        for _ in range(exponent):
+            found = found * self
+        return found
+
+    def sign(self) -> int:
+        """Return -1, 0 or 1."""
+        squares = self.a * self.a - self.b * self.b * self.d
+        larger = self.a if squares > 0 else self.b
+        return (larger > 0) - (larger < 0) if larger else (self.a > 0) - (self.a < 0)
+
+    def __str__(self) -> str:
+        if not self.b:
+            return str(self.a)
+        bottom = math.lcm(self.a.denominator, self.b.denominator)
+        a, b = int(self.a * bottom), int(self.b * bottom)
+        root = f"sqrt({self.d})" if abs(b) == 1 else f"{abs(b)} sqrt({self.d})"
+        text = f"{a} {'+' if b > 0 else '-'} {root}" if a else f"{'' if b > 0 else '-'}{root}"
+        return text if bottom == 1 else f"({text})/{bottom}"
+
+
+def recognised(values: Sequence[Fraction], digits: int) -> list[Surd] | None:
+    """Return numbers of one quadratic field that agree with the values to nearly all their digits, or None.
+
+    That is a guess: whoever uses it has to prove it.
+    """
+    relations = []
+    for value in values:
+        relation = _relation(value, digits)
+        if relation is None:
+            return None
+        relations.append(relation)
+    root = next((b * b - 4 * a * c for a, b, c in relations if a), None)
+    if root is None or root <= 0:
+        return None
+    for prime in range(2, SQUARES):
+        while root % (prime * prime) == 0:
+            root //= prime * prime
+    found = [_surd(value, relation, root) for value, relation in zip(values, relations, strict=True)]
+    return None if None in found else [surd for surd in found if surd is not None]
+
+
+def _surd(value: Fraction, relation: tuple[int, int, int], root: int) -> Surd | None:
+    a, b, c = relation
+    if not a:
+        return Surd(Fraction(-c, b), Fraction(0), root)
+    square = (b * b - 4 * a * c) * root
+    whole = math.isqrt(max(square, 0))
+    if whole * whole != square:
+        return None
+    # sqrt(b^2 - 4 a c) = whole / sqrt(root) = whole / root * sqrt(root); the branch is the one nearer to the value.
+    part = Fraction(whole, 2 * abs(a) * root)
+    middle = Fraction(-b, 2 * a)
+    return Surd(middle, part if value > middle else -part, root)
+
+
+def _relation(value: Fraction, digits: int) -> tuple[int, int, int] | None:
+    """Return small integers with ``a v^2 + b v + c = 0`` to the digits; a is 0 where v is rational."""
+    scale = 10**digits
+    linear = _shortest([[1, 0, round(value * scale)], [0, 1, scale]])
+    if max(map(abs, linear[:2])) <= 10 ** (digits // GENEROUS) and abs(linear[2]) <= 10 ** (digits // GENEROUS):
+        return 0, linear[0], linear[1]
+    rows = [[1, 0, 0, round(value * value * scale)], [0, 1, 0, round(value * scale)], [0, 0, 1, scale]]
+    a, b, c, off = _shortest(rows)
+    small = max(map(abs, (a, b, c, off))) <= 10 ** (digits // GENEROUS)
+    return (a, b, c) if small and a else None
+
+
+def _shortest(basis: list[list[int]]) -> list[int]:
+    """Return the first vector of the reduced basis of the lattice (Lenstra, Lenstra and Lovasz, 1982)."""
+    rows, k = [list(map(Fraction, row)) for row in basis], 1
+    while k < len(rows):
+        stars, mu = _orthogonal(rows)
+        for j in range(k - 1, -1, -1):
+            if times := round(mu[k][j]):
+                rows[k] = [x - times * y for x, y in zip(rows[k], rows[j], strict=True)]
+                mu[k] = [x - times * y for x, y in zip(mu[k], mu[j], strict=True)]
+                mu[k][j] -= times
+        if _dot(stars[k], stars[k]) >= (REDUCED - mu[k][k - 1] ** 2) * _dot(stars[k - 1], stars[k - 1]):
+            k += 1
+        else:
+            rows[k], rows[k - 1] = rows[k - 1], rows[k]
+            k = max(k - 1, 1)
+    return [int(x) for x in rows[0]]
+
+
+def _orthogonal(rows: list[list[Fraction]]) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
+    stars: list[list[Fraction]] = []
+    mu = [[Fraction(0)] * len(rows) for _ in rows]
+    for k, row in enumerate(rows):
+        star = list(row)
+        for j, other in enumerate(stars):
+            mu[k][j] = _dot(row, other) / _dot(other, other)
+            star = [x - mu[k][j] * y for x, y in zip(star, other, strict=True)]
+        stars.append(star)
+    return stars, mu
+
+
+def _dot(x: list[Fraction], y: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))

@@ -1,0 +1,212 @@
+"""Work spread over processes or a Dask cluster by joblib; the answers are those of a serial loop, in its order.
+
+What is spread must be a pure function of its item: then a worker that dies costs time and nothing else, because what it
+had in hand is done again.  Whoever runs inside ``joblib.parallel_config(backend="dask")`` gets that cluster without
+asking.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from threading import Event
+from typing import Any, TypeVar
+
+from .errors import DrfoptError, EngineError, SolverError
+from .progress import report
+
+__all__ = ["ALONE", "Workers", "spread"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+DEATHS = 3
+"""Times in a row that workers may die without a result in between: after that it is the work that kills them."""
+
+PATIENCE = 10
+"""Seconds to wait for a Dask scheduler, and for its first worker."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who works: `jobs` processes, None for one a core, or the Dask cluster at an address."""
+
+    jobs: int | None = 1
+    dask: str | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether there is anybody but this process."""
+        return self.dask is not None or self.jobs != 1
+
+    def spread(
+        self, function: Callable[[Item], Result], items: Iterable[Item], what: str = "items"
+    ) -> Iterator[Result]:
+        """Do the same as the function `spread`."""
+        return spread(function, items, jobs=self.jobs, dask=self.dask, what=what)
+
+
+ALONE = Workers()
+
+
+def spread(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    what: str = "items",
+) -> Iterator[Result]:
+    """Yield ``function(item)`` for every item, in the order of the items, each as soon as it and those before are done.
+
+    Parameters
+    ----------
+    function : callable
+        Pure, and importable where the workers run.
+    items : iterable
+        Taken one by one as workers get free, so it may be a generator without an end.
+    jobs : int, optional
+        Processes; by default one a core. 1 works in this process. On a cluster its cores count, not this.
+    dask : str, optional
+        Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``.
+    what : str
+        What the items are called in progress reports.
+
+    Raises
+    ------
+    EngineError
+        When `jobs` is less than 1, or Dask is asked for and not installed.
+    SolverError
+        When no cluster answers, or workers die again and again.
+    DrfoptError
+        What `function` raises of the kind comes when its item's turn has come, as in a loop.
+    """
+    if jobs is not None and jobs < 1:
+        raise EngineError(f"jobs is {jobs}: give 1 or more, or nothing for one a core")
+    total = f" of {len(items)}" if isinstance(items, Sized) else ""
+    return _told(_results(function, items, jobs, dask), f"{total} {what}")
+
+
+def _told(results: Iterator[Result], of_all: str) -> Iterator[Result]:
+    for done, result in enumerate(results, start=1):
+        report(f"{done}{of_all} done")
+        yield result
+
+
+def _results(
+    function: Callable[[Item], Result], items: Iterable[Item], jobs: int | None, dask: str | None
+) -> Iterator[Result]:
+    if dask is None and (jobs == 1 or _inside_a_worker()):
+        yield from map(function, items)
+        return
+    with _backend(dask):
+        for outcome in _outcomes(function, iter(items), jobs):
+            if isinstance(outcome, _Failure):
+                raise outcome.error
+            yield outcome
+
+
+def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs: int | None) -> Iterator[Any]:
+    """Yield results and failures in order, and hand out again what workers had when they died."""
+    import joblib
+
+    given: deque[Item] = deque()
+    enough = Event()
+    deaths = 0
+    while True:
+        calls = (joblib.delayed(_call)((function, item)) for item in _noted(waiting, given, enough))
+        outputs = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, return_as="generator", batch_size=1)(calls)
+        try:
+            for outcome in outputs:
+                given.popleft()
+                deaths = 0
+                yield outcome
+            return
+        except GeneratorExit:
+            # What is under way may end: joblib's own way of stopping kills workers while it hands them more.
+            enough.set()
+            deque(outputs, maxlen=0)
+            raise
+        except BrokenProcessPool as error:
+            deaths += 1
+            if deaths > DEATHS:
+                raise SolverError(
+                    f"worker processes died {deaths} times in a row, perhaps for want of memory: ask for fewer jobs"
+                ) from error
+        waiting, given = chain(given, waiting), deque()
+
+
+def _noted(items: Iterator[Item], given: deque[Item], enough: Event) -> Iterator[Item]:
+    """Yield the items, and note each in `given` before, until it is enough."""
+    for item in items:
+        if enough.is_set():
+            return
+        given.append(item)
+        yield item
+
+
+class _Failure:
+    """An error of this package on its way back from a worker, to be raised when its turn has come."""
+
+    def __init__(self, error: DrfoptError):
+        self.error = error
+
+
+def _call(task: tuple[Callable[[Item], Result], Item]) -> Any:
+    # One tuple, because joblib scatters larger arguments to Dask's workers, and they would be lost with a worker.
+    function, item = task
+    try:
+        return function(item)
+    except DrfoptError as error:
+        return _Failure(error)
+
+
+def _inside_a_worker() -> bool:
+    from joblib.parallel import get_active_backend
+
+    return bool(get_active_backend()[0].nesting_level)
+
+
+@contextmanager
+def _backend(dask: str | None) -> Iterator[None]:
+    """Set up joblib: a Dask cluster, the surroundings' choice, or processes whose solvers keep to one thread each."""
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    if dask is not None:
+        with _client(dask) as client, joblib.parallel_config(backend="dask", client=client):
+            yield
+    elif type(get_active_backend()[0]).__name__ == "LokyBackend":
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    """Connect to a Dask scheduler whose workers have this package."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise EngineError("a Dask cluster needs dask.distributed: pip install 'drfopt[dask]'") from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise SolverError(f"no Dask scheduler answers at {address!r}: {error}") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+            # joblib would wait for ever for the result of a call that its worker cannot even read.
+            client.run(_nothing)
+        except TimeoutError:
+            raise SolverError(f"the Dask scheduler at {address!r} has no workers: start some") from None
+        except ImportError as error:
+            raise SolverError(f"the Dask workers at {address!r} cannot import drfopt: {error}") from None
+        yield client
+
+
+def _nothing() -> None:
+    """Do nothing: whoever can run this has the package."""

@@ -1,0 +1,147 @@
+"""Documents as numbers: JSON, fractions, the cluster in letters, and the report of what was checked.
+
+d[i][j]  units of resource j a task of user i needs     C[k][j]  units of j on ONE machine of class k, count[k] of
+w[i][j]  weights                                                 them; a pool is one class of which there is one
+u[i]     most tasks, None for no limit                  room     count[k] * C[k][j], and cluster its sum over k
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["Check", "Cluster", "Report", "loads", "number", "shown", "total"]
+
+
+LARGEST_EXPONENT = 400
+"""Decimal exponents beyond this one are no amounts, and would fill the memory."""
+
+LONG = 4000
+"""Characters beyond which a number is read in another way."""
+
+
+LONG_BITS = 400
+"""Bits of a numerator or denominator beyond which nobody reads it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: whether it holds (None: not decided), and the first fault, with its amounts."""
+
+    name: str
+    holds: bool | None
+    worst: str = ""
+
+
+@dataclass
+class Report:
+    """All that was looked at; `valid` is True where the claim is proven, False where a check failed, else None."""
+
+    accuracy: Fraction = Fraction(0)
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def valid(self) -> bool | None:
+        """What the checks say together."""
+        held = [check.holds for check in self.checks]
+        return False if False in held else None if None in held else True
+
+    def add(self, name: str, faults: Iterable[str], undecided: str = "") -> None:
+        """Record a check: it fails with its first fault; otherwise a reason leaves it undecided."""
+        fault = next(iter(faults), "")
+        self.checks.append(Check(name, False if fault else None if undecided else True, fault or undecided))
+
+
+def number(value: Any) -> Fraction:
+    """Return the value of an integer, a decimal or a text such as ``"63/25"``; a float is its shortest decimal."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise ValueError(f"{value!r} is not a number")
+    given = repr(value) if isinstance(value, float) else value
+    if isinstance(given, str):
+        exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
+        if abs(int(exponent)) > LARGEST_EXPONENT:
+            raise ValueError(f"{given[:40]!r} is beyond the range of numbers")
+        if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
+            top, _, bottom = given.partition("/")
+            return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
+    return Fraction(given)
+
+
+def shown(value: Any) -> str:
+    """Return an amount for a sentence; of a long fraction its first digits."""
+    long = isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG_BITS
+    return f"{float(value):.17g}..." if long else str(value)
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Return the data of a JSON text: decimals stay as written, no key may stand twice, NaN is refused."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError(f"a key stands twice among {', '.join(key for key, _ in pairs)[:80]}")
+        return found
+
+    data = json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
+    if not isinstance(data, dict):
+        raise ValueError("a certificate is an object with keys")
+    return data
+
+
+def total(values: Iterable[Fraction]) -> Fraction:
+    """Return the sum, in pairs: one by one, long fractions would be reduced again and again."""
+    found = list(values) or [Fraction(0)]
+    while len(found) > 1:
+        found = [sum(found[at : at + 2], Fraction(0)) for at in range(0, len(found), 2)]
+    return found[0]
+
+
+class Cluster:
+    """The instance in the letters above, from the data of an instance file."""
+
+    def __init__(self, data: dict[str, Any]):
+        self.pool = "machines" not in data
+        classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
+        self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
+        self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
+        self.C = [self._row(c["capacity"], 0) for c in classes]
+        self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
+        self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
+        users = data["users"]
+        self.users = [user["name"] for user in users]
+        self.d = [self._row(user["demand"], 0) for user in users]
+        self.w = [self._row(user.get("weight", 1), 1) for user in users]
+        self.u = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
+        if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
+            raise ValueError("two users, or two classes, have one name")
+        sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
+        if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
+            raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
+        open_to = [user.get("machines", self.classes) for user in users]
+        self.open = [[k for k, name in enumerate(self.classes) if name in names] for names in open_to]
+
+    def _row(self, given: Any, missing: int) -> list[Fraction]:
+        row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
+        if strange := set(row) - set(self.resources):
+            raise ValueError(f"{min(strange)!r} is no resource of the cluster")
+        return [number(row.get(r, missing)) for r in self.resources]
+
+    def fits(self, i: int, whole: bool) -> list[int]:
+        """Return the classes on which user i can run: a task fits on one machine; of a pool it may take a part."""
+        part = self.pool and not whole
+        runs = (all(c >= d or (part and c > 0) for c, d in zip(row, self.d[i], strict=True)) for row in self.C)
+        return [k for k, fine in enumerate(runs) if fine and k in self.open[i]]
+
+    def rate(self, i: int, policy: str) -> Fraction:
+        """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""
+        word, _, argument = policy.partition(":")
+        plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
+        cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
+        shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
+        if word == "single":
+            return shares[self.resources.index(argument)]
+        if word == "tsf":
+            alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
+            return number(1) / alone / self.w[i][0] if alone else number(0)
+        return {"asset": total(shares), "tasks": 1 / self.w[i][0], "throughput": number(1)}.get(word, max(shares))

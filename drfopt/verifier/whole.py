@@ -1,0 +1,96 @@
+"""Whole tasks: are they packed as the file says, and is anything better?  The search is exhaustive, and bounded."""
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from .reading import Cluster, number
+
+__all__ = ["better", "score", "unpacked"]
+
+BRANCHES = 100_000
+"""Branches of the search for better whole tasks after which nothing is said: some seconds."""
+
+
+POWER = 64
+"""Largest power in the exact product of whole tasks; weights that need more are not decided."""
+
+
+def unpacked(
+    cluster: Cluster, fits: list[list[int]], tasks: list[Fraction], packing: list[dict[str, Any]]
+) -> Iterator[str]:
+    """Yield what is wrong with a packing: a list of class, number of machines, and the tasks on each of them."""
+    at = {name: i for i, name in enumerate(cluster.users)}
+    held, machines = [number(0)] * len(tasks), [number(0)] * len(cluster.classes)
+    for entry in packing:
+        k, count = cluster.classes.index(entry["class"]), number(entry["machines"])
+        pattern = {at[name]: number(x) for name, x in entry["tasks"].items()}
+        if not {c.denominator for c in (count, *pattern.values())} <= {1} or min(count, *pattern.values()) < 0:
+            yield f"{entry['class']}: {count} machines with {entry['tasks']}"
+        machines[k] += count
+        for i, x in pattern.items():
+            held[i] += count * x
+            if x and k not in fits[i]:
+                yield f"{cluster.users[i]} does not fit on {entry['class']}"
+        for j, room in enumerate(cluster.C[k]):
+            if (used := sum(x * cluster.d[i][j] for i, x in pattern.items())) > room:
+                yield f"a machine of {entry['class']}: {used} of {room} {cluster.resources[j]}"
+    for k, name in enumerate(cluster.classes):
+        if machines[k] > cluster.count[k]:
+            yield f"{machines[k]} machines of {name}, of {cluster.count[k]}"
+    for i, name in enumerate(cluster.users):
+        if held[i] != tasks[i]:
+            yield f"{name}: {tasks[i]} tasks, {held[i]} packed"
+
+
+def score(objective: str, rates: list[Fraction], weights: list[Fraction]) -> Callable[[list[int]], Any] | None:
+    """Return what is compared, larger is better: sorted levels, the sum, or users served and the product of tasks."""
+    if objective == "leximin":
+        return lambda tasks: sorted(r * x for r, x in zip(rates, tasks, strict=True))
+    if objective == "sum":
+        return lambda tasks: sum(r * x for r, x in zip(rates, tasks, strict=True))
+    scale = math.lcm(*(w.denominator for w in weights))
+    powers = [int(w * scale) for w in weights]
+    powers = [p // math.gcd(*powers) for p in powers]
+    if max(powers, default=1) > POWER:
+        return None
+    return lambda tasks: (sum(map(bool, tasks)), math.prod(x**p for x, p in zip(tasks, powers, strict=True) if x))
+
+
+def better(
+    demands: list[list[Fraction]],
+    room: list[Fraction],
+    most: list[Any],
+    own: list[int],
+    value: Callable[[list[int]], Any],
+) -> list[int] | str | None:
+    """Return whole tasks of a pool that are worth more than `own`, None when there are none, or why that is unknown.
+
+    Users in turn, each with every number of tasks; what the others could have alone of what is left bounds a branch.
+    """
+    least, branches, n = value(own), 0, len(own)
+
+    def alone(i: int, left: list[Fraction]) -> int:
+        fit = min(math.floor(c / d) for c, d in zip(left, demands[i], strict=True) if d)
+        return fit if most[i] is None else min(fit, int(most[i]))
+
+    def extend(left: list[Fraction], chosen: list[int]) -> list[int] | None:
+        nonlocal branches
+        branches += 1
+        if branches > BRANCHES or not value([*chosen, *(alone(i, left) for i in range(len(chosen), n))]) > least:
+            return None
+        if len(chosen) == n:
+            return chosen
+        row = demands[len(chosen)]
+        for x in range(alone(len(chosen), left), -1, -1):
+            if found := extend([c - x * d for c, d in zip(left, row, strict=True)], [*chosen, x]):
+                return found
+        return None
+
+    if n > BRANCHES // 1000:
+        return f"{n} users are too many to look at everything they could have"
+    found = extend(room, []) if n else None
+    return (
+        f"more than {BRANCHES} branches would have to be looked at" if found is None and branches > BRANCHES else found
+    )

@@ -1,0 +1,74 @@
+"""Task-share fairness: one round of its leximin, divisible tasks, as a linear program.
+
+Given    d[i, j]  units of resource j that one task of user i needs                     (n, m)
+         c[j]     units of resource j in the whole cluster                              (m,)
+         C[k, j]  units of resource j on all machines of class k; a pool is one class   (k, m)
+         e[i, k]  whether user i may use class k; a pool is open to all                 (n, k)
+         w[i]     weight of user i, positive                                            (n,)
+         u[i]     most tasks of user i, inf for no limit                                (n,)
+         h[i]     level at which user i is held, NaN while she rises                    (n,)
+
+Derived  A[i]    = sum_k min_j C[k, j] / d[i, j]        tasks of user i alone, on any class
+         a[i]    = 1 / (A[i] w[i])                      level of user i with one task
+         g       = min_j c[j] / sum_i (d[i, j] / a[i])  level at which all, as one, fill a pool
+         b[i, j] = g d[i, j] / a[i]                     units of resource j that level g takes
+
+Find     z[i, k] >= 0  level that user i earns on class k, in units of g;  s[i] = sum_k z[i, k]
+         t             lowest level of those who rise, in units of g
+
+    maximise    t                                         (0 when nobody rises)
+    subject to  s[i]  >=  t                               for every user i who rises, and
+                s[i]  >=  h[i] / g                        for every user i who is held   (level)
+                sum_i b[i, j] z[i, k] / C[k, j]  <=  1    for every class k, resource j  (capacity)
+                s[i]  <=  a[i] u[i] / g                   for every user i with a limit  (limit)
+                sum of the z[i, k] without e[i, k]  =  0                                 (eligible)
+
+The level of user i is g s[i], her tasks are g s[i] / a[i].
+The duals of (level) sum to 1 over those who rise. A user whose dual is positive has level t in
+every optimum, be it for a resource or for her limit: she is finished, and is held from then on.
+The dual of (capacity) is the rate at which t grows with that capacity, the capacity being 1.
+
+Source   Wang, Li, Liang and Li, "Multi-Resource Fair Sharing for Datacenter Jobs with Placement
+         Constraints", SC 2016.
+"""
+
+from typing import Any, NamedTuple
+
+import cvxpy as cp
+import numpy as np
+
+
+class Round(NamedTuple):
+    """One round, not solved; its constraints are level, capacity, limit, eligible, in this order."""
+
+    problem: cp.Problem
+    tasks: cp.Expression
+    levels: cp.Expression
+
+
+def build(data: Any, held: np.ndarray) -> Round:
+    """Return the round in which the users with NaN in `held`, shape (n,), rise together."""
+    d, c, w, u, h = data.demands, data.capacity, data.weights[:, 0], data.limits, held
+    if data.machines is None:
+        C, e = c[None, :], np.ones((len(d), 1), dtype=bool)
+    else:
+        C, e = data.counts[:, None] * data.machines, data.eligible
+    need = np.where(d > 0, d, np.nan)[:, None, :]
+    A = np.nanmin(C / need, axis=2).sum(axis=1)
+    # Nobody can run a task that needs what is not there, so any divisor will do in its place.
+    c, C = np.where(c > 0, c, 1.0), np.where(C > 0, C, 1.0)
+
+    a = 1 / (np.where(A > 0, A, 1.0) * w)
+    g = 1 / ((d / a[:, None]).sum(axis=0) / c).max()
+    b = g * d / a[:, None]
+    rises, limited = 1.0 * np.isnan(h), 1.0 * np.isfinite(u)
+
+    z = cp.Variable((len(d), len(C)), nonneg=True, name="z")
+    s = cp.sum(z, axis=1)
+    t = cp.Variable(name="t")
+    level = s >= rises * t + np.nan_to_num(h / g)
+    capacity = cp.multiply(z.T @ b, 1 / C) <= 1
+    limit = cp.multiply(limited, s) <= np.where(limited, a * u / g, 1.0)  # 0 <= 1 for the others
+    eligible = cp.sum(cp.multiply(1.0 - e, z)) == 0
+    problem = cp.Problem(cp.Maximize(t if rises.any() else 0), [level, capacity, limit, eligible])
+    return Round(problem, tasks=cp.multiply(g / a, s), levels=g * s)

@@ -1,0 +1,314 @@
+"""Searches: every case counted once whatever happens, the smallest counterexamples found without being told."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations, product
+from pathlib import Path
+
+import pytest
+
+from drfopt import Instance, InstanceError, PolicyError, audit
+from drfopt.audit.search import Question, Space, search
+from drfopt.audit.search.smaller import smaller, smallest
+from drfopt.audit.search.space import Case, User
+from drfopt.audit.verdicts import FAILS, HOLDS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SP, PM = "strategy-proofness", "population-monotonicity"
+
+
+@pytest.mark.parametrize(
+    ("space", "total"),
+    [
+        (Space(3, 2, 4, 4, zero_demands=True), 41_600),
+        (Space(2, 2, 4, 4), 16 * math.comb(17, 2)),
+        (Space(2, 1, 3, 2), 2 * 6),
+        (Space(2, 2, 2, 2, max_weight=2, max_limit=1), 4 * math.comb(4 * 2 * 2 + 1, 2)),
+        (Space(2, 1, 2, 3, machines=2), 6 * 3),
+        (Space(3, 2, 9, 9, sample=120), 120),
+    ],
+)
+def test_the_count_is_the_closed_form(space, total):
+    assert space.total == total
+    if total < 3000:
+        seen = [case for unit in range(space.units) for case in space.cases(unit)]
+        assert len(seen) == total
+        assert space.sample or len(set(seen)) == total
+
+
+def test_one_stands_for_all_that_differ_by_symmetry():
+    space = Space(2, 2, 3, 3, zero_demands=True)
+    every = [case for unit in range(space.units) for case in space.cases(unit)]
+    standing = {case for case in every if space.stands_for_itself(case)}
+    for case in every:
+        assert _reduced(case) in standing
+
+
+def _reduced(case):
+    """Return the case after dividing out what symmetry divides, resources in their smallest order."""
+    (capacity,), rows = case.rooms, [list(user.demand) for user in case.users]
+    capacity, before = list(capacity), None
+    while before != (capacity, rows):
+        before = (list(capacity), [list(row) for row in rows])
+        rows = [[d // math.gcd(*row) for d in row] for row in rows]
+        for j in range(len(capacity)):
+            step = math.gcd(capacity[j], *(row[j] for row in rows))
+            capacity[j] //= step
+            for row in rows:
+                row[j] //= step
+    forms = [
+        (tuple(capacity[j] for j in order), tuple(sorted(User(tuple(row[j] for j in order)) for row in rows)))
+        for order in permutations(range(len(capacity)))
+    ]
+    room, users = min(forms)
+    return Case((room,), users)
+
+
+def test_symmetry_changes_no_verdict():
+    whole = Space(2, 2, 2, 3)
+    question = Question("ceei", (SP, PM), replace(whole, sizes_matter=False))
+    by_form = {}
+    for unit in range(whole.units):
+        for case in whole.cases(unit):
+            verdicts = tuple(finding.verdict for finding in question.findings(case))
+            by_form.setdefault(_reduced(case), set()).add(verdicts)
+    assert all(len(verdicts) == 1 for verdicts in by_form.values())
+
+
+@pytest.mark.parametrize(
+    ("policy", "property", "space", "found"),
+    [
+        ("ceei", SP, Space(2, 2, 3, 3), "(1, 1) for (1, 2), (2, 1)"),
+        ("ceei", PM, Space(3, 2, 3, 2), "(1, 1) for (1, 1), (1, 2), (3, 1)"),
+        ("drf", PM, Space(3, 2, 2, 2, zero_demands=True), "(1, 1) for (0, 1), (1, 0), (1, 2)"),
+        ("asset", "sharing-incentive", Space(2, 2, 3, 3), "(1, 1) for (1, 1), (1, 2)"),
+        ("tasks", "envy-freeness", Space(3, 2, 2, 2), "(1) for (1), (2)"),
+    ],
+)
+def test_the_smallest_counterexamples_of_the_literature_are_found(policy, property, space, found):
+    result = search(policy, property, space)
+    assert result.complete
+    (counterexample,) = result.counterexamples
+    assert result.sheet().rows[0][-1].startswith(found)
+    assert counterexample.finding.verdict == FAILS
+    assert counterexample.finding.exact
+
+
+@pytest.mark.parametrize(("policy", "names"), [("drf", 7), ("asset", 5), ("single:r1", 6)])
+def test_what_holds_survives(policy, names):
+    result = search(policy, None, Space(3, 2, 2, 2))
+    survivors = [name for name, count in result.verdicts.items() if not count[FAILS]]
+    assert len(survivors) >= names
+    assert all(result.verdicts[name][HOLDS] == result.audited for name in survivors[:5])
+
+
+def test_a_counterexample_is_made_small_in_every_way():
+    case = Case(((4, 6, 9),), tuple(sorted(User(row, 2) for row in ((1, 2, 3), (3, 4, 1), (4, 1, 2), (2, 2, 2)))))
+    question = Question("asset", ("sharing-incentive",), Space(4, 3))
+    assert question.fails("sharing-incentive", case)
+    small = smallest(case, lambda c: question.fails("sharing-incentive", c))
+    assert small.size[:3] == (2, 2, 7)
+    assert not any(question.fails("sharing-incentive", c) for c in smaller(small))
+    assert all(c.size < case.size for c in smaller(case))
+
+
+def test_limits_weights_and_machines_are_searched():
+    limited = search("drf", ["sharing-incentive", SP], Space(2, 1, 2, 2, max_weight=2, max_limit=1))
+    assert all(count[FAILS] == 0 and count[HOLDS] for count in limited.verdicts.values())
+    machines = search("drf", "sharing-incentive", Space(2, 2, 2, 2, machines=2, sample=10))
+    assert machines.seen == machines.audited == 10
+
+
+def test_whole_tasks_are_searched():
+    result = search("drf", ["sharing-incentive", "pareto-efficiency"], Space(2, 1, 3, 4), integer=True)
+    (counterexample,) = result.counterexamples
+    assert counterexample.instance.exact_capacity == (4,)
+    assert counterexample.instance.exact_demands == ((1,), (3,))
+
+
+def test_a_sample_depends_on_its_seed_only():
+    one, same = (search("ceei", SP, Space(2, 2, 9, 9, sample=60, seed=4)) for _ in range(2))
+    assert one.to_dict() == same.to_dict()
+    other = search("ceei", SP, Space(2, 2, 9, 9, sample=60, seed=5))
+    assert other.verdicts != one.verdicts or other.to_dict() != one.to_dict()
+
+
+def test_first_stops_early():
+    result = search("ceei", SP, Space(2, 2, 4, 4), first=True)
+    assert not result.complete
+    assert len(result.counterexamples) == 1
+    assert "stopped before the end" in str(result)
+
+
+@pytest.mark.slow
+def test_two_workers_find_the_same():
+    space = Space(2, 2, 3, 3, zero_demands=True)
+    assert search("drf", None, space, jobs=2).to_dict() == search("drf", None, space, jobs=1).to_dict()
+
+
+# ---- interruption --------------------------------------------------------------------------------------------------
+
+SPACE = Space(2, 2, 3, 3)
+
+
+def answer(result):
+    return result.to_dict(), result.verdicts, [c.story for c in result.counterexamples]
+
+
+def test_a_search_goes_on_from_its_log(tmp_path):
+    log, straight = tmp_path / "search.log", search("ceei", SP, SPACE)
+    cut = search("ceei", SP, SPACE, first=True, checkpoint=log)
+    assert 0 < cut.seen < straight.seen
+    done = len(log.read_text().splitlines())
+    on = search("ceei", SP, SPACE, checkpoint=log)
+    assert answer(on) == answer(straight)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    units = Counter(line["unit"] for line in lines[1:])
+    assert set(units.values()) == {1}
+    assert len(lines) == 1 + SPACE.units > done
+    again = search("ceei", SP, SPACE, checkpoint=log)
+    assert answer(again) == answer(straight)
+    assert len(log.read_text().splitlines()) == len(lines)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 40, 400, 2000])
+def test_a_log_cut_anywhere_loses_and_doubles_nothing(tmp_path, kept):
+    log = tmp_path / "search.log"
+    straight = search("ceei", SP, SPACE, checkpoint=log)
+    whole = log.read_bytes()
+    log.write_bytes(whole[:kept])
+    assert answer(search("ceei", SP, SPACE, checkpoint=log)) == answer(straight)
+    assert sorted(log.read_bytes().splitlines()) == sorted(whole.splitlines())
+    log.write_bytes(whole + whole[whole.index(b"\n") + 1 :])
+    assert answer(search("ceei", SP, SPACE, checkpoint=log)) == answer(straight)
+
+
+@pytest.mark.slow
+def test_a_killed_search_goes_on(tmp_path):
+    log = tmp_path / "search.log"
+    space = Space(3, 2, 3, 3, zero_demands=True)
+    code = (
+        "from drfopt.audit.search import search, Space; "
+        f"search('drf', None, Space(3, 2, 3, 3, zero_demands=True), checkpoint={str(log)!r})"
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, cwd=tmp_path
+    )
+    for _ in range(600):
+        if log.exists() and log.read_bytes().count(b"\n") > 5:
+            break
+        time.sleep(0.05)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert log.read_bytes().count(b"\n") > 5
+    assert answer(search("drf", None, space, checkpoint=log)) == answer(search("drf", None, space, jobs=2))
+
+
+def test_the_log_of_another_search_is_refused(tmp_path):
+    log = tmp_path / "search.log"
+    search("ceei", SP, Space(2, 1, 2, 2), checkpoint=log)
+    with pytest.raises(InstanceError, match="log of another search"):
+        search("drf", SP, Space(2, 1, 2, 2), checkpoint=log)
+    log.write_text("not a log\n")
+    with pytest.raises(InstanceError, match="not the log of a search"):
+        search("drf", SP, Space(2, 1, 2, 2), checkpoint=log)
+
+
+# ---- what is written -----------------------------------------------------------------------------------------------
+
+
+def test_a_counterexample_is_written_with_its_story_and_read_again(tmp_path):
+    (found,) = search("ceei", SP, Space(2, 2, 2, 2)).counterexamples
+    path = found.save(tmp_path)
+    assert path.name == "ceei-strategy-proofness.toml"
+    assert path.read_text().startswith("# Expect: ceei: user u1 reports (4/3, 2) instead of (1, 2) and runs 3/8 tasks")
+    again = audit(Instance.load(path), "ceei", SP).results[0]
+    assert again.witness.instead == Fraction(3, 8)
+
+
+def test_a_notion_of_ones_own_is_refuted(tmp_path):
+    notion = tmp_path / "half_each.py"
+    notion.write_text(
+        '"""Half each: nobody takes more than half of a resource."""\n'
+        "from typing import NamedTuple\nimport cvxpy as cp\n"
+        "class Model(NamedTuple):\n    problem: object\n    tasks: object\n    levels: object\n"
+        "def build(data, held):\n"
+        "    x = cp.Variable(len(data.demands), nonneg=True)\n"
+        "    rows = [data.demands.T @ x <= data.capacity]\n"
+        "    rows += [cp.multiply(data.demands[i], x[i]) <= data.capacity / 2 for i in range(len(data.demands))]\n"
+        "    return Model(cp.Problem(cp.Maximize(cp.sum(x)), rows), x, None)\n"
+    )
+    result = search(str(notion), "pareto-efficiency", Space(1, 1, 1, 2))
+    assert result.verdicts["pareto-efficiency"][FAILS] == 2
+    (found,) = result.counterexamples
+    assert found.instance.exact_capacity == (1,)
+    assert not found.finding.exact
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"users": 0}, "users of the search is 0"),
+        ({"max_demand": 0}, "max_demand"),
+        ({"machines": -1}, "machines"),
+        ({"sample": -3}, "sample"),
+    ],
+)
+def test_a_space_that_is_none_is_refused(wrong, match):
+    with pytest.raises(InstanceError, match=match):
+        Space(**wrong)
+
+
+def test_a_policy_of_one_resource_names_one_of_the_search():
+    with pytest.raises(PolicyError, match="the resources of a search are r1, r2"):
+        search("single:cpu", SP, Space(2, 2, 1, 1))
+    result = search("single:r2", "pareto-efficiency", Space(2, 2, 1, 1, zero_demands=True))
+    assert result.audited == sum(1 for rows in product([(0, 1), (1, 1)], repeat=2) if rows[0] <= rows[1])
+
+
+# ---- workers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_costs_no_case(tmp_path):
+    log, space = tmp_path / "search.log", Space(3, 2, 3, 3, zero_demands=True)
+    code = (
+        "from drfopt.audit.search import search, Space; "
+        f"search('drf', None, Space(3, 2, 3, 3, zero_demands=True), checkpoint={str(log)!r}, jobs=2)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    running = subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=tmp_path)
+    workers: list[int] = []
+    while running.poll() is None and not (workers and log.exists() and log.read_bytes().count(b"\n") > 3):
+        time.sleep(0.02)
+        listed = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+        workers = [int(child) for child in listed if b"--process-name" in _command(child)]
+    assert running.poll() is None, "the search was over before a worker could be killed"
+    os.kill(workers[0], signal.SIGKILL)
+    assert running.wait(timeout=120) == 0
+    assert answer(search("drf", None, space, checkpoint=log)) == answer(search("drf", None, space))
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_finds_the_same():
+    from distributed import LocalCluster
+
+    space = Space(2, 2, 3, 3)
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        there = search("ceei", SP, space, dask=cluster.scheduler_address)
+    assert answer(there) == answer(search("ceei", SP, space))

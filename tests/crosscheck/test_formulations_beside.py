@@ -1,0 +1,41 @@
+"""A formulation file asked beside the engines: held to its solver's tolerance, and found out where it is another."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.families import cluster
+from drfopt.crosscheck import crosscheck
+from drfopt.instance import Instance
+
+FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tsf", "ceei"])
+@pytest.mark.parametrize("name", ["nsdi2011", "cmmf-nested"])
+def test_it_says_the_same(policy, name):
+    found = crosscheck(Instance.library(name), policy, formulation=str(FORMULATIONS / f"{policy}.py"))
+    assert found.agree is True
+    stated = found.opinions[-1]
+    assert stated.engine.endswith(f"{policy}.py")
+    assert "that its solver may be" in stated.reason
+
+
+def test_another_notion_is_found_out():
+    found = crosscheck(Instance.library("nsdi2011"), "drf", formulation=str(FORMULATIONS / "asset.py"))
+    assert found.agree is False
+    assert found.max_disagreement < 1e-12, "the engines agree among themselves"
+
+
+def test_machines_are_asked_in_fractions_too():
+    instance = Instance([[1, 1], [1, 2], [3, 1]], machines=[[4, 6], [6, 4]])
+    found = crosscheck(instance, "drf")
+    assert [opinion.engine for opinion in found.opinions] == ["lp-chain", "one LP a user", "rational chain"]
+    assert found.agree is True
+
+
+@pytest.mark.slow
+def test_many_users_of_one_class_are_not_finished_before_their_time():
+    """What forty users lose in a tolerance is more than a small one may have: nobody seems stuck, and yet some are."""
+    found = crosscheck(cluster(40, 8, limited=False), formulation=str(FORMULATIONS / "drf.py"))
+    assert found.agree is True

@@ -1,0 +1,104 @@
+"""Enclosures of CEEI and alpha fairness: rigorous, as narrow as asked for, and fractions where the optimum is one."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction as F
+
+import pytest
+from clusters import clusters, pools
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drfopt.enclosures import Enclosure, lower, upper
+from drfopt.engines import closed_forms, surds
+from drfopt.instance import Instance, Machine
+from drfopt.solve import solve
+
+THEOREM_5 = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
+"""Ghodsi et al., NSDI 2011, theorem 5: the optimum is in Q(sqrt 373)."""
+
+
+@pytest.mark.parametrize("precision", ["1e-3", "1e-30", "1e-100", 1e-12])
+def test_theorem_5(precision):
+    allocation = solve(THEOREM_5, "ceei", exact=True, precision=precision)
+    with localcontext() as context:
+        context.prec = 220
+        root = Decimal(373).sqrt()
+        closed = [125 * (25 - root) / 63, 100 * (38 + root) / 1071, 25 * (root - 13) / 51]
+    for found, value in zip(allocation.tasks, closed, strict=True):
+        assert isinstance(found, Enclosure)
+        assert F(value) in found
+        assert found.width <= F(str(precision)) * found.upper
+    assert allocation.certificate.valid and allocation.certificate.violation == 0
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:3"])
+@pytest.mark.parametrize("strategy", [pools, clusters])
+def test_enclosures_are_where_the_floats_are(policy, strategy):
+    @settings(max_examples=30)
+    @given(instance=strategy(6))
+    def check(instance):
+        exact, floats = solve(instance, policy, exact=True), solve(instance, policy)
+        assert exact.certificate.valid
+        for x, near in zip(exact.tasks, floats.tasks, strict=True):
+            assert lower(x) <= upper(x) <= lower(x) * (1 + F(1, 10**30))
+            assert float(x) == pytest.approx(near, rel=1e-8, abs=1e-12)
+
+    check()
+
+
+def test_theorem_5_in_closed_form(paper):
+    forms = solve(THEOREM_5, "ceei", exact=True).certificate.evidence["closed_forms"]
+    assert forms == {0: "(3125 - 125 sqrt(373))/63", 1: "(3800 + 100 sqrt(373))/1071", 2: "(-325 + 25 sqrt(373))/51"}
+    allocation = solve(paper, "alpha:2", exact=True)
+    assert allocation.to_dict()["closed_forms"] == {"A": "-9 + 9 sqrt(2)", "B": "6 - 3 sqrt(2)"}
+    assert "closed forms, proven: A -9 + 9 sqrt(2)" in str(allocation)
+    # Of degree four or more: nothing is said of it.
+    assert solve(THEOREM_5, "alpha:2", exact=True).certificate.evidence["closed_forms"] == {}
+
+
+def test_a_wrong_guess_of_a_closed_form_is_not_believed(monkeypatch):
+    honest = surds.recognised
+
+    def wrong(values, digits):
+        found = honest(values, digits)
+        return [found[0] + F(1, 10**50), *found[1:]]
+
+    monkeypatch.setattr(closed_forms, "recognised", wrong)
+    assert solve(THEOREM_5, "ceei", exact=True).certificate.evidence["closed_forms"] == {}
+
+
+SURDS = st.builds(surds.Surd, *[st.fractions(-5, 5, max_denominator=9)] * 2, st.just(7))
+
+
+@given(x=SURDS, y=SURDS)
+def test_surds_are_numbers(x, y):
+    def near(value):
+        return float(value.a) + float(value.b) * 7**0.5
+
+    assert near(x + y) == pytest.approx(near(x) + near(y), abs=1e-9)
+    assert near(2 - x * y) == pytest.approx(2 - near(x) * near(y), abs=1e-9)
+    assert x.sign() == (near(x) > 1e-12) - (near(x) < -1e-12)
+    if x.sign():
+        assert (1 / x) * x == surds.Surd(F(1), F(0), 7)
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
+def test_rational_machines_with_many_placements(policy):
+    # Identical users and machines: neither placements nor prices are unique, the tasks are.
+    instance = Instance([[1, 2]] * 4 + [[2, 1]] * 2, machines=[Machine("a", [6, 6], 2), Machine("b", [6, 6], 1)])
+    tasks = solve(instance, policy, exact=True).tasks
+    assert len(set(map(str, tasks[:4]))) == 1
+    assert all(isinstance(x, F) for x in tasks) or policy == "alpha:2"
+
+
+def test_a_rational_optimum_is_a_fraction(paper):
+    allocation = solve(paper, "ceei", exact=True)
+    assert allocation.tasks.tolist() == [F(45, 11), F(18, 11)]
+    assert allocation.prices.tolist() == [F(1, 5), F(1, 90)]
+
+
+def test_what_is_printed_of_an_enclosure():
+    allocation = solve(THEOREM_5, "ceei", exact=True)
+    first = allocation.to_dict()["users"][0]
+    assert set(first["tasks"]) == set(first["level"]) == {"lower", "upper"}
+    assert "11.2833176" in str(allocation)

@@ -1,0 +1,110 @@
+"""Work spread over processes: the same answers in the same order, whoever dies."""
+
+import functools
+import itertools
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from drfopt.errors import EngineError, InstanceError, SolverError
+from drfopt.parallel import spread
+from drfopt.progress import reporting
+
+
+def square(x):
+    return x * x
+
+
+def refuse_odd(x):
+    if x % 2:
+        raise InstanceError(f"{x} is odd: give an even number")
+    return x
+
+
+def die_once(folder, x):
+    """Return the square, but the first time that item 3 is met take the worker down with it."""
+    mark = folder / "died"
+    if x == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x * x
+
+
+def die(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def threads(x):
+    return os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def nested(x):
+    return list(spread(square, range(x), jobs=2))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_items(jobs):
+    assert list(spread(square, range(20), jobs=jobs)) == [x * x for x in range(20)]
+    assert list(spread(square, [], jobs=jobs)) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_endless_stream_is_taken_as_it_is_needed(jobs):
+    results = spread(square, itertools.count(), jobs=jobs)
+    assert list(itertools.islice(results, 5)) == [0, 1, 4, 9, 16]
+    results.close()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_comes_when_its_turn_has_come(jobs):
+    results = spread(refuse_odd, [0, 2, 3, 4], jobs=jobs)
+    assert [next(results), next(results)] == [0, 2]
+    with pytest.raises(InstanceError, match=r"^3 is odd: give an even number$"):
+        next(results)
+
+
+def test_a_killed_worker_changes_nothing(tmp_path):
+    assert list(spread(functools.partial(die_once, tmp_path), range(8), jobs=2)) == [x * x for x in range(8)]
+    assert (tmp_path / "died").exists()
+
+
+def test_work_that_always_kills_is_given_up():
+    with pytest.raises(SolverError, match=r"^worker processes died 4 times in a row, .*: ask for fewer jobs$"):
+        list(spread(die, range(3), jobs=2))
+
+
+def test_workers_keep_to_one_thread_and_do_not_spread_again():
+    assert set(spread(threads, range(3), jobs=2)) == {"1"}
+    assert list(spread(nested, [3, 4], jobs=2)) == [[0, 1, 4], [0, 1, 4, 9]]
+
+
+def test_progress_is_told():
+    heard = []
+    with reporting(heard.append):
+        list(spread(square, range(2), jobs=1, what="squares"))
+        list(spread(square, iter(range(1)), jobs=1))
+    assert heard == ["1 of 2 squares done", "2 of 2 squares done", "1 items done"]
+
+
+def test_an_interrupt_ends_it(tmp_path):
+    results = spread(time.sleep, itertools.repeat(0.05), jobs=2)
+    next(results)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in results:
+            pass
+    assert list(spread(square, [2], jobs=2)) == [4]
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(EngineError, match=r"^jobs is 0: give 1 or more, or nothing for one a core$"):
+        spread(square, [1], jobs=0)
+
+
+def test_a_cluster_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr("drfopt.parallel.PATIENCE", 1)
+    with pytest.raises(SolverError, match=r"^no Dask scheduler answers at 'tcp://127.0.0.1:9': "):
+        list(spread(square, [1], dask="tcp://127.0.0.1:9"))
