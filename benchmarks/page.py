@@ -10,7 +10,7 @@ from . import plot
 from .measure import Row
 from .questions import QUESTIONS
 
-__all__ = ["RESULTS", "read", "rewrite", "tables", "write"]
+__all__ = ["RESULTS", "keep", "read", "rewrite", "tables", "write"]
 
 RESULTS = Path(__file__).parent / "results"
 MEASUREMENTS, MACHINE, PAGE, PICTURE = "measurements.csv", "machine.json", "README.md", "scaling.png"
@@ -54,6 +54,14 @@ def write(rows: list[Row], machine: dict[str, str]) -> None:
         writer.writerow(field.name for field in fields(Row))
         writer.writerows(map(_line, rows))
     rewrite()
+
+
+def keep(rows: list[Row], machine: dict[str, str]) -> None:
+    """Write rows of whole questions in place of those there were, and everything else as it was."""
+    order = [question.name for question in QUESTIONS]
+    measured = {row.question for row in rows}
+    kept = [row for row in read() if row.question not in measured and row.question in order]
+    write(sorted([*kept, *rows], key=lambda row: order.index(row.question)), machine)
 
 
 def rewrite() -> None:
