@@ -22,7 +22,7 @@ from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven
 from .pools import STATEMENTS, engine_way, levels_of, market, one_lp
 from .reference import attempt, lowest, off
 
-__all__ = ["Shape", "data_folder", "machines", "openb"]
+__all__ = ["Shape", "cut", "data_folder", "machines", "openb"]
 
 SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked on machines."""
@@ -108,7 +108,7 @@ def openb(bench: Bench, pods: int | None) -> list[Row]:
         return bench.measure("openb", Case("openb", "gpuspec33", 0, lambda: None, (_missing(),)))
     with tempfile.TemporaryDirectory() as folder:
         if pods is not None:
-            files = [_cut(file, pods, Path(folder)) for file in files]
+            files = [cut(file, pods, Path(folder)) for file in files]
         whole = convert("openb", files)
         whole.save(Path(folder) / "openb.toml")
         return bench.measure("openb", _trace(bench, files, Path(folder) / "openb.toml", whole, pods is None))
@@ -169,7 +169,7 @@ def _missing() -> Way:
     return Way("convert", "drfopt", run)
 
 
-def _cut(file: Path, rows: int, folder: Path) -> Path:
+def cut(file: Path, rows: int, folder: Path) -> Path:
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     short = folder / file.name
     short.write_text("".join(lines[: rows + 1]), encoding="utf-8")

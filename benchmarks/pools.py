@@ -77,7 +77,10 @@ def ceei(bench: Bench, size: tuple[str, int]) -> list[Row]:
     name, n = size
     build = family_named(name).build
     instance = build(n)
-    found = [attempt(lambda engine=engine: solve(instance, "ceei", engine=engine)) for engine in ("barrier", "conic")]
+    found = [
+        attempt(lambda engine=engine: solve(instance, "ceei", engine=engine))
+        for engine in ("newton", "barrier", "conic")
+    ]
     first = next((allocation for allocation in found if allocation is not None), None)
     tasks = None if first is None else ceei_tasks(instance, first.prices)
     case = Case(
@@ -91,7 +94,7 @@ def ceei(bench: Bench, size: tuple[str, int]) -> list[Row]:
             SUM,
             *(
                 engine_way("ceei", name, bench.limit, lambda allocation: off(allocation.tasks, tasks))
-                for name in ("barrier", "conic")
+                for name in ("newton", "barrier", "conic")
             ),
             market("CLARABEL", "yardstick", bench.limit, tasks),
             market("SCS", "peer", bench.limit, tasks),

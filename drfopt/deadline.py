@@ -64,6 +64,10 @@ class Deadline:
         """Go to another process as the seconds left: its monotonic clock may be another."""
         return Deadline.after, (None if self.moment == math.inf else self.left(),)
 
+    def sooner(self, seconds: float) -> "Deadline":
+        """Return this deadline or the one that many seconds from now, whichever comes first."""
+        return Deadline(min(self.moment, time.monotonic() + seconds))
+
     def check(self, what: str, known: str = "") -> None:
         """Raise `TimeLimitError` when the moment has passed, or somebody asked to stop."""
         if self.stopped:

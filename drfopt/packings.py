@@ -8,6 +8,7 @@ from .instance import Instance
 
 __all__ = [
     "LARGEST",
+    "PATTERNS",
     "Packing",
     "integer_rows",
     "maximal_patterns",
@@ -22,8 +23,14 @@ __all__ = [
 LARGEST = 10**7
 """Integers up to here go to a solver as they are: a unit of them is well above its tolerances."""
 
-USERS = 400
-"""Users of one class beyond which its patterns are not listed: there are too many, and one goes a user deep."""
+PATTERNS = 3_000
+"""Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
+
+USERS = 40
+"""Users of one class beyond which its patterns are not listed: there would be too many."""
+
+STEPS = 10
+"""Steps in the search for them, per pattern that may be listed."""
 
 Packing = tuple[int, int, dict[int, int]]
 """Class, number of machines, tasks of each user (a row of the instance) on every one of them."""
@@ -97,7 +104,9 @@ def _fitting(demand: Sequence[Fraction], capacity: Sequence[Fraction]) -> int:
     return min(math.floor(c / d) for d, c in zip(demand, capacity, strict=True) if d)
 
 
-def maximal_patterns(instance: Instance, k: int, members: Sequence[int], budget: int) -> list[dict[int, int]] | None:
+def maximal_patterns(
+    instance: Instance, k: int, members: Sequence[int], budget: int = PATTERNS
+) -> list[dict[int, int]] | None:
     """Return every maximal set of tasks that fits on one machine of class k, or None beyond `budget` of them.
 
     Maximal means that no task of a member fits in addition; limits, which bind across machines, play no part.
@@ -112,7 +121,7 @@ def maximal_patterns(instance: Instance, k: int, members: Sequence[int], budget:
     def extend(position: int, left: list[int], pattern: list[int]) -> bool:
         nonlocal steps
         steps += 1
-        if steps > 20 * budget or len(found) > budget:
+        if steps > STEPS * budget or len(found) > budget:
             return False
         if position == len(users):
             if not any(all(d <= f for d, f in zip(row, left, strict=True)) for row in demands):

@@ -25,6 +25,9 @@ from .tolerances import CAPACITY
 
 __all__ = ["solve"]
 
+PRECISION = Fraction(1, 10**30)
+"""Relative width of enclosures where none is asked for."""
+
 
 def solve(
     instance: Instance,
@@ -34,7 +37,7 @@ def solve(
     engine: str = "auto",
     exact: bool = False,
     time_limit: float | None = None,
-    precision: Any = "1e-30",
+    precision: Any = None,
     jobs: int | None = 1,
     dask: str | None = None,
 ) -> Allocation:
@@ -56,7 +59,7 @@ def solve(
     time_limit : float, optional
         Seconds, the proof included.
     precision : number
-        Largest relative width of an `Enclosure`.
+        Largest relative width of an `Enclosure`, for ``exact=True``; 1e-30 where none is given.
     jobs, dask : int or None, str
         Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
         that have no capacity in common are divided.
@@ -84,7 +87,9 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
-    problem = Problem(instance, chosen, integer, Deadline.after(time_limit), _width(precision), Workers(jobs, dask))
+    problem = Problem(
+        instance, chosen, integer, Deadline.after(time_limit), _width(precision, exact), Workers(jobs, dask)
+    )
     runner = engine_for(engine, problem, exact and not integer)
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
@@ -114,8 +119,10 @@ def solve(
     )
 
 
-def _width(precision: Any) -> Fraction:
-    width = exact_number(precision)
+def _width(precision: Any, exact: bool) -> Fraction:
+    if precision is not None and not exact:
+        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True with it")
+    width = PRECISION if precision is None else exact_number(precision)
     if not 0 < width < 1:
         raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
     return width

@@ -25,7 +25,7 @@ from drfopt.policies import POLICIES
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TABLE = re.compile(r"(?<=<!-- policies -->\n).*?(?=<!-- end of policies -->)", re.DOTALL)
+TABLE = re.compile(r"(?<=<!-- (policies|claims) -->\n).*?(?=<!-- end of \1 -->)", re.DOTALL)
 TRACES = {"nodes.csv": "openb_node_list_all_node.csv", "pods.csv": "openb_pod_list_gpuspec33.csv"}
 
 WRITTEN = README.read_text(encoding="utf-8")

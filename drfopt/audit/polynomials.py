@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-__all__ = ["Polynomial", "add", "at", "derivative", "isolated", "narrowed", "product", "scaled", "square_free"]
+__all__ = [
+    "Polynomial",
+    "add",
+    "at",
+    "derivative",
+    "isolated",
+    "narrowed",
+    "product",
+    "samples",
+    "scaled",
+    "square_free",
+]
 
 Polynomial = list[Fraction]
 
@@ -109,6 +120,12 @@ def isolated(p: Polynomial, lower: Fraction, upper: Fraction) -> list[tuple[Frac
 
     search(lower, upper)
     return found
+
+
+def samples(p: Polynomial, lower: Fraction, upper: Fraction) -> list[Fraction]:
+    """Return one point of the open interval between any two roots of the polynomial that follow each other."""
+    walls = [(lower, lower), *isolated(p, lower, upper), (upper, upper)]
+    return [(after + before) / 2 for (_, after), (before, _) in pairwise(walls)]
 
 
 def narrowed(p: Polynomial, interval: tuple[Fraction, Fraction], width: Fraction) -> tuple[Fraction, Fraction]:

@@ -29,9 +29,6 @@ __all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
 WORK = 500_000
 """Columns of all linear programs for one claim before the branching gives up: some seconds."""
 
-PATTERNS = 3_000
-"""Packings of one machine that a linear program is given at most; of a class with more it knows the resources."""
-
 GRID = 80
 """Multipliers are rounded to integers of so many bits; both sides of the contradiction use the rounded ones."""
 
@@ -294,7 +291,7 @@ class _Relaxation:
         supplied: list[dict[int, float]] = [{} for _ in users]
         shape = {i: s for s, i in enumerate(users)}
         for k, (fitting, (rows, room)) in enumerate(zip(worth.fitting, worth.rows, strict=True)):
-            patterns = None if worth.loads[k] is None else maximal_patterns(instance, k, users, PATTERNS)
+            patterns = None if worth.loads[k] is None else maximal_patterns(instance, k, users)
             if patterns is not None:
                 columns = [self._column(math.inf) for _ in patterns]
                 self._row(0.0, worth.counts[k], dict.fromkeys(columns, 1.0))

@@ -18,8 +18,6 @@ from .exhaust import playing
 
 __all__ = ["TooLarge", "fewer", "optimum"]
 
-PATTERNS = 3000
-
 COLUMNS = 20_000
 """Tasks on single machines, a column each, beyond which CBC is not asked: stating the program would take too long."""
 
@@ -59,7 +57,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
     placed: dict[int, list] = {i: [] for i in members}
     columns = 0
     for k, machine in enumerate(instance.machines):
-        patterns = maximal_patterns(instance, k, members, PATTERNS)
+        patterns = maximal_patterns(instance, k, members)
         if patterns is not None:
             count = [_variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
             model += pulp.lpSum(count) <= machine.count

@@ -36,6 +36,9 @@ from .worth import worth_of
 
 __all__ = ["certify", "score"]
 
+PATIENCE = 60.0
+"""Seconds for which CBC is asked about one level where nobody set a limit: it may never end."""
+
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
@@ -80,7 +83,11 @@ def certify(
         found = _Levels(instance, policy, counts, deadline).certificate()
     else:
         found = _largest(instance, policy, counts, deadline)
-    evidence = found.evidence | {"score": score(instance, policy, counts), "seconds": time.perf_counter() - begun}
+    evidence = found.evidence | {
+        "score": score(instance, policy, counts),
+        "packing": packing,
+        "seconds": time.perf_counter() - begun,
+    }
     # CBC is a float solver: what only it says is no theorem.
     certain = "CBC" not in evidence["judge"]
     return replace(found, evidence=evidence, rigorous=certain)
@@ -123,7 +130,8 @@ class _Levels:
             return proof
         except Inconclusive:
             self.judges["CBC"] = None
-            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, self.deadline)
+            deadline = self.deadline.sooner(PATIENCE)
+            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, deadline)
 
     def _beaten(self, judge: str, claim: Claim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"

@@ -110,8 +110,13 @@ EngineName = Annotated[
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
 Precision = Annotated[
-    str,
-    typer.Option("--precision", metavar="WIDTH", help="Relative width of what --exact can only enclose."),
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="WIDTH",
+        help="Relative width of what --exact can only enclose.",
+        show_default="1e-30",
+    ),
 ]
 CertificateFile = Annotated[
     Path | None,

@@ -8,7 +8,7 @@ import typer
 from . import options
 from .audit import PropertyNames
 from .output import Output
-from .status import DISAGREED, USAGE_ERROR
+from .status import DISAGREED, FAILED, USAGE_ERROR
 from .working import working
 
 __all__ = ["search"]
@@ -104,3 +104,5 @@ def search(
     out.write(found.sheet())
     if found.counterexamples:
         raise typer.Exit(DISAGREED)
+    if not found.complete:
+        raise typer.Exit(FAILED)

@@ -21,7 +21,7 @@ def solve(
     integer: options.WholeTasks = False,
     engine: options.EngineName = "auto",
     exact: options.Exact = False,
-    precision: options.Precision = "1e-30",
+    precision: options.Precision = None,
     certificate: options.CertificateFile = None,
     time_limit: options.TimeLimit = None,
     jobs: options.Jobs = 1,

@@ -11,9 +11,10 @@ Newton's method on the prices asks for are two sums over the users,
         used_j  = sum_i a_ij x_i,
         bend_jk = sum_i a_ij a_ik x_i / (alpha q_i)   over users below their limits: minus the derivative of used.
 
-A pass reads each block of demands once, as it lies in memory, and what is computed from it stays in the cache: beside
-the demands there are the tasks, the limits, for alpha other than 1 the k, and some megabytes.  Without `bend` a pass is
-hardly more than reading; `bend` costs three times as much, m multiplications a demand.
+A pass reads each block of demands once, as it lies in memory, and what is computed from it stays in the cache.
+Measured with 8 resources and in one thread, a pass takes 1.5 times what adding up all demands takes, and one with
+`bend` 3.3 times: about m multiplications a demand instead of two.  The first is bound by the memory, the second by the
+processor.
 """
 
 from dataclasses import dataclass
@@ -109,6 +110,7 @@ class Crowd:
             block = columns(self.demands, rows)
             vectors, scaled = self._space(block.shape[1])
             # What is free, or beyond the range of floats, makes sums that are not finite: whoever asked will see it.
+            # Silence is a thread's own.
             with np.errstate(all="ignore"):
                 cost = np.matmul(prices, block, out=vectors[0])
                 bought = vectors[1] if tasks is None else tasks[rows]
@@ -121,10 +123,9 @@ class Crowd:
                 return used, scaled @ scaled.T
 
         parts = in_blocks(self.n, look)
-        with np.errstate(all="ignore"):
-            used = sum(part for part, _ in parts) * (self.unit * self.each)
-            bends = [part for _, part in parts if part is not None]
-            return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
+        used = sum(part for part, _ in parts) * (self.unit * self.each)
+        bends = [part for _, part in parts if part is not None]
+        return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
 
     def sample(self, every: int) -> "Crowd":
         """Return about one in so many of the users, who stand for all of them; fewer than `RUN` times so many is none.

@@ -83,8 +83,8 @@ class Descent:
 
     Attributes
     ----------
-    p, used, bend : arrays (m,), (m,), (m, m)
-        Prices, what is used at them, and how it bends there, or did at earlier prices (`fresh` says which).
+    p, used, unused, bend : arrays (m,), (m,), (m,), (m, m)
+        Prices, what is used and unused at them, and how it bends there, or did at earlier prices (`fresh` says which).
     off : float
         The largest part of a resource that is overused, or, where it has a price, unused.
     left : float
@@ -106,7 +106,7 @@ class Descent:
             return
         self.bend, self.fresh = bend, False
         self.used = self._look(p, False).used
-        self.off = _off(p, self.used)
+        self.unused, self.off = _unused(self.used), _off(p, self.used)
 
     def run(self, target: float, tasks: np.ndarray | None = None) -> np.ndarray:
         """Go on until `off` is at most the target, or rounding; return the prices and write the tasks (n,) if asked."""
@@ -178,7 +178,7 @@ class Descent:
     def _tried(self, p: np.ndarray, length: float, tasks: np.ndarray | None) -> "_Trial":
         view = self._look(p, self.finding, tasks)
         step, off = (p - self.p) / length, _off(p, view.used)
-        begin = float(_unused(self.used) @ step)
+        begin = float(self.unused @ step)
         end = float(_unused(view.used) @ step) if off < np.inf else np.inf
         return _Trial(length, p, view, off, begin, end, off <= self.off / 2 or (begin < 0 and end <= -CLIMB * begin))
 
@@ -208,8 +208,9 @@ class Descent:
 
     def _look(self, p: np.ndarray, bend: bool, tasks: np.ndarray | None = None) -> View:
         self.passes += 1
-        report(f"{self.crowd.n} users, pass {self.passes}: off by {self.off:.1e}")
-        self.problem.deadline.check("Newton's method on the prices", f"resources were off by {self.off:.1e}")
+        known = f"resources were off by {self.off:.1e}"
+        report(f"{self.crowd.n} users, pass {self.passes}: {known}")
+        self.problem.deadline.check("Newton's method on the prices", known)
         if self.passes > PASSES:
             raise SolverError(f"Newton's method on the prices did not arrive in {PASSES} passes: off by {self.off:.1e}")
         if tasks is not None and not bend:
@@ -220,7 +221,7 @@ class Descent:
     def _find(self) -> None:
         """Find `bend` where the prices are."""
         view = self._look(self.p, True)
-        self.used, self.bend, self.fresh = view.used, view.bend, True
+        self.used, self.unused, self.bend, self.fresh = view.used, _unused(view.used), view.bend, True
         self.off = _off(self.p, view.used)
 
     def _arrive(self, p: np.ndarray, view: View, off: float) -> None:
@@ -235,7 +236,7 @@ class Descent:
         # With a fresh `bend` the next step squares the error; with an old one it is as good as the last.
         self.finding = off * (min(faster, SQUARED * off) if self.fresh else faster) ** AHEAD > STILL
         self.usual = np.where(p > 0, AWAY * p, self.usual)
-        self.p, self.used, self.off = p, view.used, off
+        self.p, self.used, self.unused, self.off = p, view.used, _unused(view.used), off
 
     def _learn(self, step: np.ndarray, change: np.ndarray) -> None:
         """Correct `bend` so that it explains the change (m,) of what is used."""

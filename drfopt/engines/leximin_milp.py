@@ -11,12 +11,12 @@ whoever stopped before.  On machines, what can be packed is part of the program,
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import SolverError, TimeLimitError
-from ..packings import LARGEST
+from ..packings import LARGEST, most_alone
 from ..progress import report
 from . import rounding
 from .milp import SEARCH, Model, Supply, placed, supply
@@ -24,6 +24,9 @@ from .problem import Answer, Problem
 from .rising import BOTTOM, Kinds, Pool, Vector
 
 __all__ = ["Counting", "solve"]
+
+START = 0.2
+"""Part of the time that the search for a packing to start from may take."""
 
 Stops = list[tuple[Vector, Vector]]
 """Number and tasks of each kind of who stops, level by level."""
@@ -49,7 +52,23 @@ def solve(problem: Problem) -> Answer:
     if problem.instance.machines is None:
         pool = Pool(problem)
         return Counting(problem, pool, [], []).solve()
-    return Counting(problem, Kinds(problem), [], []).solve()
+    counting = Counting(problem, Kinds(problem), [], [])
+    counting.start = start = _packed_start(problem)
+    if start is not None and start.tasks.tolist() == [
+        most_alone(problem.instance, i) for i in problem.members.tolist()
+    ]:
+        return replace(start, status="optimal")
+    return counting.solve()
+
+
+def _packed_start(problem: Problem) -> Answer | None:
+    """Return the continuous optimum rounded and packed, or None where that is not known."""
+    try:
+        return rounding.solve(replace(problem, deadline=problem.deadline.part(START)))
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return None
 
 
 class Counting:
@@ -70,6 +89,7 @@ class Counting:
         self.deadline = problem.deadline.part(SEARCH)
         self.stops: list[_Stop] = []
         self.incumbent = stops
+        self.start: Answer | None = None
         for level, count in decided:
             self._record(level, count)
 
@@ -141,15 +161,34 @@ class Counting:
     def _advance(self) -> None:
         """Find the highest level that all active users can reach, and how few of them must stop there."""
         level = self._highest()
-        count = self._fewest(level, None)[0] if sum(self._may(level)) > 1 else 1
-        self._record(level, count)
+        may, known = self._may(level), self._known_count(level)
+        closed = not any(stop.open for stop in self.stops)
+        rows = zip(may, self.kinds.rates, self.kinds.most, strict=True)
+        must = sum(number for number, rate, most in rows if closed and rate * most == level)
+        count = must if must == known or sum(may) == 1 else self._fewest(level, None)[0]
+        self._record(level, max(count, 1))
+
+    def _known_count(self, level: int) -> int | None:
+        """Return how many users of the start stop at the next level, where it agrees with everything before."""
+        if self.start is None or self._known_level() != level:
+            return None
+        rate = {p: rate for rate, people in zip(self.kinds.rates, self.kinds.people, strict=True) for p in people}
+        return sum(rate[p] * int(x) == level for p, x in enumerate(self.start.tasks))
 
     def _highest(self) -> int:
         below = self.stops[-1].level if self.stops else BOTTOM
         kinds, rest = self.kinds, self._rest()
         rising = [kind for kind, number in enumerate(rest) if number]
-        high = max(kinds.rates[kind] * kinds.most[kind] for kind in rising)
+        tops = [kinds.rates[kind] * kinds.most[kind] for kind in rising]
+        # Who has surely not stopped goes no higher than her most tasks.
+        high = max(tops) if any(stop.open for stop in self.stops) else min(tops)
         low = below
+        if (known := self._known_level()) is not None:
+            # Everybody has that much in the start; mostly no more is possible, and one program says so.
+            above = min((known // kinds.rates[kind] + 1) * kinds.rates[kind] for kind in rising)
+            if above > high or not self._reachable(above):
+                return known
+            low = above
         # Halve the interval until the candidates in it can be listed.
         while (candidates := self._candidates(low, high, rising)) is None:
             middle = (low + high) // 2
@@ -170,6 +209,15 @@ class Counting:
                 "the solver is not believed"
             )
         return candidates[first - 1] if first else low
+
+    def _known_level(self) -> int | None:
+        """Return the next level of the start, where it agrees with everything counted so far."""
+        if self.start is None:
+            return None
+        rate = {p: rate for rate, people in zip(self.kinds.rates, self.kinds.people, strict=True) for p in people}
+        levels = sorted(rate[p] * int(x) for p, x in enumerate(self.start.tasks))
+        counted = [stop.level for stop in self.stops for _ in range(stop.count)]
+        return levels[len(counted)] if levels[: len(counted)] == counted else None
 
     def _candidates(self, low: int, high: int, rising: list[int]) -> list[int] | None:
         """Return levels above low, up to high, that some active user can have; None when too many."""
@@ -221,7 +269,7 @@ class Counting:
     def _best_known(self) -> Answer:
         """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
         if not isinstance(self.kinds, Pool):
-            return rounding.solve(self.problem)
+            return replace(self.start, status="time_limit") if self.start else rounding.solve(self.problem)
         pool, active, left = self.kinds, self.kinds.sizes, self.kinds.room
         for stopping, tasks in self.incumbent:
             left = pool.minus(left, stopping, tasks)

@@ -9,13 +9,10 @@ import numpy as np
 
 from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
-from ..packings import Packing, integer_rows, maximal_patterns, program_rows, shapes, split, trimmed
+from ..packings import Packing, integer_rows, program_rows, split, trimmed
 from .problem import Answer, Problem
 
 __all__ = ["SEARCH", "Model", "Supply", "Unfinished", "columns", "packed", "placed", "supply"]
-
-PATTERNS = 3000
-"""Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
 
 INTEGRAL = 1e-9
 """Distance from a whole number asked of HiGHS."""
@@ -196,7 +193,7 @@ class Supply:
 def supply(model: Model, problem: Problem) -> Supply:
     """Add what the cluster of the problem can run to a model."""
     instance, members = problem.instance, problem.members.tolist()
-    alike = shapes(instance, members)
+    alike = problem.shapes
     users = [members[positions[0]] for positions in alike]
     if instance.machines is None:
         columns = [model.column(math.inf) for _ in users]
@@ -206,7 +203,7 @@ def supply(model: Model, problem: Problem) -> Supply:
     found = Supply(alike, [{} for _ in users], [], [])
     shape = {i: number for number, i in enumerate(users)}
     for k, machine in enumerate(instance.machines):
-        patterns = maximal_patterns(instance, k, users, PATTERNS)
+        patterns = problem.patterns[k]
         if patterns is None:
             _single_machines(model, problem, k, shape, found)
             continue
@@ -222,10 +219,10 @@ def supply(model: Model, problem: Problem) -> Supply:
 def columns(problem: Problem) -> int:
     """Return how many columns `supply` adds for the machines of a problem."""
     instance, members = problem.instance, problem.members.tolist()
-    users = [members[positions[0]] for positions in shapes(instance, members)]
+    users = [members[positions[0]] for positions in problem.shapes]
     total = 0
     for k, machine in enumerate(instance.machines or ()):
-        patterns = maximal_patterns(instance, k, users, PATTERNS)
+        patterns = problem.patterns[k]
         total += int(instance.fits[users, k].sum()) * machine.count if patterns is None else len(patterns)
     return total
 

@@ -7,6 +7,10 @@ misleads costs passes, and nothing else.
 
 Users meet their first-order conditions by construction; what is left is whether resources are used up, which is brought
 down to rounding.  What does not arrive ends in an exception.
+
+Beside the instance this needs the tasks, a sixteenth of the demands for the sample, for alpha other than 1 some vectors
+(n,) more, and a megabyte for each thread.  Demands that are a memory-mapped file are read once a pass, a block at a
+time.
 """
 
 import numpy as np

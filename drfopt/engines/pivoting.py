@@ -46,7 +46,9 @@ def bounded_minimum(matrix: np.ndarray, right: np.ndarray, low: np.ndarray) -> n
     fewest, patience = m + 1, PATIENCE
     for _ in range(ROUNDS * m):
         y = _solved(scaled, target, bound, free)
-        wrong = np.where(free, y < bound * (1 + ROUNDING), scaled @ y - target < -ROUNDING * size)
+        wrong = y < bound * (1 + ROUNDING)
+        if not free.all():
+            wrong = np.where(free, wrong, scaled @ y - target < -ROUNDING * size)
         count = int(np.count_nonzero(wrong))
         if not count:
             return np.maximum(y * size, low)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..deadline import NEVER, Deadline
 from ..instance import Instance
+from ..packings import maximal_patterns, shapes
 from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
 
@@ -108,6 +109,17 @@ class Problem:
         """The most tasks of each user, (n,); whole numbers in the integer version; inf for none."""
         limits = self.of_members(self.instance.limits)
         return np.floor(limits) if self.integer else limits
+
+    @cached_property
+    def shapes(self) -> list[list[int]]:
+        """Positions of the users whose tasks are alike, shape by shape."""
+        return shapes(self.instance, self.members.tolist())
+
+    @cached_property
+    def patterns(self) -> list[list[dict[int, int]] | None]:
+        """Maximal packings of one machine of each class, tasks of a shape under its first user; None for too many."""
+        users = [int(self.members[positions[0]]) for positions in self.shapes]
+        return [maximal_patterns(self.instance, k, users) for k in range(self.instance.k)]
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:

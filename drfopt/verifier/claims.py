@@ -83,16 +83,15 @@ class Claim:
             add("tasks are whole", self.names((i for i in self.n if x[i].denominator > 1), x))
         add("limits", self.names((i for i in self.n if u[i] is not None and x[i] > u[i] * over), x, u))
         add("who can run nothing has nothing", self.names((i for i in self.n if not self.plays[i] and x[i]), x))
-        stated: list[Any] = [
-            number(row["level"]) if "level" in row and not self.enclosed else None for row in self.rows
-        ]
+        levels = [row.get("level") for row in self.rows]
+        stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]
         fine = [0 if isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
         off = (i for i, v in enumerate(stated) if self.r and v is not None and abs(v - self.y[i]) > fine[i] * self.y[i])
         add("levels are those of the tasks", self.names(off, stated, self.y))
         if self.whole and not self.c.pool:
             packing = self.proof.get("packing")
             unknown = "the file does not say how the tasks are packed" if packing is None else ""
-            return add("machines", unpacked(self.c, self.fits, x, packing or []) if packing else [], unknown)
+            return add("machines", [] if packing is None else unpacked(self.c, self.fits, x, packing), unknown)
         if self.z is None:
             return add("capacities", [], "the file does not say on which machines the tasks run")
         held = [total(z.values()) for z in self.z]
@@ -228,6 +227,10 @@ class Claim:
         high = [number(row["tasks"]["upper"] if isinstance(row["tasks"], dict) else row["tasks"]) for row in self.rows]
         out = (i for i in self.n if not low[i] <= x[i] <= high[i])
         self.report.add("the point is in every enclosure", self.names(out, low, x, high))
+        stated = {i: row["level"] for i, row in enumerate(self.rows) if isinstance(row.get("level"), dict)}
+        ends = {i: (number(y["lower"]), number(y["upper"])) for i, y in stated.items()}
+        off = (i for i, (a, b) in ends.items() if a > self.r[i] * low[i] or b < self.r[i] * high[i])
+        self.report.add("levels enclose those of the tasks", self.names(off, ends))
         wide = (
             i
             for i in m

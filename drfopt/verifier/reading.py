@@ -106,7 +106,6 @@ class Cluster:
         self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
-        self.all = list(zip(self.count, self.C, strict=True))
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = data["users"]
@@ -114,6 +113,8 @@ class Cluster:
         self.d = [self._row(user["demand"], 0) for user in users]
         self.w = [self._row(user.get("weight", 1), 1) for user in users]
         self.u = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
+        if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
+            raise ValueError("two users, or two classes, have one name")
         sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
@@ -138,12 +139,9 @@ class Cluster:
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
         shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
-        if word == "tsf":  # The part of all she could run if every machine were hers, and open to her.
-            alone = total(n * min(c / d for c, d in zip(row, self.d[i], strict=True) if d) for n, row in self.all)
-            return number(1) / (alone or number(1)) / self.w[i][0]
         if word == "single":
             return shares[self.resources.index(argument)]
         if word == "tsf":
             alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
-            return 1 / alone / self.w[i][0] if alone else number(0)
+            return number(1) / alone / self.w[i][0] if alone else number(0)
         return {"asset": total(shares), "tasks": 1 / self.w[i][0], "throughput": number(1)}.get(word, max(shares))

@@ -53,7 +53,7 @@ def score(objective: str, rates: list[Fraction], weights: list[Fraction]) -> Cal
     scale = math.lcm(*(w.denominator for w in weights))
     powers = [int(w * scale) for w in weights]
     powers = [p // math.gcd(*powers) for p in powers]
-    if max(powers) > POWER:
+    if max(powers, default=1) > POWER:
         return None
     return lambda tasks: (sum(map(bool, tasks)), math.prod(x**p for x, p in zip(tasks, powers, strict=True) if x))
 
@@ -73,7 +73,7 @@ def better(
 
     def alone(i: int, left: list[Fraction]) -> int:
         fit = min(math.floor(c / d) for c, d in zip(left, demands[i], strict=True) if d)
-        return fit if most[i] is None else min(fit, most[i])
+        return fit if most[i] is None else min(fit, int(most[i]))
 
     def extend(left: list[Fraction], chosen: list[int]) -> list[int] | None:
         nonlocal branches

@@ -244,3 +244,28 @@ def test_the_table_of_properties():
     assert [row.short for row in EIGHT] == ["SI", "SP", "EF", "PE", "SRF", "BF", "PM", "RM"]
     assert properties_named(None) == EIGHT
     assert len({row.name for row in PROPERTIES}) == len(PROPERTIES) == 11
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_resource_monotonicity_of_sums_of_shares_is_decided_by_polynomials(seed, draw):
+    case = draw(seed, users=(2, 3), resources=(2, 2), zero=False)
+    scene = Scene(case.cluster(), policy_named("asset"))
+    finding = BY_NAME[RM].check(scene)
+    assert finding.verdict in (HOLDS, FAILS)
+    assert finding.exact
+    for j in range(2):
+        for step in range(1, 60 if finding.verdict == HOLDS else 0):
+            raised = scene.cluster.pool[j] * (1 + Fraction(step, 12))
+            after = scene.run(scene.cluster.with_capacity(j, raised)).tasks
+            assert all(y >= x for x, y in zip(scene.truth.tasks, after, strict=True))
+
+
+def test_a_loss_that_no_listed_multiple_shows_is_found_by_polynomials(monkeypatch):
+    from drfopt.audit.properties import resource_monotonicity
+
+    monkeypatch.setattr(resource_monotonicity, "FACTORS", ())
+    monkeypatch.setattr(resource_monotonicity, "_switches", lambda cluster, j: [])
+    found = audit(Instance([[1, 1], [1, 2]], [1, 1]), "asset", RM).results[0]
+    assert found.verdict == FAILS
+    assert found.exact
+    assert found.witness.after < found.witness.tasks

@@ -140,3 +140,12 @@ def test_without_an_instance_it_is_about_all_of_them(drfopt):
 )
 def test_policies_and_properties_of_every_kind_without_an_instance(drfopt, arguments, words):
     assert words in " ".join(drfopt("audit", *arguments).out.split())
+
+
+def test_a_search_that_runs_out_of_time_says_so(drfopt, tmp_path):
+    ran = drfopt(
+        "search", "--property", "envy-freeness", "--users", "3", "--max-demand", "4", "--jobs", "1",
+        "--time-limit", "0.01", "--checkpoint", tmp_path / "log",
+    )  # fmt: skip
+    assert ran.status == 3
+    assert "stopped before the end" in ran.out

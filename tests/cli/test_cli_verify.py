@@ -71,6 +71,7 @@ def test_bad_files_are_told_in_a_line(drfopt, cluster, tmp_path, refused):
     refused(drfopt("solve", cluster, "--certificate", tmp_path), "is a folder")
     refused(drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "2"), "precision")
     refused(drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "x"), "not a number")
+    refused(drfopt("solve", cluster, "-p", "ceei", "--precision", "1e-9"), "exact=True")
 
 
 def test_a_narrow_enclosure_is_printed_with_its_ends(drfopt, tmp_path):

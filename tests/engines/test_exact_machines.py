@@ -1,5 +1,6 @@
 """Exact answers on machines: the float chain's levels to its accuracy, whatever basis the floats end with."""
 
+import json
 from fractions import Fraction as F
 
 import numpy as np
@@ -9,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drfopt import rationals
+from drfopt.certificates.document import certificate_document
 from drfopt.crosscheck import slow_chain
 from drfopt.engines import rational_chain
 from drfopt.engines.exact_lp import Program, maximise
 from drfopt.engines.factors import Factors
 from drfopt.errors import SolverError
 from drfopt.instance import Instance, Machine
+from drfopt.readers import convert
 from drfopt.solve import solve
+from drfopt.verifier import loads, verify
 
 SMALL = st.integers(-3, 3).map(F)
 
@@ -125,3 +129,13 @@ def test_fractions_that_no_float_holds():
     assert allocation.placement.sum(axis=1).tolist() == allocation.tasks.tolist()
     assert "chain" in str(allocation)
     assert all(isinstance(user["tasks"], str) for user in allocation.to_dict()["users"])
+
+
+def test_openb_exactly(data_folder):
+    folder = data_folder / "openb"
+    files = [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]
+    allocation = solve(convert("openb", files), exact=True)
+    assert allocation.certificate.valid and allocation.certificate.rigorous
+    report = verify(loads(json.dumps(certificate_document(allocation))))
+    assert report.valid is True and report.accuracy == 0
+    assert allocation.levels.astype(float) == pytest.approx(solve(allocation.instance).levels, rel=1e-9)

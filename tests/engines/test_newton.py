@@ -82,6 +82,19 @@ def test_a_perturbed_answer_is_rejected(policy):
             assert refused.reason
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_numbers_that_are_none_are_rejected(paper, policy, bad):
+    found = solve(paper, policy, engine="newton")
+    for place in range(2):
+        tasks, priced = found.tasks.copy(), found.prices[None, :].copy()
+        tasks[place] = bad
+        assert not prices.certify(paper, policy_named(policy), tasks, None, found.prices[None, :]).valid
+        # A price below 0 counts as 0, which may be right.
+        priced[0, place] = bad if bad > 0 else np.nan
+        assert not prices.certify(paper, policy_named(policy), found.tasks, None, priced).valid
+
+
 def test_auto_takes_it_for_pools(paper):
     assert solve(paper, "ceei").engine == "newton"
     assert solve(paper, "alpha:3").engine == "newton"

@@ -44,11 +44,11 @@ def check(seeds, policies, machines=False):
 
 
 def test_all_engines_find_the_best_of_all():
-    check(range(60), ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput"))
+    check(range(30), ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput"))
 
 
 def test_all_engines_find_the_best_of_all_on_machines():
-    check(range(40), ("drf", "asset", "tasks", "ceei", "utilitarian"), machines=True)
+    check(range(20), ("drf", "asset", "tasks", "ceei", "utilitarian"), machines=True)
 
 
 @pytest.mark.slow
@@ -206,7 +206,7 @@ def test_rounding_packs_the_whole_part_of_the_continuous_optimum():
     rng = np.random.default_rng(5)
     machines = [Machine(f"m{k}", rng.integers(20, 60, 3), 10) for k in range(4)]
     instance = Instance(rng.integers(1, 9, (40, 3)), machines=machines, max_tasks=rng.integers(1, 30, 40))
-    allocation = solve(instance, integer=True, engine="rounding")
+    allocation = solve(instance, integer=True, engine="rounding", time_limit=2)
     assert allocation.status in ("optimal", "feasible")
     assert allocation.certificate.violation == 0
     assert (allocation.tasks >= 0.8 * np.floor(solve(instance).tasks)).all()
@@ -227,7 +227,8 @@ def test_rounding_never_beats_the_optimum():
     policy = policy_named("drf")
     for seed in range(15):
         instance = tiny(seed, machines=True)
-        best, rounded = solve(instance, integer=True), solve(instance, integer=True, engine="rounding")
+        best = solve(instance, integer=True, engine="leximin-milp")
+        rounded = solve(instance, integer=True, engine="rounding")
         scores = [whole.score(instance, policy, found.tasks.tolist()) for found in (best, rounded)]
         assert scores[1] <= scores[0]
         assert (rounded.status == "optimal") == (scores[0] == scores[1]) or rounded.status == "optimal"

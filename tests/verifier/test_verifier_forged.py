@@ -33,7 +33,8 @@ PLACES = Instance(
 """Levels one above the other: what is dear in one round is closed in the next."""
 
 THEOREM_5 = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
-WHOLE = Instance([[1, 4], [3, 1], [2, 2]], [9, 18], max_tasks=[None, None, 2])
+WHOLE = Instance([[1, 4], [3, 1], [2, 2]], [9, 18], max_tasks=["1/2", None, 1])
+NOTHING = Instance([[1, 4], [3, 1]], [0, 18])
 NARROW = "1e-60"
 
 GENUINE = {
@@ -49,6 +50,8 @@ GENUINE = {
     "theorem 5": (THEOREM_5, "ceei", {}),
     "whole drf": (WHOLE, "drf", {"integer": True, "exact": False}),
     "whole ceei": (WHOLE, "ceei", {"integer": True, "exact": False}),
+    "whole sum": (WHOLE, "utilitarian", {"integer": True, "exact": False}),
+    "whole nothing": (NOTHING, "ceei", {"integer": True, "exact": False}),
     "floats pool": (POOL, "drf", {"exact": False}),
     "floats ceei": (POOL, "ceei", {"exact": False}),
     "floats machines": (CLUSTER, "drf", {"exact": False}),
@@ -167,11 +170,18 @@ def still_right(document, original, truth):
     ends = [row["tasks"] for row in document["users"]]
     if truth is None or not all(isinstance(end, dict) for end in ends):
         return False
+    for level, old in zip(levels, claim(original)[1], strict=True):
+        if level != old and (not isinstance(level, dict) or (level and not wider(level, old))):
+            return False
     for end, x in zip(ends, truth, strict=True):
         low, high = (x.lower, x.upper) if hasattr(x, "lower") else (x, x)
         if not number(end["lower"]) <= low <= high <= number(end["upper"]):
             return False
     return True
+
+
+def wider(level, old):
+    return number(level["lower"]) <= number(old["lower"]) and number(level["upper"]) >= number(old["upper"])
 
 
 def accepted(document, instance=None):
@@ -446,6 +456,30 @@ def test_every_failing_step_is_named_with_its_amounts(genuine):
 def test_what_is_no_certificate_is_refused_in_a_sentence(text):
     with pytest.raises(ValueError):
         verify(loads(text))
+
+
+def test_an_empty_packing_carries_nothing():
+    document = loads(json.dumps(certificate_document(solve(CLUSTER, integer=True))))
+    assert verify(document).valid is None
+    document["proof"]["packing"] = []
+    assert verify(document).valid is False
+    del document["proof"]["packing"]
+    assert verify(document).valid is None
+
+
+def test_levels_of_enclosures_are_part_of_the_claim():
+    document = made("theorem 5")
+    level = document["users"][1]["level"]
+    level["lower"] = level["upper"]
+    assert verify(document).valid is False
+
+
+def test_names_are_different():
+    document = made("pool drf")
+    for rows in (document["users"], document["instance"]["users"]):
+        rows[1]["name"] = rows[0]["name"]
+    with pytest.raises(ValueError, match="one name"):
+        verify(document)
 
 
 def test_numbers_of_any_length():

@@ -20,8 +20,11 @@ from .response import Response, worth
 
 __all__ = ["best"]
 
-REPORTS = 3000
+REPORTS = 1000
 """Reports that are tried for one user; a larger grid is left to trials."""
+
+ENOUGH = 300
+"""Reports after which a lie that was found is not improved any more."""
 
 COUNTED = 400
 """Bundles of the others that are looked at for thresholds."""
@@ -39,16 +42,19 @@ def best(scene: Scene, i: int) -> Response:
         size *= len(axis) if axis is not None else REPORTS + 1
     if axes is None or size > REPORTS:
         return trials.best(scene, i)
-    found, value, tied = None, truth, False
+    found, value, tied, asked = None, truth, False, 0
     for report in product(*(axis or () for axis in axes)):
         if not any(report):
             continue
+        if found is not None and not tied and asked > ENOUGH:
+            break
+        asked += 1
         got, broken = worth(scene, i, report)
         if low(got) > low(value) or (tied and not broken and low(got) == low(value)):
             found, value, tied = report, got, broken
     if found is None:
         return Response(None, None, decided=False, trials=size)
-    return Response(found, value, None, trials=size, tied=tied or scene.truth.tied)
+    return Response(found, value, None, trials=asked, tied=tied or scene.truth.tied)
 
 
 def alone(scene: Scene, i: int) -> Fraction:

@@ -7,6 +7,8 @@ x[i](theta) = min_r g[i, r](theta), one g for each row that may be full.  Betwee
 user's dominant resource changes, every g is one of 1 / (A + B theta), theta / (A + B theta), theta^2 / (A + B theta),
 hence monotone.  So x[i] is least at an end of such an interval, and the few values d[i, j] c[k] / d[i, k] decide.
 Number of tasks and share of one resource have no such values, and more capacity only raises the common level.
+With sums of shares, in s = 1 / theta, user i loses exactly where a[i](s) load[r](s) > 1 / x[i] for some r, a and load
+the sums of shares of a task and of the resource at level 1: polynomials, which are sampled between their roots.
 Elsewhere a list of values is tried.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 and Theorem 6.
 """
@@ -14,9 +16,11 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 and Theo
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
-from ..bounds import Number, shown
+from ..bounds import Number, low, shown
 from ..cluster import Cluster
+from ..polynomials import Polynomial, add, at, product, samples, scaled
 from ..scene import Scene
 from ..verdicts import FAILS, Count, Finding, Witness
 
@@ -26,6 +30,10 @@ NAME = "resource-monotonicity"
 
 FACTORS = tuple(Fraction(p, q) for p, q in ((2, 1), (3, 2), (4, 1), (3, 1), (5, 4), (9, 8), (8, 1)))
 """Multiples of a capacity that are tried, in this order: a counterexample should have small numbers."""
+
+
+FEW = 6
+"""Users up to which polynomials decide; their degree is one more."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ def _decided(scene: Scene) -> bool:
         return False
     if policy.measure in ("tasks", "single"):
         return True
-    return policy.measure == "dominant" and all(limit is None for limit in cluster.limits)
+    return _summed(scene) or (policy.measure == "dominant" and all(limit is None for limit in cluster.limits))
 
 
 def _changes(scene: Scene) -> Iterator[Change]:
@@ -110,6 +118,9 @@ def _changes(scene: Scene) -> Iterator[Change]:
         for raised in dict.fromkeys(tried):
             if raised > capacity:
                 yield Change(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised)
+    if _summed(scene):
+        for j, raised in _losses(scene):
+            yield Change(cluster.with_capacity(j, raised), cluster.resources[j], cluster.pool[j], raised)
 
 
 def _switches(cluster: Cluster, j: int) -> list[Fraction]:
@@ -120,6 +131,36 @@ def _switches(cluster: Cluster, j: int) -> list[Fraction]:
             if k != j and d and row[j]:
                 found.add(row[j] * cluster.pool[k] * cluster.weight(i, k) / (d * cluster.weight(i, j)))
     return sorted(found)
+
+
+def _summed(scene: Scene) -> bool:
+    """Say whether polynomials decide: sums of shares, positive demands, no limits, few users."""
+    cluster = scene.cluster
+    positive = all(all(row) for row in cluster.demands) and all(cluster.pool)
+    unlimited = all(limit is None for limit in cluster.limits)
+    return scene.policy.measure == "asset" and not scene.integer and positive and unlimited and cluster.n <= FEW
+
+
+def _losses(scene: Scene) -> Iterator[tuple[int, Fraction]]:
+    """Yield resource and capacity where a user of sums of shares loses, one for each stretch on which she does."""
+    cluster, tasks = scene.cluster, scene.truth.tasks
+    one: Polynomial = [Fraction(1)]
+    for j, capacity in enumerate(cluster.pool):
+        each: list[Polynomial] = []
+        for i, row in enumerate(cluster.demands):
+            others = sum((row[k] / c / cluster.weight(i, k) for k, c in enumerate(cluster.pool) if k != j), Fraction(0))
+            each.append([others, row[j] / cluster.weight(i, j)])
+        whole = reduce(product, each, one)
+        for r, c in enumerate(cluster.pool):
+            load: Polynomial = []
+            for k, row in enumerate(cluster.demands):
+                share = [Fraction(0), row[j]] if r == j else [row[r] / c]
+                load = add(load, product(share, reduce(product, each[:k] + each[k + 1 :], one)))
+            for i, x in enumerate(tasks):
+                lost = add(product(each[i], load), scaled(-1 / low(x), whole))
+                for s in samples(lost, Fraction(0), 1 / capacity):
+                    if at(lost, s) > 0:
+                        yield j, 1 / s
 
 
 def _more_machines(cluster: Cluster) -> Iterator[Change]:

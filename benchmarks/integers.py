@@ -1,0 +1,161 @@
+"""Questions about whole tasks that are hard: pools of many users, and the openb trace."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from drfopt.allocation import Allocation
+from drfopt.instance import Instance
+from drfopt.readers import convert
+from drfopt.solve import solve
+from formulations import asset_integer, ceei_integer, drf_integer
+
+from .clusters import FILES, cut, data_folder
+from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, without
+
+__all__ = ["Pools", "against_cbc", "openb", "pool", "proven_pools"]
+
+TASKS = 40
+"""Tasks of an average user."""
+
+PLAIN = {"drf": drf_integer, "asset": asset_integer, "ceei": ceei_integer}
+"""The plain statements: for leximin one round, which finds the lowest level only."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Ten made pools: a policy, a kind of demands, users, whether they have limits, and the seconds aimed at."""
+
+    policy: str
+    family: str
+    n: int
+    limited: bool
+    aim: float
+    seeds: int = 10
+
+
+def pool(family: str, n: int, seed: int, limited: bool = False) -> Instance:
+    """Return a pool of 4 resources.
+
+    ``generic``: demands of 1 to 100, capacities of their own. ``equal``: the same, all capacities equal. ``tied``: all
+    capacities equal, and everybody's largest demand the same.
+    """
+    random = np.random.default_rng([n, seed, len(family)])
+    demands = random.integers(1, 101, (n, 4))
+    if family == "tied":
+        demands = random.integers(1, 51, (n, 4))
+        demands[np.arange(n), random.integers(0, 4, n)] = 50
+    capacity = np.floor(TASKS * demands.sum(axis=0) * random.uniform(0.9, 1.1, 4))
+    if family != "generic":
+        capacity = np.full(4, int(TASKS * demands.sum(axis=0).mean()))
+    limits = np.where(random.random(n) < 0.5, random.integers(1, 2 * TASKS, n), np.inf)
+    return Instance(demands, capacity, max_tasks=limits if limited else None)
+
+
+def proven_pools(bench: Bench, size: Pools) -> list[Row]:
+    """Measure how long ten pools take, one after the other, each proven."""
+
+    def build() -> list[Instance]:
+        return [pool(size.family, size.n, seed, size.limited) for seed in range(size.seeds)]
+
+    def run(instances: list[Instance]) -> list[tuple[float, Allocation]]:
+        found = []
+        for instance in instances:
+            begun = time.perf_counter()
+            allocation = solve(instance, size.policy, integer=True, time_limit=2 * bench.limit)
+            found.append((time.perf_counter() - begun, allocation))
+        return found
+
+    def judge(instances: list[Instance], found: list[tuple[float, Allocation]]) -> Verdict:
+        within = sum(allocation.status == "optimal" and seconds <= size.aim for seconds, allocation in found)
+        slowest = max(seconds for seconds, _ in found)
+        note = f"{within} of {len(found)} proven within {size.aim:g} s; the slowest took {slowest:.3g} s"
+        proven = all(allocation.status == "optimal" for _, allocation in found)
+        return Verdict(proof="valid" if proven else "feasible", note=note)
+
+    limits = ", limits" if size.limited else ""
+    case = Case(
+        f"{size.policy}, {size.family}{limits}", f"n = {size.n}", size.n, build, (Way("all", "drfopt", run, judge),)
+    )
+    return bench.measure("whole-tasks-proven", case)
+
+
+def against_cbc(bench: Bench, size: tuple[str, str, int, int]) -> list[Row]:
+    """Measure one pool against PuLP and CBC on the plain statement."""
+    policy, family, n, seed = size
+
+    def judge(instance: Instance, allocation: Allocation) -> Verdict:
+        proof = allocation.certificate
+        return Verdict(proof="valid" if proof.valid else "feasible", violation=proof.violation, gap=proof.gap)
+
+    ways = (
+        Way("PuLP + CBC", "yardstick", lambda i: _plain(i, policy, bench.limit), lambda i, a: without(None)),
+        Way(policy, "drfopt", lambda i: solve(i, policy, integer=True, time_limit=bench.limit), judge),
+    )
+    group = f"{policy}, {family}"
+    case = Case(group, f"n = {n}, seed {seed}", n, lambda: pool(family, n, seed), ways, yardstick="PuLP + CBC, plain")
+    return bench.measure("whole-tasks-cbc", case)
+
+
+def _plain(instance: Instance, policy: str, seconds: float) -> Any:
+    """Solve the plain statement by CBC, gaps 0: for leximin the lowest level alone."""
+    import pulp
+
+    weights = np.ones((instance.n, instance.m))
+    data = SimpleNamespace(
+        demands=instance.demands,
+        capacity=instance.capacity,
+        machines=None,
+        counts=None,
+        eligible=None,
+        weights=weights,
+        limits=instance.limits,
+    )
+    built = PLAIN[policy].build(data, np.full(instance.n, np.nan))
+    built.problem.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
+    if built.problem.sol_status != pulp.LpSolutionOptimal:
+        raise Failure(f"CBC ended without an optimum after {seconds:g} s: the ratio is at least that over our time")
+    return [variable.value() for variable in built.tasks]
+
+
+def openb(bench: Bench, pods: int | None) -> list[Row]:
+    """Measure DRF in whole tasks on the openb trace; `pods` cuts the list for a quick look."""
+    files = [data_folder() / "openb" / name for name in FILES]
+
+    def build() -> Instance | None:
+        if not all(file.is_file() for file in files):
+            return None
+        if pods is None:
+            return convert("openb", files)
+        with tempfile.TemporaryDirectory() as folder:
+            return convert("openb", [cut(file, pods, Path(folder)) for file in files])
+
+    def run(seconds: float | None) -> Callable[[Any], Allocation]:
+        def solved(instance: Instance | None) -> Allocation:
+            if instance is None:
+                raise Absent("the openb trace is not here: set DRFOPT_DATA")
+            return solve(instance, "drf", integer=True, time_limit=seconds)
+
+        return solved
+
+    def judge(instance: Instance, allocation: Allocation) -> Verdict:
+        proof, continuous = allocation.certificate, solve(instance, "drf").tasks
+        placed = instance.n - len(allocation.unplaced)
+        short = int((allocation.tasks < np.floor(continuous * (1 + 1e-9))).sum())
+        return Verdict(
+            proof="valid" if proof.valid else "feasible",
+            violation=proof.violation,
+            gap=proof.gap,
+            note=f"{short} of {placed} users below the whole part of their continuous optimum; {proof.reason}",
+        )
+
+    ways = (Way("30 s", "drfopt", run(30.0), judge),)
+    if pods is None:
+        ways += (Way("no limit", "drfopt", run(None), judge),)
+    return bench.measure("whole-tasks-openb", Case("openb", "gpuspec33", pods or 8152, build, ways))

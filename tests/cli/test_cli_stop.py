@@ -1,0 +1,52 @@
+"""A search for whole tasks that is stopped, by its time limit or by Ctrl-C, prints what is known and exits with 3."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from drfopt.instance import Instance
+
+STOPPED = """
+import os, signal, threading
+from drfopt.cli import interrupt
+from drfopt.cli.app import app
+
+inner = interrupt.stopping
+def stopping(asked):
+    threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+    return inner(asked)
+interrupt.stopping = stopping
+app()
+"""
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory):
+    """Sixty users whose largest sum is out of reach for minutes."""
+    rng = np.random.default_rng(3)
+    file = tmp_path_factory.mktemp("hard") / "hard.toml"
+    demands = rng.integers(1, 101, (60, 4))
+    Instance(demands, np.floor(40 * demands.sum(axis=0) * rng.uniform(0.9, 1.1, 4))).save(file)
+    return file
+
+
+def test_ctrl_c_prints_what_is_known(hard):
+    words = ["solve", str(hard), "--integer", "--policy", "utilitarian", "--json"]
+    ran = subprocess.run([sys.executable, "-c", STOPPED, *words], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 3
+    assert "Ctrl-C again" in ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["status"] == "time_limit"
+    assert found["certificate"]["valid"] is None
+    assert sum(user["tasks"] for user in found["users"]) > 0
+
+
+def test_a_time_limit_prints_what_is_known(hard):
+    words = ["solve", str(hard), "--integer", "--policy", "ceei", "--time-limit", "0.3", "--json"]
+    ran = subprocess.run([sys.executable, "-m", "drfopt", *words], capture_output=True, text=True, timeout=60)
+    found = json.loads(ran.stdout)
+    assert ran.returncode == (0 if found["status"] == "optimal" else 3)
+    assert found["certificate"]["gap"] < 0.01
