@@ -35,11 +35,11 @@ TRIES = 3
 """Units that are tried."""
 
 SAME = 1e-8
-"""Relative difference of a program's level and the one its prices prove that its tolerances account for."""
+"""Relative distance that a program's tolerances may leave its level below the one its prices prove."""
 
-SPARE = 1e-12
+SPARE = 2e-10
 """By how much a finished user may fall in a later program, so that rounding does not make her level a contradiction:
-a thousandth of what the certificate allows, and made good before it sees the answer."""
+twice what the solver is asked for, a fifth of what a capacity may be exceeded by when it is made good."""
 
 CROWDED = 2.0
 """Pairs for each row from which on interior point is faster than simplex: 0.3 s and 5 s on 1,000 users and 100 classes
@@ -116,7 +116,8 @@ class Program:
         if not mass > 0:
             return level, multipliers, np.zeros(len(multipliers), dtype=bool)
         bound = math.fsum([*prices.tolist(), *(-multipliers * self.held).tolist()]) / mass
-        if abs(bound / level - 1) <= SAME:
+        # The bound holds whatever the program found, which may be more by what the finished were spared.
+        if bound <= level * (1 + SAME):
             level = bound
         amounts = self.weights * level + self.held
         left = excess(prices, multipliers, amounts)
