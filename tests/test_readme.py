@@ -1,6 +1,6 @@
 """README is executed: its Python says what happens, its console shows what is printed, its set-up is what CI runs.
 
-Run as a script, this file writes what the commands print now, and the table of policies, into README.
+Run as a script, this file writes what the commands print now, and the tables of policies and claims, into README.
 """
 
 import ast
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from drfopt.audit import claims
 from drfopt.cli.app import app
 from drfopt.instance import Instance
 from drfopt.policies import POLICIES
@@ -25,7 +26,7 @@ from drfopt.policies import POLICIES
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TABLE = re.compile(r"(?<=<!-- (policies|claims) -->\n).*?(?=<!-- end of \1 -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (policies|claims) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 TRACES = {"nodes.csv": "openb_node_list_all_node.csv", "pods.csv": "openb_pod_list_gpuspec33.csv"}
 
 WRITTEN = README.read_text(encoding="utf-8")
@@ -91,12 +92,20 @@ def laid_out(folder, data):
     return folder
 
 
+def claims_table():
+    """Return the table of claims as README has it."""
+    return claims.table((claims.POSITIVE,))
+
+
 def policies_table():
     """Return the table of policies as README has it."""
     heading = "| policy | what it is | share compared | objective | weights |\n|---|---|---|---|---|\n"
     return heading + "".join(
         f"| `{row.name}` | {row.summary} | {row.measure} | {row.objective} | {row.weights} |\n" for row in POLICIES
     )
+
+
+TABLES = {"policies": policies_table, "claims": claims_table}
 
 
 @pytest.mark.parametrize("block", blocks("console"), ids=lambda block: commands(block)[0][0])
@@ -146,9 +155,9 @@ def test_an_instance_file_shown_is_one(tmp_path):
         assert Instance.load(path).n
 
 
-def test_the_policies_are_those_of_the_table():
-    (shown,) = TABLE.findall(WRITTEN)
-    assert shown == policies_table(), "python tests/test_readme.py rewrites it"
+def test_tables_are_those_of_the_registries():
+    shown = {match[2]: match[3] for match in TABLE.finditer(WRITTEN)}
+    assert shown == {name: table() for name, table in TABLES.items()}, "python tests/test_readme.py rewrites it"
 
 
 def test_every_command_named_is_one():
@@ -174,7 +183,7 @@ def test_set_up_is_two_commands_and_ci_runs_the_second():
 
 
 def rewritten(folder):
-    """Return README with what its commands print now, and with the table of policies."""
+    """Return README with what its commands print now, and with the tables of the registries."""
 
     def shown(match):
         if match[1] != "console":
@@ -186,7 +195,7 @@ def rewritten(folder):
             lines.append(f"$ {command}\n{before if normal(before) == normal(printed) else printed}")
         return f"```console\n{''.join(lines)}```"
 
-    return TABLE.sub(lambda match: policies_table(), BLOCK.sub(shown, WRITTEN))
+    return TABLE.sub(lambda match: match[1] + TABLES[match[2]]() + match[4], BLOCK.sub(shown, WRITTEN))
 
 
 if __name__ == "__main__":
