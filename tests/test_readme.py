@@ -1,6 +1,6 @@
 """README is executed: its Python says what happens, its console shows what is printed, its set-up is what CI runs.
 
-Run as a script, this file writes what the commands print now, and the tables of policies and claims, into README.
+Run as a script, this file writes into README what the commands print now, and its tables.
 """
 
 import ast
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import headlines, page
 from drfopt.audit import claims
 from drfopt.cli.app import app
 from drfopt.instance import Instance
@@ -26,7 +27,7 @@ from drfopt.policies import POLICIES
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TABLE = re.compile(r"(<!-- (policies|claims) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (policies|claims|figures) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 TRACES = {"nodes.csv": "openb_node_list_all_node.csv", "pods.csv": "openb_pod_list_gpuspec33.csv"}
 
 WRITTEN = README.read_text(encoding="utf-8")
@@ -105,7 +106,12 @@ def policies_table():
     )
 
 
-TABLES = {"policies": policies_table, "claims": claims_table}
+def figures_table():
+    """Return the table of figures as README has it."""
+    return headlines.table(page.read())
+
+
+TABLES = {"policies": policies_table, "claims": claims_table, "figures": figures_table}
 
 
 @pytest.mark.parametrize("block", blocks("console"), ids=lambda block: commands(block)[0][0])
