@@ -22,6 +22,9 @@ __all__ = ["Schedule", "schedule"]
 
 WHEN_FULL = ("skip", "stop")
 
+AHEAD = {"algorithm-1": 0, "sequential-min-max": 1}
+"""The rules, and how many tasks ahead each looks at a user's level."""
+
 WIDEST = 6
 """Most users with a column each in the printed trace; of more only the share of who is served is shown."""
 
@@ -41,6 +44,8 @@ class Schedule:
         Tasks of each user on each machine class; None for a pool.
     trace : tuple of Step, or None
         One step a task, users and classes by their index, all numbers exact; None where none was kept.
+    rule : str
+        ``algorithm-1`` or ``sequential-min-max``.
     """
 
     instance: Instance
@@ -49,6 +54,7 @@ class Schedule:
     tasks: np.ndarray
     placement: np.ndarray | None
     trace: tuple[Step, ...] | None
+    rule: str = "algorithm-1"
 
     @property
     def unplaced(self) -> tuple[str, ...]:
@@ -125,6 +131,8 @@ class Schedule:
     def _notes(self) -> list[str]:
         counts = [f"{user} {count}" for user, count in zip(self.instance.users, self.tasks.tolist(), strict=True)]
         notes = [f"tasks: {_some(counts)}"]
+        if AHEAD[self.rule]:
+            notes.append("SequentialMinMax: served is whose level after the task is lowest")
         if self.when_full == "stop":
             notes.append("a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit")
         if self.unplaced:
@@ -133,23 +141,30 @@ class Schedule:
 
 
 def schedule(
-    instance: Instance, policy: str | Policy = "drf", *, when_full: str = "skip", trace: bool = True
+    instance: Instance,
+    policy: str | Policy = "drf",
+    *,
+    rule: str = "algorithm-1",
+    when_full: str = "skip",
+    trace: bool = True,
 ) -> Schedule:
     """Start whole tasks one at a time, always one of the user whose level is lowest; comparisons are exact.
 
-    Of equal levels the user listed first is served; on machines a task goes to the first one, in the order of
-    the file, on which it fits.  Limits are rounded down, and users who are unplaced are never served.
+    By the rule ``sequential-min-max`` it is the level after the task that is to be lowest.  Of equal levels the user
+    listed first is served; on machines a task goes to the first one, in the order of the file, on which it fits.
+    Limits are rounded down, and users who are unplaced are never served.
 
     Parameters
     ----------
     instance : Instance
     policy : str or Policy
         A leximin policy.
+    rule : "algorithm-1" or "sequential-min-max"
     when_full : "skip" or "stop"
         Whether a user whose next task fits nowhere is passed over, or ends it all (the paper's printed rule).
     trace : bool
         Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them one pool is
-        filled in jumps, in a time that does not grow with the number of tasks.
+        filled in jumps by Algorithm 1, in a time that does not grow with the number of tasks.
 
     Raises
     ------
@@ -157,20 +172,23 @@ def schedule(
         When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
     chosen = policy_named(policy)
-    _check(chosen, when_full)
+    _check(chosen)
+    for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
+        if name not in known:
+            raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
     chosen.check(instance)
     helpless = instance.unplaced(integer=True)
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(instance.exact_limits)]
     rates = chosen.exact_rates(instance)
-    if instance.machines is None and not trace:
+    if instance.machines is None and not trace and not AHEAD[rule]:
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
-        return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None)
+        return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
     machines = [(instance.exact_capacity, 1)]
     if instance.machines is not None:
         counts = [machine.count for machine in instance.machines]
         machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
     eligible = None if instance.eligible is None else instance.eligible.tolist()
-    run = (instance.exact_demands, machines, rates, limits, when_full, eligible)
+    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule])
     steps = tuple(discrete_filling(*run)[1]) if trace else None
     started = placements(*run) if steps is None else ((step.user, step.machine) for step in steps)
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
@@ -183,6 +201,7 @@ def schedule(
         placement.sum(axis=1),
         None if instance.machines is None else placement,
         steps,
+        rule,
     )
 
 
@@ -197,16 +216,12 @@ def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
     return np.array(tasks, dtype=np.int64)
 
 
-def _check(policy: Policy, when_full: str) -> None:
+def _check(policy: Policy) -> None:
     if policy.objective != "leximin":
         able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
         raise PolicyError(
             f"{policy.name} cannot be scheduled task by task: serving the lowest level makes levels leximin, "
             f"which is what {able} ask for"
-        )
-    if when_full not in WHEN_FULL:
-        raise PolicyError(
-            f"when_full is {when_full!r}{suggestion(when_full, WHEN_FULL)} (known: {', '.join(WHEN_FULL)})"
         )
 
 

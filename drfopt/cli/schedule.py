@@ -1,5 +1,6 @@
 """``drfopt schedule``: progressive filling, task by task."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -13,23 +14,37 @@ __all__ = ["schedule"]
 
 WHEN_FULL = ("skip", "stop")
 
+RULES = ("algorithm-1", "sequential-min-max")
 
-def _known(rule: str) -> str:
-    if rule not in WHEN_FULL:
-        raise typer.BadParameter(f"{rule!r} is not one of {', '.join(WHEN_FULL)}{suggestion(rule, WHEN_FULL)}")
-    return rule
+
+def _one_of(names: tuple[str, ...]) -> Callable[[str], str]:
+    def known(name: str) -> str:
+        if name not in names:
+            raise typer.BadParameter(f"{name!r} is not one of {', '.join(names)}{suggestion(name, names)}")
+        return name
+
+    return known
 
 
 def schedule(
     instance: options.InstanceName,
     policy: options.PolicyName = "drf",
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Served is whose level is lowest (algorithm-1), or will be after the task (sequential-min-max).",
+            callback=_one_of(RULES),
+            autocompletion=lambda incomplete: options.matching(incomplete, RULES),
+        ),
+    ] = "algorithm-1",
     when_full: Annotated[
         str,
         typer.Option(
             "--when-full",
             metavar="RULE",
             help="Who does not fit is passed over (skip), or ends the filling as the paper prints it (stop).",
-            callback=_known,
+            callback=_one_of(WHEN_FULL),
             autocompletion=lambda incomplete: options.matching(incomplete, WHEN_FULL),
         ),
     ] = "skip",
@@ -53,5 +68,5 @@ def schedule(
     from ..schedule import schedule as scheduled
 
     with working(f"scheduling {policy}"):
-        found = scheduled(cluster, policy, when_full=when_full, trace=trace)
+        found = scheduled(cluster, policy, rule=rule, when_full=when_full, trace=trace)
     out.write(found.sheet(), found.to_dict)

@@ -136,3 +136,15 @@ def test_other_leximin_policies(policy):
 def test_unknown_rule():
     with pytest.raises(PolicyError, match="did you mean 'stop'"):
         schedule(TABLE_1, when_full="stopp")
+
+
+def test_sequential_min_max_looks_one_task_ahead():
+    four = Instance([[1], [3]], [4])
+    assert schedule(four).tasks.tolist() == [1, 1]
+    found = schedule(four, rule="sequential-min-max")
+    assert found.tasks.tolist() == [4, 0]
+    assert "SequentialMinMax" in str(found)
+    with pytest.raises(
+        PolicyError, match=r"rule is 'sequential': did you mean|rule is 'sequential'.*known: algorithm-1"
+    ):
+        schedule(four, rule="sequential")

@@ -14,7 +14,6 @@ import pytest
 
 from drfopt.instance import Instance, Machine
 from drfopt.reference.enumeration import packable
-from drfopt.reference.sequential import sequential_min_max
 from drfopt.schedule import schedule
 from drfopt.solve import solve
 
@@ -114,8 +113,9 @@ def test_the_algorithm_of_the_proof_is_not_that_of_the_table():
 
 
 def served_last(instance):
-    rates, limits = one_task(instance), list(instance.exact_limits)
-    return sequential_min_max(instance.exact_demands, instance.exact_capacity, rates, limits)
+    found = schedule(instance, rule="sequential-min-max")
+    assert (schedule(instance, rule="sequential-min-max", trace=False).tasks == found.tasks).all()
+    return found.tasks.tolist()
 
 
 @pytest.mark.parametrize(
