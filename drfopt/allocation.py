@@ -99,6 +99,8 @@ class Allocation:
         Users whose task fits nowhere.
     integer : bool
     engine, status : str
+    solver : str
+        Who was asked the engine's integer programs, where somebody was named.
     seconds : float
         Time to solve and to prove.
     certificate : Certificate
@@ -114,6 +116,7 @@ class Allocation:
     unplaced: tuple[str, ...] = ()
     integer: bool = False
     engine: str = ""
+    solver: str = ""
     status: str = "optimal"
     seconds: float = 0.0
 
@@ -226,6 +229,8 @@ class Allocation:
             "certificate": self.certificate.to_dict(),
             "seconds": self.seconds,
         }
+        if self.solver:
+            document["solver"] = self.solver
         classes = self.instance.machine_names
         if self.placement is not None:
             document["placement"] = {
@@ -325,7 +330,7 @@ class Allocation:
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
         notes.append(
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
-            f"engine {self.engine}, {self.seconds:.3g} s"
+            f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
         if proof.valid is None and proof.kind == "bound":
             notes.append(proof.reason)

@@ -2,9 +2,7 @@
 
 import itertools
 from fractions import Fraction
-from pathlib import Path
 
-import highspy
 import numpy as np
 import pytest
 from whole_pools import tied, tiny
@@ -13,13 +11,10 @@ from drfopt.certificates import whole
 from drfopt.crosscheck import opinions
 from drfopt.deadline import Deadline, stopping
 from drfopt.engines import Problem, engine_for, engines_for, frontier
-from drfopt.engines.milp import Model
 from drfopt.engines.rising import Pool
 from drfopt.instance import Instance, Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
-
-FAULT = Path(__file__).parent / "data" / "highs_presolve_fault.mps"
 
 
 def score_of(instance, policy, engine):
@@ -119,29 +114,6 @@ def test_the_paper_on_its_nodes():
         assert allocation.certificate.evidence["judge"] == "multipliers", "no solver had to be believed"
     shares = solve(Instance.library("sec71-phase1"), integer=True).dominant_shares
     assert shares == pytest.approx([5 / 7, 3 / 4]), "the paper: about 70 and 75 percent"
-
-
-def test_presolve_is_off():
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.readModel(str(FAULT))
-    given = highs.getLp()
-    model = Model(
-        list(given.col_lower_),
-        list(given.col_upper_),
-        list(given.col_cost_),
-        [kind == highspy.HighsVarType.kInteger for kind in given.integrality_],
-    )
-    terms = [{} for _ in range(given.num_row_)]
-    matrix = given.a_matrix_
-    for column in range(given.num_col_):
-        for place in range(matrix.start_[column], matrix.start_[column + 1]):
-            terms[matrix.index_[place]][column] = matrix.value_[place]
-    for low, high, row in zip(given.row_lower_, given.row_upper_, terms, strict=True):
-        model.row(low, high, row)
-    values = model.solve()
-    assert values is not None, "an integer program that has a solution is called infeasible"
-    assert np.dot(values, given.col_cost_) == pytest.approx(4)
 
 
 # ---- when time runs out -----------------------------------------------------------------------------------------
