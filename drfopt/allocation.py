@@ -41,7 +41,9 @@ class Certificate:
     stopped_by : callable
         Returns what stopped each user, (n,); `bottlenecks` asks it once.
     evidence : dict
-        What the proof is made of: multipliers of each round, prices, claims shown infeasible.
+        What the proof is made of: multipliers of each round, prices, claims shown infeasible. Of whole tasks that
+        were rounded also ``below_continuous``: who has fewer than the whole part of her continuous optimum, as it was
+        computed; name, tasks and that whole part.
     reason : str
         Where it does not hold: the first condition missed, in words.
     """
@@ -65,13 +67,23 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
-        document = {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        document: dict[str, Any] = {
+            "kind": self.kind,
+            "valid": self.valid,
+            "violation": self.violation,
+            "gap": self.gap,
+        }
         if self.valid is None and self.kind == "bound":
             document |= {"reason": self.reason}
             if "bound" in self.evidence:
                 proven = self.evidence["claims"]
                 document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
                 document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        if "below_continuous" in self.evidence:
+            document["below_continuous"] = [
+                {"user": user, "tasks": tasks, "whole_part": promised}
+                for user, tasks, promised in self.evidence["below_continuous"]
+            ]
         return document
 
 
@@ -334,6 +346,13 @@ class Allocation:
         )
         if proof.valid is None and proof.kind == "bound":
             notes.append(proof.reason)
+        if short := proof.evidence.get("below_continuous"):
+            # All of them: a promise of the continuous optimum is broken to each.
+            each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)
+            placed = self.instance.n - len(self.unplaced)
+            notes.append(
+                f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
+            )
         return notes
 
 

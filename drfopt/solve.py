@@ -111,6 +111,8 @@ def solve(
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
         proof = replace(proof, valid=None)
+    if "whole_part" in answer.evidence:
+        proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
             f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
@@ -147,6 +149,12 @@ def _status(proof: Certificate, answer: Answer) -> str:
     if proof.valid:
         return "optimal"
     return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
+
+
+def _below_continuous(problem: Problem, answer: Answer) -> list[tuple[str, int, int]]:
+    """Return who has less than the whole part of her continuous optimum: name, tasks and that whole part."""
+    rows = zip(problem.members.tolist(), answer.tasks.tolist(), answer.evidence["whole_part"].tolist(), strict=True)
+    return [(problem.instance.users[i], x, promised) for i, x, promised in rows if x < promised]
 
 
 def _nothing(problem: Problem, exact: bool) -> Answer:
