@@ -9,7 +9,7 @@ import pytest
 from whole_pools import tiny
 
 from drfopt.certificates import whole
-from drfopt.deadline import Deadline
+from drfopt.deadline import Deadline, stopping
 from drfopt.engines import through_pulp
 from drfopt.engines.milp import Model, Unfinished
 from drfopt.engines.solvers import DIRECT, SOLVERS, interface
@@ -147,6 +147,24 @@ def test_the_time_limit_is_told_to_the_solver(solver):
     with pytest.raises(Unfinished):
         model.solve(deadline)
     assert not deadline.left()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_solver_that_dies_is_no_answer(monkeypatch, interrupted):
+    # Ctrl-C reaches the solver's process as well: then it was asked to stop, otherwise it failed.
+    import pulp
+
+    asked = []
+
+    def dies(self, driver):
+        asked.append(interrupted)
+        raise pulp.PulpSolverError("Error while trying to execute")
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", dies)
+    with stopping(lambda: any(asked)), pytest.raises(SolverError) as caught:
+        knapsack().solve()
+    assert isinstance(caught.value, Unfinished) == interrupted
+    assert interrupted or "'PULP_CBC_CMD' failed on an integer program: Error while" in str(caught.value)
 
 
 # ---- who is refused ---------------------------------------------------------------------------------------------
