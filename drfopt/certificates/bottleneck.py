@@ -33,6 +33,10 @@ taken without rounding: a rounding of the capacity would be more than the accura
 LEAST = 1e-6
 """The same, below which even the rounding of decimals to floats would be: there the sum is taken in fractions."""
 
+HUGE = 1e300
+"""Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
+something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
+
 HALVES = 2.0**27 + 1
 """Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
 
@@ -51,15 +55,14 @@ class Tops:
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
     """Return the bottleneck certificate of tasks (n,) in a pool.
 
-    `rates` are those of the policy, (n,), where they have been computed before.  Four passes over the users, block by
+    `rates` are those of the policy, (n,), where they have been computed before.  Two passes over the users, block by
     block: beside the instance and the tasks the proof needs next to no memory.
     """
     infeasible, reason = infeasibility(instance, tasks, None)
     if not np.isfinite(infeasible):
         return Certificate(kind="bottleneck", valid=False, violation=infeasible, reason=reason)
     users = _Users(instance, policy.rates(instance) if rates is None else rates, tasks)
-    tops = users.tops()
-    worst, i = users.worst(tops)
+    tops, worst, i = users.examined()
     violation = max(worst, infeasible)
     valid = infeasible <= CAPACITY and violation <= LEVEL
     if not reason and not valid:
@@ -87,54 +90,76 @@ class _Users:
     def levels(self, rows: slice) -> np.ndarray:
         return self.rates[rows] * self.tasks[rows]
 
-    def tops(self) -> Tops:
-        """Return the top of each resource."""
-        instance, demands, tasks = self.instance, self.instance.demands, self.tasks
-        found = in_blocks(instance.n, lambda rows: ((columns(demands, rows) > 0) * self.levels(rows)).max(axis=1))
-        highest = np.max(found, axis=0)
-        nearly = (highest * (1 - LEVEL))[:, None]
-
-        def hold(rows: slice) -> np.ndarray:
-            return np.einsum("ji,ji->j", columns(demands, rows), (self.levels(rows) >= nearly) * tasks[rows])
-
-        held = np.sum(in_blocks(instance.n, hold), axis=0)
-        unused = np.abs(instance.capacity - tasks @ demands)
-        full = unused <= LEVEL * instance.capacity
-        for j in np.flatnonzero(full & (held < LITTLE * instance.capacity) & (highest > 0)):
-            # The highest hold so little that rounding of what the others hold would decide.
-            precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
-            unused[j] = precisely(instance, tasks, int(j))
-        used = (instance.capacity > 0) & (highest > 0)
-        return Tops(highest, np.divide(unused, held, where=used, out=np.full(instance.m, np.inf)))
-
-    def worst(self, tops: Tops) -> tuple[float, int]:
-        """Return the largest violation, and whose it is.
+    def examined(self) -> tuple[Tops, float, int]:
+        """Return the tops, the largest violation, and whose it is.
 
         Of the saturated resources a user needs, the one whose top is lowest is the best for her: that bounds her
-        violation from above, and who is near enough to it needs no closer look.
+        violation from above, and who is near enough to it needs no closer look.  What is held at the tops is added up
+        in the same pass, on the assumption that it is enough on every resource that is full.
         """
-        saturated = tops.rise <= LEVEL
-        inverse = np.divide(1, tops.level, where=saturated, out=np.zeros(self.instance.m))[:, None]
-        rise = tops.rise[saturated].max(initial=0.0)
+        instance, demands = self.instance, self.instance.demands
+        highest = np.max(in_blocks(instance.n, self._highest), axis=0)
+        unused = np.abs(instance.capacity - self.tasks @ demands)
+        full = (unused <= LEVEL * instance.capacity) & (instance.capacity > 0) & (highest > 0)
+        tops, worst, i = self._pass(highest, unused, full)
+        if not (tops.rise[full] <= LEVEL).all():
+            tops, worst, i = self._pass(highest, unused, tops.rise <= LEVEL)
+        return tops, worst, i
 
-        def look(rows: slice) -> tuple[float, int]:
-            block, levels = columns(self.instance.demands, rows), self.levels(rows)
+    def _highest(self, rows: slice) -> np.ndarray:
+        """Return the highest level on each resource among some users, (m,)."""
+        with np.errstate(over="ignore"):
+            scaled = columns(self.instance.demands, rows) * HUGE
+        return np.minimum(scaled, self.levels(rows), out=scaled).max(axis=1)
+
+    def _pass(self, highest: np.ndarray, unused: np.ndarray, saturated: np.ndarray) -> tuple[Tops, float, int]:
+        """Look at everybody, taking some resources for saturated."""
+        instance = self.instance
+        nearly = highest * (1 - LEVEL)
+        inverse = np.divide(1, highest, where=saturated, out=np.zeros(instance.m))[:, None]
+
+        def look(rows: slice) -> tuple[np.ndarray, float, int]:
+            block, levels, tasks = columns(instance.demands, rows), self.levels(rows), self.tasks[rows]
+            held = np.zeros(instance.m)
+            for j in np.flatnonzero(saturated):
+                there = np.flatnonzero(levels >= nearly[j])
+                held[j] = block[j].take(there) @ tasks.take(there)
             bound = ((block > 0) * inverse).max(axis=0)
             none = bound == 0
             bound *= levels
-            np.maximum(np.subtract(1, bound, out=bound), rise, out=bound)
+            np.subtract(1, bound, out=bound)
             bound[none] = np.inf
             short = self._short_of_limit(rows)
             if short is not None:
                 np.minimum(bound, short, out=bound)
-            far = np.flatnonzero(bound > LEVEL)
-            if far.size:
-                closer = _deficits(block[:, far], levels[far], tops).min(axis=0)
-                bound[far] = closer if short is None else np.minimum(closer, short[far])
             i = int(bound.argmax())
-            return float(bound[i]), rows.start + i
+            return held, float(bound[i]), rows.start + i
 
-        return max(in_blocks(self.instance.n, look))
+        parts = in_blocks(instance.n, look)
+        rise = self._rises(highest, unused, np.sum([held for held, _, _ in parts], axis=0), saturated)
+        tops = Tops(highest, rise)
+        worst, i = max((worst, i) for _, worst, i in parts)
+        if worst > LEVEL:
+            worst, i = max(in_blocks(instance.n, lambda rows: self._closer(rows, tops)))
+        return tops, max(worst, float(rise[saturated].max(initial=0.0))), i
+
+    def _rises(self, highest: np.ndarray, unused: np.ndarray, held: np.ndarray, saturated: np.ndarray) -> np.ndarray:
+        """Return how far the tops could rise in what is unused, relative to them, (m,)."""
+        instance, unused = self.instance, unused.copy()
+        for j in np.flatnonzero(saturated & (held < LITTLE * instance.capacity)):
+            # The highest hold so little that rounding of what the others hold would decide.
+            precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
+            unused[j] = precisely(instance, self.tasks, int(j))
+        return np.divide(unused, held, where=held > 0, out=np.full(instance.m, np.inf))
+
+    def _closer(self, rows: slice, tops: Tops) -> tuple[float, int]:
+        """Return the largest violation of some users, and whose it is, with every resource of theirs looked at."""
+        found = _deficits(columns(self.instance.demands, rows), self.levels(rows), tops).min(axis=0)
+        short = self._short_of_limit(rows)
+        if short is not None:
+            np.minimum(found, short, out=found)
+        i = int(found.argmax())
+        return float(found[i]), rows.start + i
 
     def bottlenecks(self, tops: Tops) -> tuple[str | None, ...]:
         """Return the bottleneck of each user, None at her limit; made only when somebody asks."""

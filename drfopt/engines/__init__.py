@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from ..errors import EngineError, suggestion
+from ..threads import one_thread
 from .problem import Answer, Problem
 from .solvers import DIRECT
 
@@ -67,7 +68,8 @@ class Engine:
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
         run: Callable[[Problem], Answer] = import_module(f".{self.name.replace('-', '_')}", __package__).solve
-        return run(problem)
+        with one_thread():
+            return run(problem)
 
 
 POOL = frozenset({"pool"})

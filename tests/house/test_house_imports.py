@@ -18,6 +18,7 @@ FLOORS = (
         "progress",
         "tables",
         "parallel",
+        "threads",
     ),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
