@@ -12,17 +12,24 @@ import numpy as np
 
 from drfopt.allocation import Allocation
 from drfopt.instance import Instance
+from drfopt.policies import policy_named
 from drfopt.readers import convert
 from drfopt.solve import solve
 from formulations import asset_integer, ceei_integer, drf_integer
 
 from .clusters import FILES, cut, data_folder
-from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, without
+from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven, without
 
-__all__ = ["Pools", "against_cbc", "openb", "pool", "proven_pools"]
+__all__ = ["Pools", "against_cbc", "complete_against_cbc", "openb", "pool", "proven_pools"]
 
 TASKS = 40
 """Tasks of an average user."""
+
+COMPLETE = 15.0
+"""Seconds that CBC gets for all rounds of a complete leximin."""
+
+KEPT = 1e-8
+"""Part of a sum of levels that may be lost in a later round: CBC prints eight digits."""
 
 PLAIN = {"drf": drf_integer, "asset": asset_integer, "ceei": ceei_integer}
 """The plain statements: for leximin one round, which finds the lowest level only."""
@@ -107,21 +114,89 @@ def _plain(instance: Instance, policy: str, seconds: float) -> Any:
     """Solve the plain statement by CBC, gaps 0: for leximin the lowest level alone."""
     import pulp
 
-    weights = np.ones((instance.n, instance.m))
+    built = _stated(instance, policy)
+    built.problem.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
+    if built.problem.sol_status != pulp.LpSolutionOptimal:
+        raise Failure(f"CBC ended without an optimum after {seconds:g} s: the ratio is at least that over our time")
+    return [variable.value() for variable in built.tasks]
+
+
+def _stated(instance: Instance, policy: str) -> Any:
+    """Return the plain statement of a pool, everybody rising."""
     data = SimpleNamespace(
         demands=instance.demands,
         capacity=instance.capacity,
         machines=None,
         counts=None,
         eligible=None,
-        weights=weights,
+        weights=np.ones((instance.n, instance.m)),
         limits=instance.limits,
     )
-    built = PLAIN[policy].build(data, np.full(instance.n, np.nan))
-    built.problem.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
-    if built.problem.sol_status != pulp.LpSolutionOptimal:
-        raise Failure(f"CBC ended without an optimum after {seconds:g} s: the ratio is at least that over our time")
-    return [variable.value() for variable in built.tasks]
+    return PLAIN[policy].build(data, np.full(instance.n, np.nan))
+
+
+def complete_against_cbc(bench: Bench, size: tuple[str, str, int, int]) -> list[Row]:
+    """Measure one pool against the complete leximin of PuLP and CBC on the plain statement."""
+    policy, family, n, seed = size
+    seconds = min(COMPLETE, bench.limit)
+
+    def judge(instance: Instance, found: tuple[list[int], int]) -> Verdict:
+        tasks, rounds = found
+        if rounds < n:
+            return without(None, f"out of time in round {rounds + 1} of {n}: ratios to its time are lower bounds")
+        rates = policy_named(policy).rates(instance)
+        ours = np.sort(rates * solve(instance, policy, integer=True).tasks)
+        return without(float(np.abs(np.sort(rates * tasks) / ours - 1).max()))
+
+    ways = (
+        Way("PuLP + CBC", "yardstick", lambda i: _leximin(i, policy, seconds), judge),
+        Way(
+            policy,
+            "drfopt",
+            lambda i: solve(i, policy, integer=True, time_limit=bench.limit),
+            lambda i, a: proven(a.certificate),
+        ),
+    )
+    case = Case(
+        f"{policy}, {family}",
+        f"n = {n}, seed {seed}",
+        n,
+        lambda: pool(family, n, seed),
+        ways,
+        reference="the proven levels",
+        yardstick="PuLP + CBC, all levels",
+    )
+    return bench.measure("whole-tasks-cbc-complete", case)
+
+
+def _leximin(instance: Instance, policy: str, seconds: float) -> tuple[list[int], int]:
+    """Return tasks of the complete leximin by the plain statement and CBC, and how many rounds there was time for.
+
+    Round k maximises the sum of the k lowest levels, those of the rounds before kept: with s_k = k r - sum_i e_i, where
+    e_i >= r - level_i and e_i >= 0, no user has to be chosen, and sums of the lowest order allocations as leximin does
+    (Ogryczak and Sliwinski, "On direct methods for lexicographic min-max optimization", ICCSA 2006).
+    """
+    import pulp
+
+    ends = time.perf_counter() + seconds
+    built = _stated(instance, policy)
+    program, rates = built.problem, policy_named(policy).rates(instance)
+    # In units of the smallest step of a level, for CBC's tolerances are absolute.
+    levels = [tasks * (rate / rates.min()) for tasks, rate in zip(built.tasks, rates, strict=True)]
+    for k in range(1, instance.n + 1):
+        kth = pulp.LpVariable(f"r_{k}")
+        excess = [pulp.LpVariable(f"e_{k}_{i}", lowBound=0) for i in range(instance.n)]
+        for e, level in zip(excess, levels, strict=True):
+            program += e >= kth - level
+        lowest = k * kth - pulp.lpSum(excess)
+        program.setObjective(lowest)
+        left = ends - time.perf_counter()
+        if left > 0:
+            program.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=left, gapRel=0, gapAbs=0))
+        if left <= 0 or program.sol_status != pulp.LpSolutionOptimal:
+            return [], k - 1
+        program += lowest >= pulp.value(lowest) * (1 - KEPT)
+    return [round(tasks.value()) for tasks in built.tasks], instance.n
 
 
 def openb(bench: Bench, pods: int | None) -> list[Row]:

@@ -41,7 +41,9 @@ class Certificate:
     stopped_by : callable
         Returns what stopped each user, (n,); `bottlenecks` asks it once.
     evidence : dict
-        What the proof is made of: multipliers of each round, prices, claims shown infeasible.
+        What the proof is made of: multipliers of each round, prices, claims shown infeasible. Of whole tasks that
+        were rounded also ``below_continuous``: who has fewer than the whole part of her continuous optimum, as it was
+        computed; name, tasks and that whole part.
     reason : str
         Where it does not hold: the first condition missed, in words.
     """
@@ -65,13 +67,23 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
-        document = {"kind": self.kind, "valid": self.valid, "violation": self.violation, "gap": self.gap}
+        document: dict[str, Any] = {
+            "kind": self.kind,
+            "valid": self.valid,
+            "violation": self.violation,
+            "gap": self.gap,
+        }
         if self.valid is None and self.kind == "bound":
             document |= {"reason": self.reason}
             if "bound" in self.evidence:
                 proven = self.evidence["claims"]
                 document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
                 document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        if "below_continuous" in self.evidence:
+            document["below_continuous"] = [
+                {"user": user, "tasks": tasks, "whole_part": promised}
+                for user, tasks, promised in self.evidence["below_continuous"]
+            ]
         return document
 
 
@@ -99,6 +111,8 @@ class Allocation:
         Users whose task fits nowhere.
     integer : bool
     engine, status : str
+    solver : str
+        Who was asked the engine's integer programs, where somebody was named.
     seconds : float
         Time to solve and to prove.
     certificate : Certificate
@@ -114,6 +128,7 @@ class Allocation:
     unplaced: tuple[str, ...] = ()
     integer: bool = False
     engine: str = ""
+    solver: str = ""
     status: str = "optimal"
     seconds: float = 0.0
 
@@ -226,6 +241,8 @@ class Allocation:
             "certificate": self.certificate.to_dict(),
             "seconds": self.seconds,
         }
+        if self.solver:
+            document["solver"] = self.solver
         classes = self.instance.machine_names
         if self.placement is not None:
             document["placement"] = {
@@ -325,10 +342,17 @@ class Allocation:
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
         notes.append(
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
-            f"engine {self.engine}, {self.seconds:.3g} s"
+            f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
         if proof.valid is None and proof.kind == "bound":
             notes.append(proof.reason)
+        if short := proof.evidence.get("below_continuous"):
+            # All of them: a promise of the continuous optimum is broken to each.
+            each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)
+            placed = self.instance.n - len(self.unplaced)
+            notes.append(
+                f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
+            )
         return notes
 
 

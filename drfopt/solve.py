@@ -16,7 +16,8 @@ from .deadline import Deadline
 from .enclosures import Enclosure
 from .engines import Answer, Problem, engine_for
 from .engines.placing import fewest
-from .errors import CertificateError, PolicyError
+from .engines.solvers import DIRECT, interface
+from .errors import CertificateError, EngineError, PolicyError
 from .instance import Instance
 from .parallel import Workers
 from .policies import Policy, policy_named
@@ -35,6 +36,7 @@ def solve(
     *,
     integer: bool = False,
     engine: str = "auto",
+    solver: str = DIRECT,
     exact: bool = False,
     time_limit: float | None = None,
     precision: Any = None,
@@ -53,6 +55,9 @@ def solve(
         Whole tasks instead of divisible ones.
     engine : str
         A name of ``drfopt.engines.ENGINES``; ``auto`` takes the first that can.
+    solver : str
+        Who is asked integer programs, with ``integer=True``: ``highs``, ``cbc``, ``gurobi`` ..., a name of
+        ``drfopt.engines.solvers.SOLVERS`` or of ``pulp.listSolvers()``; all but ``highs`` through PuLP.
     exact : bool
         Compute in rational numbers; tasks and levels are `Fraction`s, or of CEEI and alpha where they are not known
         to be rational `Enclosure`s.
@@ -87,8 +92,16 @@ def solve(
     chosen.check(instance)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    if solver != DIRECT and not integer:
+        raise EngineError(f"solver {solver!r} is one of integer programs: ask for whole tasks with it, or drop it")
     problem = Problem(
-        instance, chosen, integer, Deadline.after(time_limit), _width(precision, exact), Workers(jobs, dask)
+        instance,
+        chosen,
+        integer,
+        Deadline.after(time_limit),
+        _width(precision, exact),
+        Workers(jobs, dask),
+        interface(solver),
     )
     runner = engine_for(engine, problem, exact and not integer)
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
@@ -98,6 +111,8 @@ def solve(
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
         proof = replace(proof, valid=None)
+    if "whole_part" in answer.evidence:
+        proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
             f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
@@ -114,6 +129,7 @@ def solve(
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
         engine=runner.name,
+        solver="" if solver == DIRECT else solver,
         status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
@@ -133,6 +149,12 @@ def _status(proof: Certificate, answer: Answer) -> str:
     if proof.valid:
         return "optimal"
     return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
+
+
+def _below_continuous(problem: Problem, answer: Answer) -> list[tuple[str, int, int]]:
+    """Return who has less than the whole part of her continuous optimum: name, tasks and that whole part."""
+    rows = zip(problem.members.tolist(), answer.tasks.tolist(), answer.evidence["whole_part"].tolist(), strict=True)
+    return [(problem.instance.users[i], x, promised) for i, x, promised in rows if x < promised]
 
 
 def _nothing(problem: Problem, exact: bool) -> Answer:

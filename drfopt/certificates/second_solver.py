@@ -16,7 +16,7 @@ from ..packings import integer_rows, maximal_patterns, most_alone, program_rows,
 from ..policies import Policy
 from .exhaust import playing
 
-__all__ = ["TooLarge", "fewer", "optimum"]
+__all__ = ["TooLarge", "fewer", "optimum", "variable"]
 
 COLUMNS = 20_000
 """Tasks on single machines, a column each, beyond which CBC is not asked: stating the program would take too long."""
@@ -48,7 +48,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
     import pulp
 
     model = pulp.LpProblem(name, pulp.LpMaximize)
-    x = {i: _variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
+    x = {i: variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
     if instance.machines is None:
         demands, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
         for row, total in program_rows(demands, room):
@@ -59,11 +59,11 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
     for k, machine in enumerate(instance.machines):
         patterns = maximal_patterns(instance, k, members)
         if patterns is not None:
-            count = [_variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
+            count = [variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
             model += pulp.lpSum(count) <= machine.count
-            for variable, pattern in zip(count, patterns, strict=True):
+            for column, pattern in zip(count, patterns, strict=True):
                 for i, number in pattern.items():
-                    placed[i].append(number * variable)
+                    placed[i].append(number * column)
             continue
         users = [i for i in members if instance.fits[i, k]]
         columns += machine.count * len(users)
@@ -71,7 +71,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
             raise TooLarge
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
-            z = {i: _variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
+            z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
             for row, total in program_rows(demands, room):
                 model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
             for i in users:
@@ -81,7 +81,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
     return model, x
 
 
-def _variable(model: Any, name: str, low: float, high: float | None, kind: str = "Continuous") -> Any:
+def variable(model: Any, name: str, low: float | None, high: float | None, kind: str = "Continuous") -> Any:
     """Return a new variable of a program; PuLP 3.3 moved their making from the class to the program."""
     import pulp
 
@@ -103,7 +103,7 @@ def fewer(
         chosen = []
         for i in members:
             if (below / rates[i]).denominator == 1:
-                s = _variable(model, f"s_{len(stops[i])}_{i}", 0, 1, "Binary")
+                s = variable(model, f"s_{len(stops[i])}_{i}", 0, 1, "Binary")
                 stops[i].append((s, int(below / rates[i])))
                 chosen.append(s)
         model += _sum(chosen) <= held - (below == level)
@@ -145,8 +145,8 @@ def _logarithms(
     ceiling = 1 + sum(float(instance.exact_weights[i]) * math.log(max(2, most_alone(instance, i))) for i in members)
     for i in members:
         most = most_alone(instance, i)
-        has = _variable(model, f"has_{i}", 0, 1, "Binary")
-        log = _variable(model, f"log_{i}", 0, math.log(most))
+        has = variable(model, f"has_{i}", 0, 1, "Binary")
+        log = variable(model, f"log_{i}", 0, math.log(most))
         model += x[i] >= has
         model += x[i] <= most * has
         for q in range(1, most):
@@ -177,6 +177,6 @@ def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline) -> list[in
             "an allocation is known, unproven",
         )
     tasks = [0] * n
-    for i, variable in x.items():
-        tasks[i] = round(variable.value() or 0)
+    for i, column in x.items():
+        tasks[i] = round(column.value() or 0)
     return tasks

@@ -22,6 +22,7 @@ __all__ = [
     "OutputFile",
     "PolicyName",
     "Precision",
+    "SolverName",
     "TimeLimit",
     "WholeTasks",
     "library_names",
@@ -52,6 +53,12 @@ def _engines(incomplete: str) -> list[str]:
     from ..engines import ENGINES
 
     return matching(incomplete, ("auto", *(engine.name for engine in ENGINES)))
+
+
+def _solvers(incomplete: str) -> list[str]:
+    from ..engines.solvers import SOLVERS
+
+    return matching(incomplete, (solver.name for solver in SOLVERS))
 
 
 def _formats(incomplete: str) -> list[str]:
@@ -107,6 +114,15 @@ WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead
 EngineName = Annotated[
     str,
     typer.Option("--engine", metavar="ENGINE", help="An engine (see 'drfopt engines').", autocompletion=_engines),
+]
+SolverName = Annotated[
+    str,
+    typer.Option(
+        "--solver",
+        metavar="SOLVER",
+        help="Who is asked integer programs, with --integer: highs, or through PuLP cbc, gurobi, cplex ...",
+        autocompletion=_solvers,
+    ),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compute in fractions and print them.")]
 Precision = Annotated[

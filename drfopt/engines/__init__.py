@@ -10,6 +10,7 @@ from importlib import import_module
 from ..errors import EngineError, suggestion
 from ..threads import one_thread
 from .problem import Answer, Problem
+from .solvers import DIRECT
 
 __all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for"]
 
@@ -33,6 +34,8 @@ class Engine:
         Whether it does not claim the optimum; the certificate says how near it is.
     largest : int or None
         Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
+    programs : bool
+        Whether it is integer programs, so that it matters which solver is asked.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Engine:
     exact: bool = False
     heuristic: bool = False
     largest: int | None = None
+    programs: bool = False
 
     @property
     def takes(self) -> str:
@@ -58,7 +62,8 @@ class Engine:
         cluster = "pool" if problem.instance.machines is None else "machines"
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
-        return objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact
+        asked = self.programs or problem.solver == DIRECT
+        return objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact and asked
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
@@ -86,11 +91,13 @@ ENGINES = (
     Engine("rational-lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine("enclosure", "Newton to many digits, then rational bounds of every user", ALPHA, ANYWHERE, exact=True),
     Engine("frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
-    Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE, integer=True, largest=20_000),
+    Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE,
+           integer=True, largest=20_000, programs=True),
     Engine("rounding", "continuous optimum rounded and packed", LEXIMIN, MACHINES, integer=True, heuristic=True),
     Engine("nash-halves", "Nash product by exact search near the continuous prices", ALPHA, POOL, integer=True),
-    Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE, integer=True),
-    Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True),
+    Engine("nash-milp", "Nash product over HiGHS, log by its chords between integers", ALPHA, ANYWHERE,
+           integer=True, programs=True),
+    Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
@@ -136,4 +143,5 @@ def _small_enough(engine: Engine, problem: Problem) -> bool:
 def _what(problem: Problem, exact: bool) -> str:
     tasks = "whole tasks" if problem.integer else "divisible tasks"
     cluster = "a pool" if problem.instance.machines is None else "machines"
-    return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}"
+    solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
+    return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

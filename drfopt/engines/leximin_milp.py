@@ -249,9 +249,7 @@ class Counting:
     def _solved(self, program: "_Program") -> np.ndarray:
         values = program.model.solve(self.deadline, program.start)
         if values is None:
-            raise SolverError(
-                "HiGHS calls a counting program infeasible that has a solution: the solver is not believed"
-            )
+            raise SolverError("a counting program is called infeasible that has a solution: the solver is not believed")
         return values
 
     # ---- answers ----------------------------------------------------------------------------------------------
@@ -296,7 +294,7 @@ class _Program:
     def __init__(
         self, counting: Counting, need: list[int] | None, last: _Stop | None = None, start: Stops | None = None
     ):
-        self.model = model = Model()
+        self.model = model = Model(counting.problem.solver)
         self.kinds = kinds = counting.kinds
         self.all = [*counting.stops, *([last] if last else [])]
         self.columns: dict[tuple[int, int], int] = {}

@@ -1,7 +1,7 @@
 """Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import highspy
@@ -10,7 +10,9 @@ import numpy as np
 from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
 from ..packings import Packing, integer_rows, program_rows, split, trimmed
+from . import through_pulp
 from .problem import Answer, Problem
+from .solvers import DIRECT
 
 __all__ = ["SEARCH", "Model", "Supply", "Unfinished", "columns", "packed", "placed", "supply"]
 
@@ -22,6 +24,9 @@ ROUNDED = 1e-4
 
 SEARCH = 0.7
 """Part of the time that the search for an answer may take; the rest is for its proof."""
+
+MET = 1e-6
+"""Part of a row's terms by which a point may miss the row: beyond every solver's own tolerance."""
 
 COLUMNS = 200_000
 """Largest program that is built at all."""
@@ -39,8 +44,13 @@ class Unfinished(TimeLimitError):
 
 @dataclass
 class Model:
-    """An integer program under construction: minimise the cost over integer columns."""
+    """An integer program under construction: minimise the cost over integer columns.
 
+    No solver is believed: a point is held against the rows, an optimum against a known point, and where a solver that
+    was named finds no point HiGHS is asked as well.
+    """
+
+    solver: str = DIRECT
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
@@ -74,8 +84,41 @@ class Model:
             return None
         if not self.low:
             return np.zeros(0)
-        highs = self._load()
         deadline.check("an integer program")
+        ended, values = self._asked(deadline, start)
+        point = None if values is None else self._rounded(values)
+        if ended == "stopped":
+            raise Unfinished(None if point is None or self._missed(point) else point)
+        if point is None:
+            if self.solver != DIRECT and replace(self, solver=DIRECT).solve(deadline) is not None:
+                raise SolverError(
+                    f"solver {self.solver!r} calls an integer program infeasible that has a solution: "
+                    "it is not believed"
+                )
+            return None
+        if missed := self._missed(point):
+            raise SolverError(f"solver {self.solver!r} returned a point that {missed}: it is not believed")
+        if start and self.value(point) > (known := self._known(start)) + MET * max(1.0, abs(known)):
+            raise SolverError(
+                f"solver {self.solver!r} calls optimal what is worse than a point that is known: it is not believed"
+            )
+        return point
+
+    def value(self, point: np.ndarray) -> float:
+        """Return what a point costs."""
+        return math.fsum(cost * x for cost, x in zip(self.cost, point.tolist(), strict=True))
+
+    def _known(self, start: dict[int, float]) -> float:
+        """Return what the known columns cost; inf where others cost something too."""
+        if any(cost for column, cost in enumerate(self.cost) if column not in start):
+            return math.inf
+        return math.fsum(self.cost[column] * x for column, x in start.items())
+
+    def _asked(self, deadline: Deadline, start: dict[int, float] | None) -> tuple[str, np.ndarray | None]:
+        """Return how the solver ended, ``optimal``, ``infeasible`` or ``stopped``, and its values, if any."""
+        if self.solver != DIRECT:
+            return through_pulp.run(self, self.solver, deadline)
+        highs = self._load()
         highs.setOptionValue("time_limit", deadline.left())
         if start:
             highs.setSolution(len(start), np.array(list(start), dtype=np.int32), np.array(list(start.values())))
@@ -84,21 +127,33 @@ class Model:
         highs.run()
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
-            return None
+            return "infeasible", None
+        values = np.array(highs.getSolution().col_value)
         if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
             feasible = highs.getInfo().primal_solution_status == highspy.kSolutionStatusFeasible
-            raise Unfinished(self._rounded(highs) if feasible else None)
+            return "stopped", values if feasible else None
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended an integer program with status {highs.modelStatusToString(status)!r}")
-        return self._rounded(highs)
+        return "optimal", values
 
-    def _rounded(self, highs: highspy.Highs) -> np.ndarray:
-        values = np.array(highs.getSolution().col_value)
-        whole = np.array(self.whole)
-        rounded = np.where(whole, np.round(values), values)
+    def _rounded(self, values: np.ndarray) -> np.ndarray:
+        rounded = np.where(np.array(self.whole), np.round(values), values)
         if np.abs(values - rounded).max(initial=0.0) > ROUNDED:
-            raise SolverError("HiGHS returned a fraction where a whole number was asked for")
+            raise SolverError(f"solver {self.solver!r} returned a fraction where a whole number was asked for")
         return rounded
+
+    def _missed(self, point: np.ndarray) -> str:
+        """Return what a point misses, in words, or nothing; exactly is decided later, from tasks and packing."""
+        x = point.tolist()
+        for column, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
+            if not low - MET <= x[column] <= high + MET * max(1.0, abs(x[column])):
+                return f"puts {x[column]:.6g} where {low:.6g} to {high:.6g} was asked for"
+        for low, high, terms in self.rows:
+            parts = [factor * x[column] for column, factor in terms.items()]
+            total, slack = math.fsum(parts), MET * max(1.0, math.fsum(map(abs, parts)))
+            if not low - slack <= total <= high + slack:
+                return f"makes {total:.6g} of a row that is {low:.6g} to {high:.6g}"
+        return ""
 
     def _load(self) -> highspy.Highs:
         starts: list[int] = [0]

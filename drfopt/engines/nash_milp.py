@@ -17,8 +17,8 @@ __all__ = ["solve"]
 
 ROUNDS = 200
 
-MET = 1e-12
-"""Distance of a logarithm from its chords, per unit of logarithm, at which they agree: a few roundings."""
+BETTER = 1e-6
+"""Part by which a program with more chords may seem better than the one before it: solvers print eight digits."""
 
 
 def solve(problem: Problem) -> Answer:
@@ -30,6 +30,7 @@ def solve(problem: Problem) -> Answer:
     chords = [_first_chords(u) for u in most]
     served = _served(problem, most)
     deadline = problem.deadline.part(SEARCH)
+    best = -math.inf
     for attempt in range(ROUNDS):
         report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
         model, supplied, columns = _program(problem, most, chords, served)
@@ -42,13 +43,19 @@ def solve(problem: Problem) -> Answer:
             return placed(problem, supplied, error.point, tasks, "time_limit")
         if values is None:
             raise SolverError(
-                "HiGHS calls the product's program infeasible that has a solution: the solver is not believed"
+                "the product's program is called infeasible, which has a solution: the solver is not believed"
             )
+        if (value := model.value(values)) < best - BETTER * max(1.0, abs(best)):
+            raise SolverError(
+                "with more chords the product is larger than an earlier optimum: the solver is not believed"
+            )
+        best = value
         tasks = [round(values[x]) for x, _, _ in columns]
         missing = 0
-        for p, ((_, log, _), x) in enumerate(zip(columns, tasks, strict=True)):
-            if x and values[log] > math.log(x) + MET * (1 + math.log(x)):
-                fresh = {q for q in (x - 1, x) if 1 <= q < most[p]} - chords[p]
+        for p, x in enumerate(tasks):
+            # A chord is exact at both of its ends, and every other one is above it there.
+            if x > 1 and not chords[p] & {x - 1, x}:
+                fresh = {q for q in (x - 1, x) if q < most[p]}
                 chords[p] |= fresh
                 missing += len(fresh)
         if not missing:
@@ -63,18 +70,18 @@ def _first_chords(most: int) -> set[int]:
 
 def _served(problem: Problem, most: list[int]) -> int:
     """Return how many users can have a task at once."""
-    model = Model()
+    model = Model(problem.solver)
     supplied = supply(model, problem)
     supplied.within(model, [model.column(1.0, -1.0) for _ in most])
     values = model.solve(problem.deadline)
     if values is None:
-        raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
+        raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
     return sum(round(v) for v, c in zip(values, model.cost, strict=True) if c)
 
 
 def _program(problem: Problem, most: list[int], chords: list[set[int]], served: int) -> tuple:
     """Return model, supply and for each member the columns of tasks, logarithm and whether she has a task."""
-    model = Model()
+    model = Model(problem.solver)
     supplied = supply(model, problem)
     columns = []
     for p in range(problem.n):

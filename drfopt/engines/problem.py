@@ -16,6 +16,7 @@ from ..instance import Instance
 from ..packings import maximal_patterns, shapes
 from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
+from .solvers import DIRECT
 
 __all__ = ["Answer", "Problem"]
 
@@ -35,6 +36,8 @@ class Problem:
         Largest relative width of an enclosure, where an exact answer is one.
     workers : Workers
         Who may be given parts of the problem that have nothing to do with each other.
+    solver : str
+        Who is asked integer programs, as `drfopt.engines.solvers.interface` calls it.
     """
 
     instance: Instance
@@ -43,6 +46,7 @@ class Problem:
     deadline: Deadline = NEVER
     precision: Fraction = Fraction(1, 10**30)
     workers: Workers = ALONE
+    solver: str = DIRECT
 
     @cached_property
     def unplaced(self) -> np.ndarray:

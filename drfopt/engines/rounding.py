@@ -5,7 +5,8 @@ wishes are packed largest task first, on machines whose rest has the proportions
 true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
 Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
 
-Nothing is proven here: the certificate says how far from below the levels are the highest possible.
+Nothing is proven here: the certificate says how far from below the levels are the highest possible.  Evidence of the
+answer is the whole part of everybody's continuous optimum, where there was time for it: who has less is told.
 """
 
 import heapq
@@ -38,8 +39,10 @@ def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
     continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
     tasks = np.zeros(problem.instance.n)
+    known = False
     with suppress(TimeLimitError):
         tasks[continuous.members] = lp_chain.solve(continuous).tasks
+        known = True
     used, total = tasks @ problem.instance.demands, problem.instance.capacity
     scarce = np.divide(used, total**2, where=total > 0, out=np.zeros(len(total)))
     cluster = _Cluster(problem, scarce)
@@ -49,7 +52,10 @@ def solve(problem: Problem) -> Answer:
     _highest_packed(problem, cluster, target)
     cluster.fill_up(target.tolist())
     cluster.fill_up(cluster.most)
-    return packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
+    answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
+    if known:
+        answer.evidence["whole_part"] = target
+    return answer
 
 
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:

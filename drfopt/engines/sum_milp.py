@@ -11,7 +11,7 @@ __all__ = ["solve"]
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum."""
     instance, members = problem.instance, problem.members.tolist()
-    model = Model()
+    model = Model(problem.solver)
     supplied = supply(model, problem)
     rates = problem.policy.exact_rates(instance)
     worth = program_values([rates[i] for i in members])
@@ -25,6 +25,6 @@ def solve(problem: Problem) -> Answer:
             raise
         values, status = error.point, "time_limit"
     if values is None:
-        raise SolverError("HiGHS calls the program of whole tasks infeasible, though no tasks at all are feasible")
+        raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
     tasks = [round(values[column]) for column in columns]
     return placed(problem, supplied, values, tasks, status)

@@ -107,3 +107,9 @@ def test_names_cannot_steer_the_terminal(drfopt, refused):
     ran = drfopt("solve", "no\x1b[31m\nsuch")
     refused(ran)
     assert "\x1b" not in ran.err
+
+
+def test_a_solver_is_refused_where_none_is_asked_or_none_is_there(drfopt, refused, cluster):
+    refused(drfopt("solve", cluster, "--integer", "--solver", "cbx"), "did you mean 'cbc'?")
+    refused(drfopt("solve", cluster, "--solver", "cbc"), "ask for whole tasks")
+    assert " by cbc, " in drfopt("solve", cluster, "--integer", "--solver", "cbc").out
