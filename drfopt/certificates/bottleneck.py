@@ -104,6 +104,10 @@ class _Users:
         tops, worst, i = self._pass(highest, unused, full)
         if not (tops.rise[full] <= LEVEL).all():
             tops, worst, i = self._pass(highest, unused, tops.rise <= LEVEL)
+        if worst > LEVEL:
+            # Seldom, and then the reader wants to know by how much: every resource counts, saturated or not.
+            tops = self._pass(highest, unused, (instance.capacity > 0) & (highest > 0))[0]
+            worst, i = max(in_blocks(instance.n, lambda rows: self._closer(rows, tops)))
         return tops, worst, i
 
     def _highest(self, rows: slice) -> np.ndarray:
@@ -139,14 +143,13 @@ class _Users:
         rise = self._rises(highest, unused, np.sum([held for held, _, _ in parts], axis=0), saturated)
         tops = Tops(highest, rise)
         worst, i = max((worst, i) for _, worst, i in parts)
-        if worst > LEVEL:
-            worst, i = max(in_blocks(instance.n, lambda rows: self._closer(rows, tops)))
         return tops, max(worst, float(rise[saturated].max(initial=0.0))), i
 
     def _rises(self, highest: np.ndarray, unused: np.ndarray, held: np.ndarray, saturated: np.ndarray) -> np.ndarray:
         """Return how far the tops could rise in what is unused, relative to them, (m,)."""
         instance, unused = self.instance, unused.copy()
-        for j in np.flatnonzero(saturated & (held < LITTLE * instance.capacity)):
+        full = unused <= LEVEL * instance.capacity
+        for j in np.flatnonzero(saturated & full & (held < LITTLE * instance.capacity)):
             # The highest hold so little that rounding of what the others hold would decide.
             precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
             unused[j] = precisely(instance, self.tasks, int(j))
