@@ -20,9 +20,10 @@ __all__ = ["STATEMENTS", "SUM", "ceei", "engine_way", "levels_of", "leximin", "m
 SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked; it solves thousands of programs beyond."""
 
-CVXPY_LEXIMIN = {"ordered_outcomes": 10, "ordered_outcomes_big_M": 10, "saturation": 1_000}
+CVXPY_LEXIMIN = {"ordered_outcomes": 10, "ordered_outcomes_big_M": 10, "saturation": 100}
 """The methods of cvxpy-leximin (the first is its default), and the users up to which each is asked: the first and the
-second were still running after 90 s with 50. Its fourth, ordered_values, needs a list of all levels there can be."""
+second were still running after 90 s with 50, the third after minutes with 1,000. Its fourth, ordered_values, needs a
+list of all levels there can be."""
 
 STATEMENTS = {
     "one LP, a row a user, simplex": lambda i, seconds: peers.lowest_level(i, "highs-ds", seconds),

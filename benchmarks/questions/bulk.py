@@ -32,8 +32,8 @@ QUESTIONS = (
         run=batches.many,
         smoke=(Work("generic", 1_000), *(Work(family, 1_000, 3, 3) for family in ("tied", "limits", "ill-scaled"))),
         happened=(
-            "Faster than expected on the million: 23,000,000 pools a second for DRF, 25 D.sum(), and 1,300,000 for "
-            "CEEI in a quiet hour; 8,000,000 and 360,000 while seven other programs shared the two cores. Either is "
+            "Faster than expected on the million: 24,000,000 pools a second for DRF, 26 D.sum(), and 1,300,000 for "
+            "CEEI. Either is "
             "some hundred to some thousand times as fast as one by one. Batches of 1,000 to 100,000 took up to four "
             "times as long a pool under DRF, for memory that is touched for the first time; under CEEI it made little "
             "difference. 10 users x 4 resources took 8 times as long as 2 x 2 under DRF and 5 times under CEEI. Ties "
@@ -69,10 +69,10 @@ QUESTIONS = (
         run=batches.billions,
         smoke=(Tasks("integers", 10**3, 20), Tasks("decimals", 10**9, 20), Tasks("limits", 10**3, 20)),
         happened=(
-            "No: 0.06 to 0.08 s for 10^4 tasks, 0.07 to 0.09 s for 10^9 and 0.09 to 0.11 s for 10^12, all with 1,000 "
-            "users and everything included, which is 1.7 to 2.8 times the exact numbers alone. 10,000 users take 1.8 s "
-            "or 4.4 times their exact numbers, twenty times as long and not ten, for more users are refused around "
-            "more levels. Step by step 12,000 to 36,000 tasks took 0.3 to 1.2 s, up to 30 microseconds each and not "
+            "No: 0.03 s for 10^4 tasks, 0.035 s for 10^9 and 0.034 to 0.044 s for 10^12, all with 1,000 users and "
+            "everything included, which is 1.7 to 2.6 times the exact numbers alone. 10,000 users take twenty times "
+            "as long and not ten, for more users are refused around more levels. Step by step 12,000 to 36,000 tasks "
+            "took 0.3 to 1.2 s, up to 30 microseconds each and not "
             "10. Where step by step ends, every user has exactly the same tasks; elsewhere it was checked in fractions "
             "that everything fits and no task more does."
         ),
