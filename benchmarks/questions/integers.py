@@ -61,11 +61,11 @@ QUESTIONS = (
         run=integers.proven_pools,
         smoke=(Pools("drf", "tied", 20, True, 1.0, 2), Pools("ceei", "generic", 5, False, 2.0, 2)),
         happened=(
-            "As expected where nothing ties: the slowest of ten took 0.2 s at 50 users, 0.6 s at 100, 1.8 s at 200, and "
-            "1.9 s at 500, everything proven. Ties and limits together cost more than expected, 12 s at 200 users, "
-            "most of it linear programs of the proof; tied users 2.6 s at 500. The Nash product took 1.3 s at worst at "
-            "20 users and 12 s at 50, beyond its aim of 10 s in one of ten, beside one other program; three others "
-            "made that 32 s."
+            "As expected where nothing ties: the slowest of ten took 0.2 s at 50 users, 0.6 s at 100, 1.8 s at 200, "
+            "and 1.9 s at 500, everything proven. Ties and limits together cost more than expected, 12 s at 200 "
+            "users, most of it linear programs of the proof; tied users 2.6 s at 500. The Nash product took 1.3 s at "
+            "worst at 20 users and 12 s at 50, beyond its aim of 10 s in one of ten, beside one other program; three "
+            "others made that 32 s."
         ),
     ),
     Question(
