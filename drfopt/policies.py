@@ -7,7 +7,7 @@ A new notion is one row here, or one formulation file.
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -151,15 +151,24 @@ class Policy:
         whole = MEASURES[self.measure].machines
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
-        measure, column = MEASURES[self.measure].exact, self._column(instance)
-        shares = (_exact_shares(row, instance) for row in instance.exact_demands)
+        shares = [_exact_shares(row, instance) for row in instance.exact_demands]
+        return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self._column(instance))
+
+    def exact_levels(
+        self, shares: Sequence[list[Fraction]], weights: Sequence, per_resource: bool, column: int | None
+    ) -> list[Fraction]:
+        """Return the level of one task of each user, (n,), from shares per task, n rows of m, and weights.
+
+        Weights are n numbers, or n rows of m where they are per resource; `column` is the resource of a measure of one.
+        """
+        measure = MEASURES[self.measure].exact
         if self.weights == "none":
             return [measure(row, column) for row in shares]
-        if not instance.weights_per_resource:
-            return [measure(row, column) / w for row, w in zip(shares, instance.exact_weights, strict=True)]
+        if not per_resource:
+            return [measure(row, column) / w for row, w in zip(shares, weights, strict=True)]
         return [
-            measure([s / w for s, w in zip(row, weights, strict=True)], column)
-            for row, weights in zip(shares, instance.exact_weights, strict=True)
+            measure([s / w for s, w in zip(row, rows, strict=True)], column)
+            for row, rows in zip(shares, weights, strict=True)
         ]
 
     def _column(self, instance: Instance) -> int | None:

@@ -214,11 +214,10 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     return PROOFS[kind](problem, tasks, placement, answer)
 
 
-def _bottlenecks(problem: Problem, tasks: np.ndarray, answer: Answer) -> Certificate:
+def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
     if "exact" in answer.evidence:
-        exact = np.full(problem.instance.n, Fraction(0), dtype=object)
-        exact[problem.members] = answer.evidence["exact"]
+        exact = _spread(problem, replace(answer, tasks=answer.evidence["exact"]), exact=True)
         return rational.certify_rounded(problem.instance, problem.policy, exact, tasks)
     return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
 
@@ -238,7 +237,7 @@ def _priced(answer: Answer) -> np.ndarray:
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
-    "leximin pool": lambda p, x, z, a: _bottlenecks(p, x, a),
+    "leximin pool": _bottlenecks,
     "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import EngineError
-from ..policies import MEASURES, Policy
+from ..policies import Policy
 from ..reference import enumeration
 from ..reference.filling import progressive_filling
 from ..solve import solve
@@ -65,16 +65,8 @@ def rates(cluster: Cluster, policy: Policy) -> list[Fraction]:
     """Return the exact level of one task of each user, (n,)."""
     if cluster.machines is not None:
         return policy.exact_rates(cluster.instance())
-    measure, column = MEASURES[policy.measure].exact, column_of(cluster, policy)
     shares = [[d / c if c else NOTHING for d, c in zip(row, cluster.pool, strict=True)] for row in cluster.demands]
-    if policy.weights == "none":
-        return [measure(row, column) for row in shares]
-    if not cluster.weighted_per_resource:
-        return [measure(row, column) / w for row, w in zip(shares, cluster.weights, strict=True)]
-    return [
-        measure([s / w for s, w in zip(row, weights, strict=True)], column)
-        for row, weights in zip(shares, cluster.weights, strict=True)
-    ]
+    return policy.exact_levels(shares, cluster.weights, cluster.weighted_per_resource, column_of(cluster, policy))
 
 
 def column_of(cluster: Cluster, policy: Policy) -> int | None:

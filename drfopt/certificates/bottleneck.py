@@ -140,12 +140,12 @@ class _Users:
             return held, float(bound[i]), rows.start + i
 
         parts = in_blocks(instance.n, look)
-        rise = self._rises(highest, unused, np.sum([held for held, _, _ in parts], axis=0), saturated)
+        rise = self._rises(unused, np.sum([held for held, _, _ in parts], axis=0), saturated)
         tops = Tops(highest, rise)
         worst, i = max((worst, i) for _, worst, i in parts)
         return tops, max(worst, float(rise[saturated].max(initial=0.0))), i
 
-    def _rises(self, highest: np.ndarray, unused: np.ndarray, held: np.ndarray, saturated: np.ndarray) -> np.ndarray:
+    def _rises(self, unused: np.ndarray, held: np.ndarray, saturated: np.ndarray) -> np.ndarray:
         """Return how far the tops could rise in what is unused, relative to them, (m,)."""
         instance, unused = self.instance, unused.copy()
         full = unused <= LEVEL * instance.capacity
