@@ -21,6 +21,7 @@ import numpy as np
 from ..deadline import NEVER, Deadline
 from ..instance import Instance
 from ..packings import maximal_patterns
+from ..rowwise import program
 from .claims import ABOVE, Claim
 from .worth import Machines, Pool, Prices
 
@@ -314,23 +315,7 @@ class _Relaxation:
     def _load(self) -> Any:
         import highspy
 
-        model = highspy.HighsLp()
-        starts: list[int] = [0]
-        index: list[int] = []
-        values: list[float] = []
-        for _, _, terms in self.rows:
-            index.extend(terms)
-            values.extend(terms.values())
-            starts.append(len(index))
-        model.num_col_, model.num_row_ = len(self.high), len(self.rows)
-        model.col_cost_, model.col_lower_ = np.array(self.cost), np.zeros(len(self.high))
-        model.col_upper_ = np.array(self.high, dtype=float)
-        model.row_lower_ = np.array([low for low, _, _ in self.rows], dtype=float)
-        model.row_upper_ = np.array([high for _, high, _ in self.rows], dtype=float)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
-        model.a_matrix_.index_ = np.array(index, dtype=np.int32)
-        model.a_matrix_.value_ = np.array(values, dtype=np.float64)
+        model = program(self.cost, [0.0] * len(self.high), self.high, self.rows)
         highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("presolve", "off")

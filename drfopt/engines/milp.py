@@ -10,6 +10,7 @@ import numpy as np
 from ..deadline import NEVER, Deadline
 from ..errors import SolverError, TimeLimitError
 from ..packings import Packing, integer_rows, program_rows, split, trimmed
+from ..rowwise import program
 from . import through_pulp
 from .problem import Answer, Problem
 from .solvers import DIRECT
@@ -156,22 +157,7 @@ class Model:
         return ""
 
     def _load(self) -> highspy.Highs:
-        starts: list[int] = [0]
-        index: list[int] = []
-        values: list[float] = []
-        for _, _, terms in self.rows:
-            index.extend(terms)
-            values.extend(terms.values())
-            starts.append(len(index))
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = len(self.low), len(self.rows)
-        model.col_cost_, model.col_lower_, model.col_upper_ = map(np.array, (self.cost, self.low, self.high))
-        model.row_lower_ = np.array([low for low, _, _ in self.rows])
-        model.row_upper_ = np.array([high for _, high, _ in self.rows])
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
-        model.a_matrix_.index_ = np.array(index, dtype=np.int32)
-        model.a_matrix_.value_ = np.array(values, dtype=np.float64)
+        model = program(self.cost, self.low, self.high, self.rows)
         kinds = {True: highspy.HighsVarType.kInteger, False: highspy.HighsVarType.kContinuous}
         model.integrality_ = [kinds[whole] for whole in self.whole]
         highs = highspy.Highs()

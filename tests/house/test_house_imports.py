@@ -19,6 +19,7 @@ FLOORS = (
         "tables",
         "parallel",
         "threads",
+        "rowwise",
     ),
     ("arrays", "naming", "instance", "allocation", "library", "readers", "writers"),
     ("policies", "packings", "certificates"),
