@@ -334,6 +334,30 @@ class Instance:
             capacity = row_of(capacity, rest["resources"], "capacity")
         return cls(demands.to_numpy(), capacity, **rest)
 
+    def parts(self) -> dict[str, Any]:
+        """Return the arguments that make an equal instance, exact: ``Instance(**(it.parts() | {"name": "new"}))``."""
+        kinds = self.task_types or (None,) * self.n
+        machines = None
+        if self.machines is not None:
+            rows = zip(self.machines, self.exact_machine_capacity, strict=True)
+            machines = [Machine(machine.name, list(row), machine.count) for machine, row in rows]
+        weights = [list(w) if isinstance(w, tuple) else w for w in self.exact_weights]
+        if self.organisation is not None:
+            weights = [0 if last else w for last, w in zip(self.organisation.last, weights, strict=True)]
+        return {
+            "demands": [list(types or row) for types, row in zip(kinds, self.exact_demands, strict=True)],
+            "capacity": list(self.exact_capacity) if machines is None else None,
+            "machines": machines,
+            "users": self.users,
+            "resources": self.resources,
+            "weights": weights,
+            "max_tasks": list(self.exact_limits),
+            "eligible": self.eligible,
+            "organisation": None if self.organisation is None else self.organisation.named(self.users),
+            "name": self.name,
+            "source": self.source,
+        }
+
     # ---- manners ----------------------------------------------------------------------------------------------
 
     def __setattr__(self, key: str, value: Any) -> None:
