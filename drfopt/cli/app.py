@@ -8,7 +8,7 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
-from .listing import engines, library, policies
+from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
 from .schedule import schedule
@@ -67,5 +67,6 @@ for command in (
     engines,
     policies,
     library,
+    formats,
 ):
     app.command()(command)

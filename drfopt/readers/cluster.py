@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InstanceError
 from . import native
 from .conversion import Conversion, Notes
-from .merging import MachineClass, TaskType, classes_of, types_of
+from .merging import AlikeTasks, MachineClass, classes_of, types_of
 
 __all__ = ["Cluster", "Node", "Task", "assemble"]
 
@@ -114,7 +114,10 @@ def assemble(cluster: Cluster) -> Conversion:
     """
     tasks = _useful(cluster)
     if not tasks:
-        raise InstanceError(f"{cluster.title}: no task is waiting or running: give the files that list the tasks too")
+        told = next((f" ({note})" for note in cluster.notes.taken()), "")
+        raise InstanceError(
+            f"{cluster.title}: no task of a user is waiting or running{told}: give the files that list the tasks too"
+        )
     if not cluster.nodes and cluster.pool is None:
         raise InstanceError(f"{cluster.title}: there is no machine to run on: give the files that list them too")
     resources = _resources(cluster, tasks)
@@ -169,18 +172,20 @@ def _resources(cluster: Cluster, tasks: list[Task]) -> list[str]:
     return [r for r in there if r in wanted] + [r for r in wanted if r not in there]
 
 
-def _user(user: str, types: list[TaskType], names: list[str], factor: int, unlimited: bool) -> dict[str, Any]:
+def _user(user: str, types: list[AlikeTasks], names: list[str], factor: int, unlimited: bool) -> dict[str, Any]:
     if len(types) > 1:
         entries = [{"name": one.name, **_task(one, names)} | {"count": one.count * factor} for one in types]
         return {"name": user, "tasks": entries}
     return {"name": user, **_task(types[0], names)} | ({} if unlimited else {"max_tasks": types[0].count})
 
 
-def _task(one: TaskType, names: list[str]) -> dict[str, Any]:
+def _task(one: AlikeTasks, names: list[str]) -> dict[str, Any]:
     return {"demand": one.demand} | ({} if one.classes is None else {"machines": [names[k] for k in one.classes]})
 
 
-def _factor(cluster: Cluster, users: Mapping[str, list[TaskType]], classes: list[MachineClass], names: list[str]) -> int:
+def _factor(
+    cluster: Cluster, users: Mapping[str, list[AlikeTasks]], classes: list[MachineClass], names: list[str]
+) -> int:
     """Return how often the tasks of users with several types must be listed so that the cluster is full before."""
     several = [types for types in users.values() if len(types) > 1]
     total = dict.fromkeys(names, Fraction(0)) | dict(cluster.pool or {})
@@ -216,8 +221,8 @@ def _bounded(entry: Mapping[str, Any], resources: list[str], notes: Notes) -> di
 
 def _placement(
     tasks: list[Task],
-    type_of: list[TaskType],
-    users: Mapping[str, list[TaskType]],
+    type_of: list[AlikeTasks],
+    users: Mapping[str, list[AlikeTasks]],
     classes: list[MachineClass],
     notes: Notes,
 ) -> tuple[dict, dict]:
@@ -242,5 +247,3 @@ def _placement(
             there = by_type.setdefault(task.user, {}).setdefault(name, {})
             there[kind.name] = there.get(kind.name, Fraction(0)) + task.count
     return placement, by_type
-
-

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from .text import one_line
+
 if TYPE_CHECKING:
     from ..instance import Instance
 
@@ -49,7 +51,7 @@ class Note:
     def __str__(self) -> str:
         such = f" ({'such as ' if self.count > 1 else ''}{self.example})" if self.example else ""
         times = f"{self.count:,} x " if self.count > 1 else ""
-        return f"{self.kind}: {times}{self.what}{such}"
+        return one_line(f"{self.kind}: {times}{self.what}{such}")
 
 
 class Notes:

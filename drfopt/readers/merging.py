@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .cluster import Cluster, Node, Task
 
-__all__ = ["MachineClass", "TaskType", "amount_text", "classes_of", "shape", "types_of"]
+__all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "shape", "types_of"]
 
 BYTES = {"memory": 1, "ephemeral-storage": 1, "memory-mb": 2**20, "mem": 2**20, "disk": 2**20}
 """Bytes in the unit of a resource of that name, for names of machine classes and task types."""
@@ -37,7 +37,7 @@ class MachineClass:
 
 
 @dataclass
-class TaskType:
+class AlikeTasks:
     """Alike tasks of a user: their demand, and the indices of the classes that take them, None for all."""
 
     demand: dict[str, Fraction]
@@ -73,13 +73,13 @@ def types_of(
     resources: list[str],
     allowed: Mapping[Hashable, tuple[int, ...]],
     everywhere: tuple[int, ...],
-) -> tuple[dict[str, list[TaskType]], list[TaskType]]:
+) -> tuple[dict[str, list[AlikeTasks]], list[AlikeTasks]]:
     """Return every user's types in the order in which they are met, and the type of each task.
 
     Tasks of a user are of one type when they have the same demand and the same classes of machines.
     """
-    found: dict[tuple, TaskType] = {}
-    users: dict[str, list[TaskType]] = {}
+    found: dict[tuple, AlikeTasks] = {}
+    users: dict[str, list[AlikeTasks]] = {}
     type_of = []
     for task in tasks:
         demand = tuple(task.demand.get(resource, Fraction(0)) for resource in resources)
@@ -87,7 +87,7 @@ def types_of(
         key = (task.user, demand, classes)
         if key not in found:
             positive = {resource: amount for resource, amount in zip(resources, demand, strict=True) if amount}
-            found[key] = TaskType(positive, None if classes == everywhere else classes)
+            found[key] = AlikeTasks(positive, None if classes == everywhere else classes)
             users.setdefault(task.user, []).append(found[key])
         one = found[key]
         one.count += task.count
@@ -131,7 +131,7 @@ def _brief(value: Fraction) -> str:
     return f"{float(value):.3f}".rstrip("0").rstrip(".")
 
 
-def _type_name(one: TaskType) -> str:
+def _type_name(one: AlikeTasks) -> str:
     first = next(iter(one.names), "") or shape(one.demand, one.demand.values()) or "task"
     return f"{first} and {len(one.names) - 1} more" if len(one.names) > 1 else first
 

@@ -24,6 +24,7 @@ import numpy as np
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..machine import Machine
+from .conversion import Conversion, Notes
 from .text import failure, read_text, shown
 
 __all__ = ["read"]
@@ -65,21 +66,24 @@ class _List:
     path: str
     kind: str
     rows: Iterator[_Row]
+    ignored: tuple[str, ...]
 
 
-def read(files: Sequence[str | Path]) -> Instance:
+def read(files: Sequence[str | Path], user_by: None = None) -> Conversion:
     """Read a node list and a pod list.
 
     Parameters
     ----------
     files : two paths
         In either order; their headers tell which is which.
+    user_by : None
+        Users are what they are: pods that are alike.
 
     Returns
     -------
-    Instance
-        Resources cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``). The GPUs of a
-        node are pooled. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
+    Conversion
+        Its instance has cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``). The GPUs of
+        a node are pooled. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
 
     Raises
     ------
@@ -103,7 +107,12 @@ def read(files: Sequence[str | Path]) -> Instance:
     allowed = [
         [not spec or model in accept for model in models] for (*_, spec), accept in zip(users, accepted, strict=True)
     ]
-    return Instance(
+    notes = Notes()
+    for one in (nodes, pods):
+        if one.ignored:
+            notes.unused(f"column of {one.kind}", ", ".join(one.ignored), len(one.ignored))
+    notes.assumed("nothing runs today: the list of pods does not say where")
+    instance = Instance(
         [list(shape[:3]) for shape in users],
         machines=machines,
         users=[_user_name(*shape) for shape in users],
@@ -118,6 +127,7 @@ def read(files: Sequence[str | Path]) -> Instance:
             node_file=Path(nodes.path).name,
         ),
     )
+    return Conversion(instance, notes.taken())
 
 
 def _open(path: str | Path) -> _List:
@@ -136,7 +146,8 @@ def _open(path: str | Path) -> _List:
                 f"the column {column!r} is missing{suggestion(column, header)}: "
                 f"a list of nodes has {','.join(NODES)}, a list of pods {','.join(PODS)}",
             )
-    return _List(place, kind, _rows(reader, header, needed, place))
+    ignored = tuple(column for column in header if column not in (*needed, "gpu_spec"))
+    return _List(place, kind, _rows(reader, header, needed, place), ignored)
 
 
 def _rows(reader: Any, header: list[str], needed: tuple[str, ...], place: str) -> Iterator[_Row]:

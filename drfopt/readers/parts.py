@@ -1,4 +1,4 @@
-"""Walking through what another program wrote: a part knows where it stands, and says so when it is not what it should be.
+"""Walking through what another program wrote: a part knows its place, and says it when it is not what it should be.
 
 What is missing is an empty part, so that ``pod["spec"]["overhead"]`` can be asked of every pod; null counts as missing.
 """

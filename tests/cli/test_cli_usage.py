@@ -18,6 +18,7 @@ COMMANDS = (
     "engines",
     "policies",
     "library",
+    "formats",
 )
 
 
