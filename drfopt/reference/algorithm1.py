@@ -39,7 +39,7 @@ Classes = Sequence[Sequence[bool]] | None
 
 
 class Step(NamedTuple):
-    """A row of the paper's Table 1: who is served, where, shares (n,) and use (m,) after it, and the type of the task."""
+    """A row of the paper's Table 1: who is served, where, shares (n,) and use (m,) after it, and the type of task."""
 
     user: int
     machine: int
