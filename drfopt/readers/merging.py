@@ -111,7 +111,8 @@ def amount_text(resource: str, value: Fraction) -> str:
         size = value * BYTES.get(resource, 1)
         power = next((power for power in (4, 3, 2, 1) if size >= 1024**power), 0)
         word = "" if SHORT_NAMES.get(resource, resource) == "memory" else short
-        return f"{_brief(size / 1024**power)}{('', 'K', 'M', 'G', 'T')[power]}{'iB' if power else 'B'}{word}"
+        if power:  # less than a KiB is no memory in bytes, but in a unit of its own
+            return f"{_brief(size / 1024**power)}{' KMGT'[power]}iB{word}"
     return f"{_brief(value)}{SHORT_NAMES.get(short, short)}"
 
 
