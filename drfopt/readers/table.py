@@ -3,10 +3,10 @@
     machines    machine [, count] , RESOURCE ... [, label:KEY ...]
     tasks       user [, task] [, count] [, machine] [, weight] [, group] , RESOURCE ... [, label:KEY ...]
 
-A column with another name is a resource, in the same unit in both files; an empty cell is 0. In the tasks, ``count`` is 1
-when left out, ``machine`` is the machine on which they run now (by the name in the other file), and ``label:KEY`` lists the
-values that will do, ``A|B``. Rows of a user with unlike demands are her task types. ``weight`` and ``group`` are those of
-the user: every row of hers that gives one gives the same. Lines that begin with # are comments.
+A column with another name is a resource, in the same unit in both files; an empty cell is 0. In the tasks, ``count``
+is 1 when left out, ``machine`` is the machine on which they run now (by the name in the other file), and ``label:KEY``
+lists the values that will do, ``A|B``. Rows of a user with unlike demands are her task types. ``weight`` and ``group``
+are those of the user: every row of hers that gives one gives the same. Lines that begin with # are comments.
 """
 
 from collections.abc import Sequence

@@ -5,9 +5,9 @@
     sshare -a -P                              weights (RawShares) of accounts and users
     sacctmgr -nP show assoc format=Account,User,Share,GrpTRES     ceilings (GrpTRES)
 
-and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``. A job on N nodes is N tasks, each
-an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current allocation. Accounts are groups
-and users are users, or with ``--user-by account`` the accounts are. ``mem`` is in MiB.
+and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``. A job on N nodes is N tasks,
+each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current allocation. Accounts are
+groups and users are users, or with ``--user-by account`` the accounts are. ``mem`` is in MiB.
 """
 
 from .reader import read
