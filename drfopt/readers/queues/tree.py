@@ -128,6 +128,6 @@ def _path(name: str, known: Mapping[str, Queue]) -> list[str]:
         seen.add(name)
         queue = known[name]
         if not (name in ROOT and not queue.parent and not queue.minimum and not queue.maximum):
-            path.insert(0, queue.label.replace("/", "|"))
+            path.insert(0, (queue.label or name).replace("/", "|"))
         name = queue.parent
     return path
