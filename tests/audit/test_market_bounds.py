@@ -100,7 +100,7 @@ def test_alpha_fairness_says_what_is_certified():
 
 def test_any_prices_prove_something_and_the_best_prove_most():
     at = scene(Instance.library("thm4"), "ceei")
-    stated = option_set.market_of(at, 0)
+    stated = option_set.market_of(at.cluster, 0, 1)
     most = Fraction(75, 16) * stated.size
     (_, best), *_ = optima(stated, most)
     assert option_set.bound(stated, [best], most) == most
@@ -111,7 +111,7 @@ def test_any_prices_prove_something_and_the_best_prove_most():
 def test_a_bound_that_forgets_a_user_would_show():
     # Were the others' demands left out, the bound would be above what anybody can get; were they doubled, below.
     at = scene(Instance.library("thm4"), "ceei")
-    stated = option_set.market_of(at, 0)
+    stated = option_set.market_of(at.cluster, 0, 1)
     most = Fraction(75, 16) * stated.size
     (other,) = stated.others
     heavier = option_set.Market(
@@ -128,6 +128,6 @@ def test_a_bound_that_forgets_a_user_would_show():
 def test_prices_at_which_incomes_are_spent():
     # With a user at her limit prices add up to less than all incomes.
     at = scene(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=[None, "1/5"]), "ceei")
-    stated = option_set.market_of(at, 0)
+    stated = option_set.market_of(at.cluster, 0, 1)
     assert stated.left((Fraction(1), Fraction(1))) == (Fraction(3, 5), Fraction(4, 5))
     assert stated.left((Fraction(0), Fraction(0))) is None

@@ -37,8 +37,7 @@ from operator import itemgetter
 
 from ...engines.exact_lp import Program, maximise
 from ...errors import SolverError
-from ..cluster import Row
-from ..scene import Scene
+from ..cluster import Cluster, Row
 
 __all__ = ["POWERS", "SIMPLE", "Market", "Other", "bound", "dot", "market_of", "rounded", "sets", "worth_of"]
 
@@ -108,9 +107,8 @@ def dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-def market_of(scene: Scene, i: int) -> Market | None:
+def market_of(cluster: Cluster, i: int, alpha: float) -> Market | None:
     """Return the market in shares; None where user i has no part in it."""
-    cluster = scene.cluster
 
     def shares(k: int) -> Row | None:
         """Return her shares of what there is; None where she needs what is not there."""
@@ -140,7 +138,7 @@ def market_of(scene: Scene, i: int) -> Market | None:
         cluster.weights[i] / income,
         size,
         tuple(others),
-        Fraction(scene.policy.alpha),
+        Fraction(alpha),
         resources,
     )
 

@@ -27,7 +27,7 @@ class Response:
     trials : int
         Reports that were tried where trying was all that could be done.
     tied : bool
-        Whether the outcome rests on how the policy breaks a tie.
+        Whether the outcome rests on how the policy breaks a tie; of an undecided response, that every gain does.
     within : Fraction
         By how much of the truth a lie may still gain where that there is none is decided up to a bound only.
     """

@@ -121,7 +121,7 @@ class _Search:
             return Response(*self.by_a_tie, None, trials=self.asked, tied=True)
         if decided and self.highest <= truth:
             return Response(None, None, truth)
-        return Response(None, None, decided=False, trials=self.asked, tied=self.highest > truth)
+        return Response(None, None, decided=False, trials=0 if decided else self.asked, tied=decided)
 
     def _tried(self, truth: Fraction) -> bool:
         """Try the reports until none left could bring more than one found; say whether that was all of them."""

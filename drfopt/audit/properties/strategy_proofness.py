@@ -48,7 +48,7 @@ class Lie(Witness):
 def check(scene: Scene) -> Finding:
     """Ask every user for her best response."""
     truth, trials, decided, tied = scene.truth, 0, True, scene.truth.tied
-    within = Fraction(0)
+    within, open_to_trials = Fraction(0), False
     lie: tuple[Lie, bool] | None = None
     for i, user in enumerate(scene.cluster.users):
         say(f"strategy-proofness: {i} of {scene.cluster.n} users asked")
@@ -63,7 +63,7 @@ def check(scene: Scene) -> Finding:
             if not response.tied:
                 break
         elif not response.decided:
-            decided = False
+            decided, open_to_trials = False, open_to_trials or not response.tied
     if lie is not None:
         witness, broken = lie
         return Finding(NAME, FAILS, witness, exact=not truth.computed, trials=trials, tied=broken)
@@ -71,7 +71,8 @@ def check(scene: Scene) -> Finding:
         return Finding(NAME, HOLDS, exact=False, note=f"no report brings more than (1 + {_rounded_up(within)}) times")
     if decided:
         return Finding(NAME, HOLDS, exact=not truth.computed, tied=tied)
-    return Finding(NAME, UNDECIDED, exact=False, trials=trials, tied=tied)
+    note = "" if open_to_trials else "nobody gains by a lie unless a tie is broken in her favour"
+    return Finding(NAME, UNDECIDED, exact=False, trials=trials, note=note, tied=tied)
 
 
 def _rounded_up(within: Fraction) -> str:
