@@ -31,7 +31,7 @@ from typing import Any
 from ...errors import PolicyError, suggestion
 from .amounts import Amount, Amounts, added, dominant_share, fits
 
-__all__ = ["MEASURES", "Leaf", "Node", "hierarchical_filling"]
+__all__ = ["MEASURES", "Leaf", "Node", "Tree", "hierarchical_filling"]
 
 MEASURES = ("sum", "scaled", "hdrf")
 
@@ -46,7 +46,7 @@ class Leaf:
 
 
 class Node:
-    """A node while the tree is filled.
+    """A node of the tree.
 
     Attributes
     ----------
@@ -56,45 +56,99 @@ class Node:
         When it was listed.
     weight : Fraction
         Against its siblings.
-    held : dict
-        What all below it hold, truly.
-    counted : dict
-        What its share is taken of.
-    share : Fraction
-        Dominant share of `counted`.
+    held : mapping
+        What all below it hold, truly; of a leaf, as it was last told.
     blocked : bool
-        Whether nothing below it can grow.
+        Whether nothing below it can grow; of a leaf, as it was last told.
+    counted : mapping
+        What its share is taken of.
+    share, level : Fraction
+        Dominant share of `counted`, and the same over the weight.
     """
 
     def __init__(self, name: str, position: int, weight: Amount) -> None:
         self.name, self.position, self.weight = name, position, Fraction(weight)
         self.children: dict[str, Node] = {}
-        self.leaf: Leaf | None = None
-        self.started = 0
-        self.held: dict[str, Amount] = {}
-        self.counted: dict[str, Amount] = {}
-        self.share = Fraction(0)
+        self.leaf = False
+        self.held: Amounts = {}
+        self.counted: Amounts = {}
         self.blocked = False
+        self.share = self.level = Fraction(0)
 
-    @property
-    def level(self) -> Fraction:
-        """Share over weight."""
-        return self.share / self.weight
-
-    def update(self, capacity: Amounts, free: Amounts, measure: str) -> None:
-        """Compute share and blocking of all below, and then of the node itself."""
-        if self.leaf is not None:
-            self.held = {name: amount * self.started for name, amount in self.leaf.demand.items()}
+    def update(self, capacity: Amounts, measure: str) -> None:
+        """Compute what follows from the leaves below."""
+        if self.leaf:
             self.counted = self.held
-            self.blocked = self.started == self.leaf.tasks or not fits(self.leaf.demand, free)
         else:
             children = list(self.children.values())
             for child in children:
-                child.update(capacity, free, measure)
+                child.update(capacity, measure)
             self.held = added(*(child.held for child in children))
             self.blocked = all(child.blocked for child in children)
             self.counted = added(*_scaled(children, measure))
         self.share = dominant_share(self.counted, capacity)
+        self.level = self.share / self.weight
+
+
+def _lowest(node: Node) -> tuple[Fraction, int]:
+    return node.level, node.position
+
+
+class Tree:
+    """Users in groups, and whose turn it is.
+
+    Parameters
+    ----------
+    paths : of the users, in the order that breaks ties
+    weights : by path, of groups too; 1 where there is none
+    measure : one of `MEASURES`
+    key : what orders siblings, lowest first
+
+    Attributes
+    ----------
+    leaves : dict
+        Path to the node of a user, to be told what she holds and whether she is blocked.
+
+    Raises
+    ------
+    PolicyError
+        When the measure is unknown, or a path is empty, given twice, or goes through a user.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        weights: Mapping[str, Amount] | None = None,
+        measure: str = "hdrf",
+        key: Callable[[Node], Any] = _lowest,
+    ) -> None:
+        if measure not in MEASURES:
+            raise PolicyError(f"measure is {measure!r}{suggestion(measure, MEASURES)} (known: {', '.join(MEASURES)})")
+        self.measure, self.key = measure, key
+        self.root = Node("", 0, 1)
+        self.leaves = {path: self._plant(path, position, weights or {}) for position, path in enumerate(paths)}
+
+    def first(self, capacity: Amounts) -> Node | None:
+        """Return the leaf whose turn it is; None when all are blocked."""
+        self.root.update(capacity, self.measure)
+        if self.root.blocked:
+            return None
+        node = self.root
+        while not node.leaf:
+            node = min((child for child in node.children.values() if not child.blocked), key=self.key)
+        return node
+
+    def _plant(self, path: str, position: int, weights: Mapping[str, Amount]) -> Node:
+        node = self.root
+        for step in path.split("/"):
+            name = f"{node.name}/{step}" if node.name else step
+            if not step or node.leaf:
+                raise PolicyError(f"path {path!r} has an empty step or goes through a user: name groups only")
+            node = node.children.setdefault(step, Node(name, position, weights.get(name, 1)))
+        if node.children or node.leaf:
+            raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of her own")
+        node.leaf = True
+        return node
 
 
 def hierarchical_filling(
@@ -102,7 +156,7 @@ def hierarchical_filling(
     capacity: Amounts,
     weights: Mapping[str, Amount] | None = None,
     measure: str = "hdrf",
-    key: Callable[[Node], Any] = lambda node: (node.level, node.position),
+    key: Callable[[Node], Any] = _lowest,
 ) -> list[str]:
     """Return the paths of the leaves in the order in which their tasks start, until nothing fits.
 
@@ -110,34 +164,27 @@ def hierarchical_filling(
     ----------
     leaves : users, in the order that breaks ties
     capacity : one pool
-    weights : by path, 1 where there is none
-    measure : one of `MEASURES`
-    key : what orders siblings; lowest first
-
-    Raises
-    ------
-    PolicyError
-        When the measure is unknown, or a path is empty or goes through a leaf.
+    weights, measure, key
+        As in `Tree`.
 
     >>> sci, dev = Leaf("sci", {"cpu": 1, "gpu": 1}, 9), Leaf("eng/dev", {"cpu": 1}, 9)
     >>> order = hierarchical_filling([sci, dev, Leaf("eng/ops", {"gpu": 1}, 9)], {"cpu": 2, "gpu": 2})
     >>> {path: order.count(path) for path in order}
     {'sci': 1, 'eng/dev': 1, 'eng/ops': 1}
     """
-    if measure not in MEASURES:
-        raise PolicyError(f"measure is {measure!r}{suggestion(measure, MEASURES)} (known: {', '.join(MEASURES)})")
-    root, free = _tree(leaves, weights or {}), dict(capacity)
+    tree, free = Tree([leaf.path for leaf in leaves], weights, measure, key), dict(capacity)
+    left = {leaf.path: leaf.tasks for leaf in leaves}
+    demands = {leaf.path: leaf.demand for leaf in leaves}
     started: list[str] = []
     while True:
-        root.update(capacity, free, measure)
-        if root.blocked:
+        for path, node in tree.leaves.items():
+            node.blocked = not left[path] or not fits(demands[path], free)
+        if (found := tree.first(capacity)) is None:
             return started
-        node = root
-        while node.leaf is None:
-            node = min((child for child in node.children.values() if not child.blocked), key=key)
-        node.started += 1
-        free = {name: amount - node.leaf.demand.get(name, 0) for name, amount in free.items()}
-        started.append(node.name)
+        left[found.name] -= 1
+        found.held = added(found.held, demands[found.name])
+        free = {name: amount - demands[found.name].get(name, 0) for name, amount in free.items()}
+        started.append(found.name)
 
 
 def _scaled(children: Sequence[Node], measure: str) -> list[Amounts]:
@@ -149,18 +196,3 @@ def _scaled(children: Sequence[Node], measure: str) -> list[Amounts]:
     lowest = min((child.level for child in rest), default=Fraction(0))
     scaled = [{name: amount * lowest / child.level for name, amount in child.counted.items()} for child in rest]
     return [*(child.counted for child in whole), *scaled]
-
-
-def _tree(leaves: Sequence[Leaf], weights: Mapping[str, Amount]) -> Node:
-    root = Node("", 0, 1)
-    for position, leaf in enumerate(leaves):
-        node = root
-        for step in leaf.path.split("/"):
-            name = f"{node.name}/{step}" if node.name else step
-            if not step or node.leaf is not None:
-                raise PolicyError(f"path {leaf.path!r} has an empty step or goes through a user: name groups only")
-            node = node.children.setdefault(step, Node(name, position, weights.get(name, 1)))
-        if node.children or node.leaf is not None:
-            raise PolicyError(f"path {leaf.path!r} is a group, or was given before: give every user a path of her own")
-        node.leaf = leaf
-    return root

@@ -15,14 +15,14 @@ Sources: Apache Mesos, src/master/allocator/mesos (sorter/drf/sorter.cpp, hierar
 src/tests/sorter_tests.cpp and hierarchical_allocator_tests.cpp.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added, dominant_share
 
-__all__ = ["Client", "Offer", "Quota", "Volume", "offers", "order", "shares"]
+__all__ = ["Client", "Offer", "Quota", "Tree", "Volume", "offers", "order", "shares"]
 
 VIRTUAL = "."
 """Name of the leaf that stands for an inner node that is a client itself."""
@@ -62,23 +62,85 @@ class Offer(NamedTuple):
     amounts: dict[str, Amount]
 
 
-class _Node:
-    """A node of the tree: what all below it hold."""
+class Tree:
+    """Clients in their tree, each node's share computed again only when something below it has changed.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    Parameters
+    ----------
+    total : resources of the whole cluster, over all agents
+    clients : path to what is held
+    weights : path to weight, of roles inside the tree too; 1 where there is none
+    excluded : resources that do not count in shares
+    """
+
+    def __init__(
+        self,
+        total: Amounts,
+        clients: Mapping[str, Client],
+        weights: Mapping[str, Amount] | None = None,
+        excluded: Collection[str] = (),
+    ) -> None:
+        self.total, self.weights, self.excluded = total, weights or {}, excluded
+        self._root = _Node("", 1)
+        self._steps: dict[str, list[_Node]] = {}
+        inner = {path.rsplit("/", depth)[0] for path in clients for depth in range(1, path.count("/") + 1)}
+        for path in clients:
+            node = self._root
+            self._steps[path] = []
+            for step in path.split("/") + ([VIRTUAL] if path in inner else []):
+                below = f"{node.path}/{step}" if node.path else step
+                node = node.children.setdefault(step, _Node(below, self.weights.get(below, 1)))
+                self._steps[path].append(node)
+            node.client = path
+        for path, client in clients.items():
+            self.put(path, client)
+
+    def put(self, path: str, client: Client) -> None:
+        """Say what a client of the tree holds now."""
+        for node in self._steps[path]:
+            node.members[path] = client
+            node.changed = True
+
+    def resize(self, total: Amounts) -> None:
+        """Say what the whole cluster has now."""
+        self.total = total
+        for node in (node for steps in self._steps.values() for node in steps):
+            node.changed = True
+
+    def order(self) -> Iterator[str]:
+        """Yield the paths of the clients, first served first; the tree must not change meanwhile."""
+        return self._below(self._root)
+
+    def shares(self) -> dict[str, Fraction]:
+        """Return the weighted dominant share of every node, by path."""
+        return {node.path: self._rank(node)[0] for steps in self._steps.values() for node in steps}
+
+    def _below(self, node: "_Node") -> Iterator[str]:
+        if node.client is not None:
+            yield node.client
+        for child in sorted(node.children.values(), key=self._rank):
+            yield from self._below(child)
+
+    def _rank(self, node: "_Node") -> tuple[Fraction, int, str]:
+        if node.changed:
+            volumes = frozenset[Volume]().union(*(member.volumes for member in node.members.values()))
+            held = added(*(m.held for m in node.members.values()), *({v.resource: v.amount} for v in volumes))
+            share = dominant_share(held, self.total, self.excluded) / Fraction(node.weight)
+            node.rank = share, sum(member.allocations for member in node.members.values()), node.path
+            node.changed = False
+        return node.rank
+
+
+class _Node:
+    """A node of the tree: the clients below it, and its place among its siblings."""
+
+    def __init__(self, path: str, weight: Amount) -> None:
+        self.path, self.weight = path, weight
         self.client: str | None = None
         self.children: dict[str, _Node] = {}
-        self.members: list[Client] = []
-
-    def share(self, total: Amounts, weights: Mapping[str, Amount], excluded: Collection[str]) -> Fraction:
-        volumes = frozenset().union(*(member.volumes for member in self.members))
-        held = added(*(m.held for m in self.members), *({v.resource: v.amount} for v in volumes))
-        return dominant_share(held, total, excluded) / Fraction(weights.get(self.path, 1))
-
-    @property
-    def allocations(self) -> int:
-        return sum(member.allocations for member in self.members)
+        self.members: dict[str, Client] = {}
+        self.changed = True
+        self.rank = Fraction(0), 0, path
 
 
 def order(
@@ -91,24 +153,14 @@ def order(
 
     Parameters
     ----------
-    total : resources of the whole cluster, over all agents
-    clients : path to what is held; all are taken to want more
-    weights : path to weight, of roles inside the tree too; 1 where there is none
-    excluded : resources that do not count in shares
+    total, clients, weights, excluded
+        As in `Tree`; all clients are taken to want more.
 
     >>> held = {"a": Client({"cpus": 2, "mem": 1}), "b": Client({"cpus": 1, "mem": 3})}
     >>> order({"cpus": 100, "mem": 100}, held)
     ['a', 'b']
     """
-    root, known = _tree(clients), weights or {}
-
-    def walk(node: _Node) -> list[str]:
-        if node.client is not None:
-            return [node.client]
-        queue = sorted(node.children.values(), key=lambda c: (c.share(total, known, excluded), c.allocations, c.path))
-        return [path for child in queue for path in walk(child)]
-
-    return walk(root)
+    return list(Tree(total, clients, weights, excluded).order())
 
 
 def shares(
@@ -118,12 +170,7 @@ def shares(
     excluded: Collection[str] = (),
 ) -> dict[str, Fraction]:
     """Return the weighted dominant share of every node of the tree, by path."""
-    found, waiting = {}, [*_tree(clients).children.values()]
-    while waiting:
-        node = waiting.pop()
-        found[node.path] = node.share(total, weights or {}, excluded)
-        waiting.extend(node.children.values())
-    return found
+    return Tree(total, clients, weights, excluded).shares()
 
 
 def offers(
@@ -222,16 +269,3 @@ class _Cycle:
             )
         )
         return {name: max(0, amount - held.get(name, 0)) for name, amount in bound.items()}
-
-
-def _tree(clients: Mapping[str, Client]) -> _Node:
-    root = _Node("")
-    inner = {path.rsplit("/", depth)[0] for path in clients for depth in range(1, path.count("/") + 1)}
-    for path, client in clients.items():
-        node, steps = root, path.split("/") + ([VIRTUAL] if path in inner else [])
-        for step in steps:
-            below: Any = f"{node.path}/{step}" if node.path else step
-            node = node.children.setdefault(step, _Node(below))
-            node.members.append(client)
-        node.client = path
-    return root
