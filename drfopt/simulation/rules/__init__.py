@@ -1,0 +1,57 @@
+"""The rules by name: a row each, with the file that has it and where it comes from.
+
+Adding a rule is a file in this folder with ``build(argument) -> Rule``, and a row.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from ...errors import PolicyError, suggestion
+from ..rule import Rule
+
+__all__ = ["RULES", "RuleRow", "rule_named"]
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A rule as it is called: ``slots:K`` takes an argument in the place of the capitals."""
+
+    name: str
+    module: str
+    title: str
+    source: str
+
+    @property
+    def stem(self) -> str:
+        """The name without its argument."""
+        return self.name.partition(":")[0]
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes an argument."""
+        return ":" in self.name
+
+
+RULES = (RuleRow("drf", "drf", "lowest dominant share first", "Ghodsi et al., NSDI 2011, Algorithm 1"),)
+
+
+def rule_named(name: str | Rule) -> Rule:
+    """Return the rule of that name, such as ``"drf"`` or ``"slots:4"``; a `Rule` is returned as it is.
+
+    Raises
+    ------
+    PolicyError
+        When there is none, with the nearest name, or its argument is missing or not taken.
+    """
+    if isinstance(name, Rule):
+        return name
+    stem, colon, argument = str(name).partition(":")
+    row = next((row for row in RULES if row.stem == stem), None)
+    if row is None:
+        known = [row.name for row in RULES]
+        raise PolicyError(f"there is no rule {name!r}{suggestion(stem, known)} (known: {', '.join(known)})")
+    if row.takes and not argument:
+        raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.name!r}")
+    if colon and not row.takes:
+        raise PolicyError(f"the rule {stem} takes no argument: leave {argument!r} out")
+    return import_module(f"{__name__}.{row.module}").build(argument)
