@@ -2,7 +2,6 @@
 
 ==================  ===========================================================================================
 ``mesos``           whom an agent's free resources are offered to: roles and frameworks by dominant share, quotas
-``mesos_priority``  the same with strict priorities between roles
 ``yarn``            YARN's fair scheduler: its comparison of queues by dominant share, with its known faults
 ``yarn_shares``     YARN's fair shares of one resource
 ``sorted_shares``   YARN's capacity scheduler and YuniKorn: all shares, largest first

@@ -182,7 +182,6 @@ def offers(
     quotas: Mapping[str, Quota] | None = None,
     excluded: Collection[str] = (),
     refused: Callable[[int, str, str], bool] = lambda agent, role, framework: False,
-    ranked: Callable[[Mapping[str, Client]], list[str]] | None = None,
 ) -> list[Offer]:
     """Return one cycle of offers: of each agent's free resources, to whom.
 
@@ -193,11 +192,9 @@ def offers(
     roles : path of the role to its frameworks, in order of their names where all else is equal
     weights, quotas : by role
     refused : whether a filter keeps this framework from being offered this agent (it said no a moment ago)
-    ranked : another order of the roles, such as by priorities; None is `order`
     """
     promised = quotas or {}
     cycle = _Cycle(roles)
-    by_rank = ranked or (lambda clients: order(total, clients, weights, excluded))
     rooms = [dict(agent) for agent in agents]
     made: list[Offer] = []
 
@@ -213,12 +210,12 @@ def offers(
                 return
 
     for k, room in enumerate(rooms):
-        for role in by_rank(cycle.roles()):
+        for role in order(total, cycle.roles(), weights, excluded):
             if role in promised:
                 missing = cycle.missing(role, promised[role].guarantee)
                 offer(k, role, {name: min(room.get(name, 0), amount) for name, amount in missing.items()})
     for k, room in enumerate(rooms):
-        for role in by_rank(cycle.roles()):
+        for role in order(total, cycle.roles(), weights, excluded):
             headroom = added(
                 *(cycle.missing(other, quota.guarantee) for other, quota in promised.items() if other != role)
             )
