@@ -40,6 +40,7 @@ from ..errors import PolicyError
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+    from .plan import Plan
 
 __all__ = ["Rule"]
 
@@ -56,6 +57,9 @@ class Rule:
 
     name = "rule"
     oversubscribes = False
+
+    def prepare(self, plan: "Plan") -> None:
+        """Look at the scenario before anything else, and refuse what the rule cannot take (see `refuse`)."""
 
     def room(self, capacity: tuple[int, ...]) -> tuple[int, ...]:
         """Return what the rule counts on a machine of this capacity: by default all resources; slots, say, are one."""
