@@ -25,7 +25,6 @@ times in seconds:
     cluster.on[machine]            {number: batch} of what runs there; a batch is like tasks started together
     cluster.freed                  machines on which something became free since the last dispatch (a set)
     cluster.opened                 kinds for which somebody asks since the last dispatch, and nobody did before (a dict)
-
     cluster.moved                  users who hold something else, or ask for it, since the last dispatch (a dict)
 
 After a dispatch `freed`, `opened` and `moved` are emptied.  Numbers are those of the scenario.  A rule must decide
