@@ -16,7 +16,7 @@ from .rule import Rule
 __all__ = ["ENDLESS", "FIRST", "Batch", "Cluster", "Lot"]
 
 ENDLESS = 2**60
-"""Tasks of a stage that has no end: more than ever run."""
+"""Tasks of a stage that has no end; it stays more than half of them whatever is started."""
 
 CHUNK = 4096
 """Times drawn at once for tasks without end."""
@@ -134,7 +134,9 @@ class Cluster:
         self.plan, self.rule, self.seed = plan, rule, seed
         self.now = 0.0
         self.n, self.m = n, m
+        rule.prepare(plan)
         self.rooms = [tuple(rule.room(row)) for row in plan.capacities]
+        self.demands = [kind.demand for kind in plan.kinds]
         self.needs = [tuple(rule.need(kind.demand)) for kind in plan.kinds]
         self.free: list[list[int]] = [list(self.rooms[k]) for k in plan.classes]
         self.up = [True] * len(plan.classes)
@@ -198,7 +200,7 @@ class Cluster:
                 + ("but none of that kind waits" if line is None else "on which it does not fit: correct the rule")
             )
         self.free[machine] = left
-        self.used[user] = list(map(add, self.used[user], self.plan.kinds[kind].demand))
+        self.used[user] = list(map(add, self.used[user], self.demands[kind]))
         lot = line[0]
         lot.waiting -= 1
         lot.running += 1
@@ -336,7 +338,7 @@ class Cluster:
     def _end(self, batch: Batch, count: int) -> None:
         lot, machine = batch.lot, batch.machine
         user, kind = lot.user, lot.kind
-        need, demand = self.needs[kind], self.plan.kinds[kind].demand
+        need, demand = self.needs[kind], self.demands[kind]
         where = (user, kind)
         self.busy[where] = self.busy.get(where, 0.0) + count * (self.now - batch.begun)
         if count > 1:

@@ -10,7 +10,15 @@ from fractions import Fraction
 
 from .cluster import Cluster
 
-__all__ = ["whole_rates"]
+__all__ = ["whole_rates", "whole_weights"]
+
+
+def whole_weights(weights: Sequence[Fraction]) -> list[int]:
+    """Return n integers: numbers of tasks times these are tasks divided by weights, in a unit common to all."""
+    unit = math.lcm(*(weight.numerator for weight in weights))
+    whole = [int(unit / weight) for weight in weights]
+    step = math.gcd(*whole)
+    return [value // step for value in whole]
 
 
 def whole_rates(cluster: Cluster, weights: Sequence[Fraction] | None = None) -> list[list[int]]:

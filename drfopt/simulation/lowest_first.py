@@ -59,6 +59,9 @@ class LowestFirst(Rule):
         chances = self._anywhere(cluster) if self._stops else self._full.chances(cluster)
         if not chances:
             return
+        if len(cluster.freed) == 1 and not cluster.opened and not self._stops:
+            self._fill(cluster, next(iter(cluster.freed)), list(chances))
+            return
         queue = [entry for kind in chances for entry in askers[kind].values()]
         heapify(queue)
         while queue:
@@ -85,6 +88,16 @@ class LowestFirst(Rule):
                 del chances[kind]
                 if not chances:
                     return
+
+    def _fill(self, cluster: Cluster, machine: int, kinds: list[int]) -> None:
+        """Serve the lowest as long as it is possible on one machine: of most moments it is all there is to do."""
+        askers, needs = cluster.askers, cluster.needs
+        while kinds:
+            _, user, _, kind = min([entry for kind in kinds for entry in askers[kind].values()])
+            cluster.start(user, kind, machine)
+            self._note(cluster, user)
+            free = cluster.free[machine]
+            kinds = [kind for kind in kinds if askers[kind] and min(map(sub, free, needs[kind])) >= 0]
 
     def _note(self, cluster: Cluster, user: int) -> list[Entry]:
         """Write down the user's levels where she asks, and return what was written."""

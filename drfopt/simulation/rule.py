@@ -25,7 +25,6 @@ times in seconds:
     cluster.on[machine]            {number: batch} of what runs there; a batch is like tasks started together
     cluster.freed                  machines on which something became free since the last dispatch (a set)
     cluster.opened                 kinds for which somebody asks since the last dispatch, and nobody did before (a dict)
-
     cluster.moved                  users who hold something else, or ask for it, since the last dispatch (a dict)
 
 After a dispatch `freed`, `opened` and `moved` are emptied.  Numbers are those of the scenario.  A rule must decide
@@ -40,6 +39,7 @@ from ..errors import PolicyError
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+    from .plan import Plan
 
 __all__ = ["Rule"]
 
@@ -56,6 +56,9 @@ class Rule:
 
     name = "rule"
     oversubscribes = False
+
+    def prepare(self, plan: "Plan") -> None:
+        """Look at the scenario before anything else, and refuse what the rule cannot take (see `refuse`)."""
 
     def room(self, capacity: tuple[int, ...]) -> tuple[int, ...]:
         """Return what the rule counts on a machine of this capacity: by default all resources; slots, say, are one."""

@@ -250,16 +250,16 @@ class Scenario:
     @classmethod
     def load(cls, path: str | Path) -> "Scenario":
         """Read a scenario file (TOML, JSON or YAML by its suffix; ``-`` is standard input)."""
-        from . import reading
+        from .reading import load
 
-        return reading.load(path)
+        return load(path)
 
     @classmethod
     def library(cls, name: str) -> "Scenario":
         """Return a named scenario that is shipped with the package."""
-        from . import shipped
+        from .shipped import load
 
-        return shipped.load(name)
+        return load(name)
 
     @classmethod
     def of(cls, instance: Instance, duration: Times = None, tasks: int = 1_000_000) -> "Scenario":

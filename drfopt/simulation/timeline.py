@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cluster import Cluster
+from .cluster import ENDLESS, Cluster
 
 __all__ = ["Samples", "Timeline"]
 
-KEPT = 1000
+KEPT = 500
 """Moments that are kept when no interval is asked for: as many as a picture is wide."""
 
 
@@ -99,9 +99,13 @@ class Timeline:
     def samples(self, cluster: Cluster) -> Samples:
         """Return all samples as arrays."""
         units = np.array(cluster.plan.units, dtype=float)
-        columns = [np.array(column, dtype=float) for column in zip(*self._rows, strict=True)]
-        times, used, running, waiting, wanted, capacity = columns
-        return Samples(times, used / units, running, waiting, wanted / units, capacity / units)
+        times, used, running, waiting, wanted, capacity = (
+            np.array(column, dtype=float) for column in zip(*self._rows, strict=True)
+        )
+        tasks = (running + waiting)[:, :, None]
+        average = np.divide(wanted, tasks, out=np.zeros_like(wanted), where=tasks > 0)
+        waiting[waiting >= ENDLESS // 2] = np.inf
+        return Samples(times, used / units, running, waiting, average / units, capacity / units)
 
     def _thin(self) -> None:
         """Keep every other sample, and take twice the interval from now on."""
@@ -116,25 +120,12 @@ class Timeline:
         self._next = (math.floor(self._next / step + 0.5) + 1) * step
 
     def _row(self, time: float, cluster: Cluster) -> tuple:
-        used, wanted, waiting = [], [], []
-        demands = cluster.plan.kinds
-        for user in range(cluster.n):
-            held = [float(amount) for amount in cluster.used[user]]
-            used.append(held)
-            queue = cluster.queues[user]
-            counts = {kind: sum(lot.waiting for lot in line) for kind, line in queue.items()}
-            endless = any(lot.endless for line in queue.values() for lot in line)
-            waiting.append(math.inf if endless else float(cluster.waiting[user]))
-            tasks = cluster.running[user] + cluster.waiting[user]
-            total = list(held)
-            for kind, count in counts.items():
-                total = [amount + count * need for amount, need in zip(total, demands[kind].demand, strict=True)]
-            wanted.append([amount / tasks for amount in total] if tasks else total)
-        return (
-            time,
-            used,
-            [float(count) for count in cluster.running],
-            waiting,
-            wanted,
-            list(map(float, cluster.totals)),
-        )
+        wanted = []
+        for held, queue in zip(cluster.used, cluster.queues, strict=True):
+            total = held
+            for kind, line in queue.items():
+                count = sum([lot.waiting for lot in line])
+                total = [amount + count * need for amount, need in zip(total, cluster.demands[kind], strict=True)]
+            wanted.append(total)
+        # Lists of what is held are made anew whenever it changes, so they may be kept as they are.
+        return time, list(cluster.used), list(cluster.running), list(cluster.waiting), wanted, cluster.totals

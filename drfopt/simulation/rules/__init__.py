@@ -32,8 +32,30 @@ class RuleRow:
         return ":" in self.name
 
 
+NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
+
 RULES = (
-    RuleRow("drf", "drf", "lowest dominant share first", "Ghodsi et al., NSDI 2011, Algorithm 1"),
+    RuleRow("drf", "drf", "lowest dominant share first, by weights", f"{NSDI}, Algorithm 1"),
+    RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 4.1"),
+    RuleRow("ceei", "ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 4.2"),
+    RuleRow(
+        "sequential-min-max",
+        "sequential_min_max",
+        "lowest dominant share after the task first",
+        "Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 5",
+    ),
+    RuleRow(
+        "slots:K", "slots", "fewest tasks first, K slots a machine; machines may be overloaded", f"{NSDI}, section 7.2"
+    ),
+    RuleRow(
+        "single:RESOURCE",
+        "single",
+        "lowest share of one resource first; the others may be overloaded",
+        f"{NSDI}, section 7.2",
+    ),
+    RuleRow(
+        "fifo", "fifo", "first job first", "Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, 2009"
+    ),
     RuleRow(
         "mesos", "mesos", "offers of machines to roles and frameworks, quotas first", "Apache Mesos, hierarchical.cpp"
     ),
