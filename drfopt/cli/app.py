@@ -8,6 +8,7 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
+from .export import export
 from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
@@ -63,6 +64,7 @@ for command in (
     schedule,
     sweep,
     convert,
+    export,
     new,
     engines,
     policies,

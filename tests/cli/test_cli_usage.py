@@ -14,6 +14,7 @@ COMMANDS = (
     "schedule",
     "sweep",
     "convert",
+    "export",
     "new",
     "engines",
     "policies",

@@ -48,7 +48,10 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
         notes.assumed(f"no queue has a quota of {resource}: it is not counted")
         wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != resource}) for task in wanted]
     flavors = _flavors(objects)
-    nodes = [Node(named[room], amounts, named[room], features=(room, flavors.get(room[1]))) for room, amounts in rooms.items()]
+    nodes = [
+        Node(named[room], amounts, named[room], features=(room, flavors.get(room[1])))
+        for room, amounts in rooms.items()
+    ]
     _check_shares(forest, notes)
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
