@@ -90,8 +90,7 @@ def read(files: Sequence[str | Path], user_by: None = None) -> Conversion:
     notes = Notes()
     for one in (nodes, pods):
         if one.ignored:
-            notes.unused(f"column of {one.kind}", ", ".join(one.ignored), len(one.ignored))
-    notes.assumed("nothing runs today: the list of pods does not say where")
+            notes.unused(f"columns of the list of {one.kind}", ", ".join(one.ignored))
     instance = Instance(
         [list(shape[:3]) for shape in users],
         machines=machines,
