@@ -6,13 +6,12 @@ What is missing is an empty part, so that ``pod["spec"]["overhead"]`` can be ask
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from ..errors import InstanceError
 from ..quantities import exact, parse
 from .syntax import trees
-from .text import STANDARD_INPUT, failure, read_text, shown
+from .text import File, failure, shown
 
 __all__ = ["Part", "parts"]
 
@@ -124,17 +123,16 @@ def _read(text: str) -> Fraction:
     return parse(text)
 
 
-def parts(path: str | Path) -> list[Part]:
+def parts(file: File) -> list[Part]:
     """Return the documents of a file in JSON (also one document a line) or YAML.
 
     Raises
     ------
     InstanceError
-        When the file cannot be read or is neither.
+        When the file is neither.
     """
-    place = STANDARD_INPUT if str(path) == "-" else str(path)
-    found = [Part(value, place) for value in trees(read_text(path), place) if value is not None]
+    found = [Part(value, file.place) for value in trees(file.text, file.place) if value is not None]
     for part in found:
         if not isinstance(part.value, dict | list):
-            raise failure(place, f"holds {shown(part.value)}: a list of objects in JSON or YAML belongs here")
+            raise failure(file.place, f"holds {shown(part.value)}: a list of objects in JSON or YAML belongs here")
     return found
