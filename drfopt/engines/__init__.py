@@ -36,6 +36,8 @@ class Engine:
         Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
     programs : bool
         Whether it is integer programs, so that it matters which solver is asked.
+    organised : bool
+        Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Engine:
     heuristic: bool = False
     largest: int | None = None
     programs: bool = False
+    organised: bool = False
 
     @property
     def takes(self) -> str:
@@ -63,7 +66,9 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        return objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact and asked
+        known = self.organised == (problem.instance.organisation is not None)
+        fits = objective in self.objectives and cluster in self.clusters
+        return fits and tasks and self.exact == exact and asked and known
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
@@ -99,6 +104,8 @@ ENGINES = (
            integer=True, programs=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine("tree-filling", "guarantees, tiers and groups: filling from stop to stop", LEXIMIN, POOL, organised=True),
+    Engine("rational-tree", "the same in rational numbers", LEXIMIN, POOL, exact=True, organised=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
 
