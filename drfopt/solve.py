@@ -26,7 +26,7 @@ from .policies import Policy, policy_named
 from .quantities import exact as exact_number
 from .tolerances import CAPACITY
 
-__all__ = ["solve"]
+__all__ = ["KNOWN", "solve"]
 
 KNOWN = ("types", "organisation")
 """Features of an instance that `solve` knows what to do with."""
@@ -109,6 +109,11 @@ def solve(
         interface(solver),
     )
     runner = engine_for(engine, problem, exact and not integer)
+    if problem.workers.several and not (runner.divides and instance.machines is not None):
+        raise EngineError(
+            f"engine {runner.name!r} has nothing here to divide among processes, lp-chain has on machines: "
+            "leave jobs and dask out"
+        )
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)

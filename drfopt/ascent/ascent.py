@@ -231,8 +231,13 @@ class Ascent:
     # ---- promises -------------------------------------------------------------------------------------------------
 
     def _promises(self) -> np.ndarray:
-        """Return the tasks that guarantees are worth, (n,): those of users first, then of groups from the leaves up."""
+        """Return the tasks that guarantees are worth, (n,): those of users first, then of groups from the leaves up.
+
+        Whether a resource is used up just when somebody meets her limit is not for rounding to decide.
+        """
         instance = self.instance
+        if not self.exact and any(group.guarantee for group in self.organisation.groups):
+            return Ascent(instance, self.policy, exact=True).promised.astype(float)
         found = np.full(instance.n, self.zero)
         for i in (i for i, promise in enumerate(self.organisation.guarantees) if promise and self.playing[i]):
             worth = [
@@ -256,7 +261,7 @@ class Ascent:
         if not rising[node.everyone].any() or any(used[j] >= most for j, most in room.items()):
             return has
         alone = Branch(node, self.leaves, has, rising)
-        full = first_full(alone.curve, room)
+        full = first_full(alone.curve, room, reached=True)
         return alone.tasks(alone.end if full is None else alone.place(*full[:2]))
 
     def _fractions(self) -> Leaves:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..organisation import Organisation
-from .curves import Curve, Segments, envelope, joined, summed
+from .curves import Curve, Segments, envelope, joined, snapped, summed
 
 __all__ = ["Branch", "Leaves", "Node", "Place", "members_of", "nodes"]
 
@@ -127,6 +127,10 @@ class Branch:
             if len(users) or groups:
                 self.users.append(users)
                 self.branches.append([Branch(group, leaves, has, rising) for group in groups])
+                offset = max((group.offsets.max() for group in groups), default=0)
+                levels = snapped([branch.level for branch in self.branches[-1]], offset)
+                for branch, level in zip(self.branches[-1], levels, strict=True):
+                    branch.level = level
         self._rise(node)
 
     def _rise(self, node: Node) -> None:

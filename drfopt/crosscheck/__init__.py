@@ -24,7 +24,7 @@ from ..errors import DrfoptError, SolverError
 from ..instance import Instance
 from ..policies import Policy, policy_named
 from ..progress import report
-from ..solve import solve
+from ..solve import KNOWN, solve
 from ..tables import Column, Sheet
 from ..tolerances import GAP, LEVEL, LEVEL_CEEI
 from . import opinions
@@ -146,7 +146,7 @@ def crosscheck(
         Path of a formulation file that states the same policy; its code is run.
     """
     chosen = policy_named(policy)
-    chosen.check(instance, integer)
+    chosen.check(instance, integer, KNOWN)
     problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):

@@ -38,6 +38,8 @@ class Engine:
         Whether it is integer programs, so that it matters which solver is asked.
     organised : bool
         Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
+    divides : bool
+        Whether it can give parts of the problem to other processes.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Engine:
     largest: int | None = None
     programs: bool = False
     organised: bool = False
+    divides: bool = False
 
     @property
     def takes(self) -> str:
@@ -86,7 +89,8 @@ LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
-    Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE),
+    Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE,
+           divides=True),
     Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
