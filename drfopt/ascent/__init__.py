@@ -36,6 +36,6 @@ minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of th
 """
 
 from .ascent import Ascent, Halt, Moment, Standing
-from .tree import members_of
+from .tree import Place, members_of
 
-__all__ = ["Ascent", "Halt", "Moment", "Standing", "members_of"]
+__all__ = ["Ascent", "Halt", "Moment", "Place", "Standing", "members_of"]

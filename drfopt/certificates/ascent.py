@@ -5,7 +5,7 @@ What everybody has at a stop follows from who finished before it.  A stop is rig
 *   nobody's tasks are fewer than what she has there: then the clock could get so far, since the answer is possible;
 *   the prices of capacities and ceilings, none negative, are spent: ``sum of prices = sum_i q_i x_i``, q_i being what
     a task of user i costs on her cheapest class.  Then in no possible allocation does somebody with ``q_i > 0`` have
-    more while nobody has less: the clock could not go on, and these users, no others, are finished;
+    more while nobody has less: the clock could not go on for them, and some of them are finished;
 *   whoever must pay, ``q_i > 0``, has not more than at the stop.
 
 A stop that finishes nobody is the end of what can rise: all are at their limits, or all promises are kept.  After the
@@ -97,16 +97,16 @@ class _Replay:
                 return f"{name} has a negative price"
             prices, bounds = self._firm(halt)
             price = costs(ascent, prices, bounds)
-            paying = np.flatnonzero(waiting & (price > 0))
-            if astray := sorted({*halt.finished.tolist()} ^ {*paying.tolist()}):
-                user = ascent.instance.users[astray[0]]
-                return f"{name}: user {user!r} is finished and pays nothing, or pays and is not"
+            paying = np.flatnonzero(waiting & (price > 0) & (price < np.inf))
+            if astray := sorted({*halt.finished.tolist()} - {*paying.tolist()}):
+                return f"{name} finishes user {ascent.instance.users[astray[0]]!r}, who pays nothing there"
             left = self._unspent(prices, bounds, price, there)
-            self.violations[paying] = np.maximum(self.violations[paying], self._could_rise(left, price, there, paying))
+            done = np.asarray(halt.finished, dtype=np.intp)
+            self.violations[done] = np.maximum(self.violations[done], self._could_rise(left, price, there, done))
             self._wrong(np.isin(np.arange(len(tasks)), paying), tasks - there, tasks)
-        done = np.zeros(len(tasks), dtype=bool)
-        done[halt.finished] = True
-        self.standing = ascent.after(standing, np.where(done, tasks, there), halt.finished)
+        finished = np.zeros(len(tasks), dtype=bool)
+        finished[halt.finished] = True
+        self.standing = ascent.after(standing, np.where(finished, tasks, there), halt.finished)
         return ""
 
     def unfinished(self) -> str:

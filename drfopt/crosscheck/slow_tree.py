@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from ..instance import Instance
 from ..policies import Policy
@@ -38,16 +39,18 @@ class _Tree:
     """The instance in the letters of the reference."""
 
     def __init__(self, instance: Instance, policy: Policy):
-        self.instance, self.policy = instance, policy
-        self.organisation = instance.organisation
+        organisation: Any = instance.organisation
+        self.instance, self.policy, self.organisation = instance, policy, organisation
         self.resources = {resource: j for j, resource in enumerate(instance.resources)}
-        ceilings = [(g.name, self.resources[r], most) for g in self.organisation.groups for r, most in g.ceiling.items()]
+        ceilings = [
+            (g.name, self.resources[r], most) for g in self.organisation.groups for r, most in g.ceiling.items()
+        ]
         count = self._tasks_count()
         self.use = [
             [*row, count[i], *(row[j] if self._below(i, name) else Fraction(0) for name, j, _ in ceilings)]
             for i, row in enumerate(instance.exact_demands)
         ]
-        self.room = [*instance.exact_capacity, None, *(most for _, _, most in ceilings)]
+        self.room: list[Fraction | None] = [*instance.exact_capacity, None, *(most for _, _, most in ceilings)]
         self.most = [self._most(i) for i in range(instance.n)]
         weights = instance.exact_weights
         self.rows = [self._measure(self.organisation.guarantees[i], weights[i]) for i in range(instance.n)]
@@ -60,7 +63,9 @@ class _Tree:
         for group in reversed(self.organisation.groups):
             if not group.guarantee or not self.groups[group.name].children:
                 continue
-            room = [group.guarantee.get(r) for r in self.instance.resources] + [None] * (len(self.room) - self.instance.m)
+            room = [group.guarantee.get(r) for r in self.instance.resources] + [None] * (
+                len(self.room) - self.instance.m
+            )
             members = self.groups[group.name].users()
             used = [sum((found[i] * self.use[i][c] for i in members), Fraction(0)) for c in range(len(room))]
             if all(most is None or u < most for u, most in zip(used, room, strict=True)):
@@ -78,13 +83,14 @@ class _Tree:
         limits = [most / d for r, most in self.organisation.ceilings[i].items() if (d := self._need(i, r))]
         if self.instance.exact_limits[i] is not None:
             limits.append(self.instance.exact_limits[i])
-        return min(limits, default=None)
+        return min(limits) if limits else None
 
     def _bounded(self, i: int) -> Fraction:
         """Return her limit, or what is as good as none: twice what she could run alone."""
         cells = zip(self.instance.exact_demands[i], self.instance.exact_capacity, strict=True)
         alone = 2 * min(c / d for d, c in cells if d)
-        return alone if self.most[i] is None else min(self.most[i], alone)
+        limit = self.most[i]
+        return alone if limit is None else min(limit, alone)
 
     def _promise(self, i: int) -> Fraction:
         worth = [amount / d for r, amount in self.organisation.guarantees[i].items() if (d := self._need(i, r))]
@@ -100,7 +106,7 @@ class _Tree:
         cells = self.instance.exact_capacity
         return [max(d / c if c else Fraction(0) for d, c in zip(row, cells, strict=True)) for (row,) in rows]
 
-    def _measure(self, guarantee: dict, weight) -> Rows:
+    def _measure(self, guarantee: Any, weight: Any) -> Rows:
         instance, meaning = self.instance, self.organisation.meaning
         m = instance.m
         weights = weight if isinstance(weight, tuple) else (weight,) * m
@@ -126,9 +132,7 @@ class _Tree:
 
     def _group(self, name: str) -> Group:
         o = self.organisation
-        children: list = [
-            ((-o.tiers[i], o.last[i]), i) for i in range(self.instance.n) if o.paths[i] == name
-        ]
+        children: list = [((-o.tiers[i], o.last[i]), i) for i in range(self.instance.n) if o.paths[i] == name]
         for group in o.groups:
             if group.parent == name:
                 children.append(((-group.tier, group.weight == 0), self._group(group.name)))

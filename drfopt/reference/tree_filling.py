@@ -18,7 +18,7 @@ Source: A. Bhattacharya et al., Hierarchical scheduling for diverse datacenter w
 their algorithm tends to as tasks become small).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -44,51 +44,67 @@ class Group:
         return [i for users in below for i in users]
 
 
+Node = int | Group
+
+
 class _Filling:
-    def __init__(self, use, room, most, rows, tasks, stopped):
+    """Tasks of everybody as they rise, and who was stopped."""
+
+    def __init__(
+        self,
+        use: Sequence[Use],
+        room: Sequence[Fraction | None],
+        most: Sequence[Fraction | None],
+        rows: Sequence[Callable[[Use], list[Fraction]]],
+        tasks: Sequence[Fraction],
+        stopped: Sequence[int],
+    ):
         self.use, self.room, self.most, self.rows = use, room, most, rows
         self.tasks, self.stopped = list(tasks), set(stopped)
 
     # ---- levels and how fast they change ---------------------------------------------------------------------------
 
-    def held(self, node, speeds=None) -> Use:
+    def held(self, node: Node, speeds: list[Fraction] | None = None) -> Use:
         """Return what a node's users hold, or how fast that grows."""
         users = [node] if isinstance(node, int) else node.users()
         x = self.tasks if speeds is None else speeds
         return [sum((x[i] * self.use[i][c] for i in users), Fraction(0)) for c in range(len(self.use[0]))]
 
-    def values(self, node) -> list[Fraction]:
+    def values(self, node: Node) -> list[Fraction]:
         """Return the rows of a node, and 0."""
         return [Fraction(0), *(self.rows[node] if isinstance(node, int) else node.rows)(self.held(node))]
 
-    def slopes(self, node, speeds) -> list[Fraction]:
+    def slopes(self, node: Node, speeds: list[Fraction]) -> list[Fraction]:
         """Return how fast the rows of a node grow."""
         rows = self.rows[node] if isinstance(node, int) else node.rows
         nothing = [Fraction(0)] * len(self.use[0])
         return [Fraction(0)] + [a - b for a, b in zip(rows(self.held(node, speeds)), rows(nothing), strict=True)]
 
-    def level(self, node) -> Fraction:
+    def level(self, node: Node) -> Fraction:
+        """Return the largest row of a node, or 0."""
         return max(self.values(node))
 
-    def slope(self, node, speeds) -> Fraction:
+    def slope(self, node: Node, speeds: list[Fraction]) -> Fraction:
         """Return how fast the level of a node grows: the fastest of its largest rows."""
         values = self.values(node)
         return max(s for v, s in zip(values, self.slopes(node, speeds), strict=True) if v == max(values))
 
-    def can_rise(self, node) -> bool:
+    def can_rise(self, node: Node) -> bool:
+        """Say whether somebody below is neither stopped nor at her limit."""
         users = [node] if isinstance(node, int) else node.users()
-        return any(i not in self.stopped and (self.most[i] is None or self.tasks[i] < self.most[i]) for i in users)
+        below = [(most := self.most[i]) is None or self.tasks[i] < most for i in users if i not in self.stopped]
+        return any(below)
 
     # ---- who rises, and how fast -----------------------------------------------------------------------------------
 
-    def front(self, node) -> list:
+    def front(self, node: Group) -> list[Node]:
         """Return the children that rise: of the first rank that can, those whose level is lowest."""
         able = [(rank, child) for rank, child in node.children if self.can_rise(child)]
         first = [child for rank, child in able if rank == min(rank for rank, _ in able)]
         lowest = min(map(self.level, first))
         return [child for child in first if self.level(child) == lowest]
 
-    def speeds(self, node) -> tuple[list[Fraction], bool]:
+    def speeds(self, node: Node) -> tuple[list[Fraction], bool]:
         """Return speeds at which a node's level grows by 1 a unit of time, or, True, does not grow at all."""
         speeds = [Fraction(0)] * len(self.tasks)
         if isinstance(node, int):
@@ -101,7 +117,7 @@ class _Filling:
         slope = self.slope(node, speeds)
         return ([s / slope for s in speeds], False) if slope else (speeds, True)
 
-    def going_free(self, node, speeds) -> int:
+    def going_free(self, node: Node, speeds: list[Fraction]) -> int:
         """Return how many users rise below nodes whose level stands still."""
         if isinstance(node, int):
             return int(speeds[node] > 0 and not self.slope(node, speeds))
@@ -114,9 +130,10 @@ class _Filling:
 
     def step(self, root: Group) -> list[int]:
         """Rise until something happens; return the columns that are full then."""
-        speeds, _ = self.top_speeds(root)
+        speeds = self.clock(root)
         drain = self.held(root, speeds)
-        left = {c: self.room[c] - used for c, used in enumerate(self.held(root)) if self.room[c] is not None}
+        held = zip(self.room, self.held(root), strict=True)
+        left = {c: most - used for c, (most, used) in enumerate(held) if most is not None}
         until_full = {c: left[c] / drain[c] for c in left if drain[c]}
         steps = list(until_full.values()) + list(self.changes(root, speeds))
         steps += [
@@ -129,12 +146,13 @@ class _Filling:
         self.tasks = [x + length * s for x, s in zip(self.tasks, speeds, strict=True)]
         return full
 
-    def top_speeds(self, root: Group) -> tuple[list[Fraction], bool]:
+    def clock(self, root: Group) -> list[Fraction]:
+        """Return the speeds at which the level of those who rise at the root grows by 1, unless some go free."""
         found = [self.speeds(child) for child in self.front(root)]
         chosen = [each for each, costless in found if costless] or [each for each, _ in found]
-        return [sum(parts, Fraction(0)) for parts in zip(*chosen, strict=True)], False
+        return [sum(parts, Fraction(0)) for parts in zip(*chosen, strict=True)]
 
-    def changes(self, node, speeds):
+    def changes(self, node: Node, speeds: list[Fraction]) -> Iterator[Fraction]:
         """Yield after how long another row of a node is the largest, or two of its children meet."""
         values, slopes = self.values(node), self.slopes(node, speeds)
         highest, fastest = max(values), self.slope(node, speeds)
