@@ -8,7 +8,8 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
-from .listing import engines, library, policies
+from .export import export
+from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
 from .schedule import schedule
@@ -63,9 +64,11 @@ for command in (
     schedule,
     sweep,
     convert,
+    export,
     new,
     engines,
     policies,
     library,
+    formats,
 ):
     app.command()(command)

@@ -72,6 +72,7 @@ SAME_FLOOR = {
     ("readers", "task_types"): "and what it is made of",
     ("readers", "organisation"): "and what it is made of",
     ("writers", "instance"): "what they are given",
+    ("writers", "allocation"): "what exporters are given",
     ("writers", "task_types"): "and what it is made of",
     ("writers", "organisation"): "and what it is made of",
     ("writers", "readers"): "keys and grammar of the native file are stated once",
