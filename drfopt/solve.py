@@ -89,7 +89,7 @@ def solve(
         raise PolicyError(
             f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
         )
-    chosen.check(instance)
+    chosen.check(instance, integer)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if solver != DIRECT and not integer:

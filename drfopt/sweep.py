@@ -12,7 +12,8 @@ from typing import Any
 
 from .allocation import Allocation
 from .errors import InstanceError, suggestion
-from .instance import Instance, Machine
+from .instance import Instance
+from .machine import Machine
 from .parallel import spread
 from .policies import Policy, policy_named
 from .quantities import exact

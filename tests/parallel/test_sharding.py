@@ -10,7 +10,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from drfopt.errors import InstanceError, PolicyError, SolverError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.solve import solve
 from drfopt.sweep import solve_each, sweep, with_more
 
