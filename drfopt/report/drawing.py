@@ -13,8 +13,11 @@ __all__ = ["Box", "Dot", "Drawing", "Figure", "Key", "Line", "Mark", "Words", "f
 SIZE = 12.0
 """Height of ordinary words."""
 
-LETTER = 0.56
-"""Width of a letter of a sans-serif face, as a part of its height; digits and small letters are about so wide."""
+LETTER = 0.62
+"""Width of most letters and digits of a wide sans-serif face, as a part of its height."""
+
+NARROW = dict.fromkeys("iljtfrI.,:;|!'()[]-/ ", 0.38)
+BROAD = dict.fromkeys("mwMW@%", 0.95) | dict.fromkeys("ABCDGHNOQRSUVXZ&", 0.73)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Box:
     height: float
     fill: str = ""
     stroke: str = ""
+    edge: float = 1.0
     hatch: str = ""
     round: float = 0.0
     tip: str = ""
@@ -161,20 +165,26 @@ def swatch(key: Key) -> tuple[Mark, ...]:
 
 def width_of(text: str, size: float = SIZE) -> float:
     """Return about how wide a text is."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return size * (LETTER * (len(text) - wide) + wide)
+    return size * sum(map(_part, text))
+
+
+def _part(letter: str) -> float:
+    if letter.isascii():
+        return NARROW.get(letter) or BROAD.get(letter, LETTER)
+    return 1.0 if unicodedata.east_asian_width(letter) in "WF" else LETTER
 
 
 def fitted(text: str, room: float, size: float = SIZE) -> str:
     """Return the text, or as much of its beginning as there is room for, with an ellipsis."""
     if width_of(text, size) <= room:
         return text
-    kept = ""
+    end, used = 0, width_of("…", size)
     for letter in text:
-        if width_of(kept + letter + "…", size) > room:
+        used += size * _part(letter)
+        if used > room:
             break
-        kept += letter
-    return kept.rstrip() + "…"
+        end += 1
+    return text[:end].rstrip() + "…"
 
 
 def _shifted(mark: Mark, right: float, down: float) -> Mark:

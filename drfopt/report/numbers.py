@@ -8,6 +8,9 @@ __all__ = ["amount", "decimals", "fixed", "number", "percent"]
 DIGITS = 3
 """Digits that a number on its own is given."""
 
+MOST_DIGITS = 6
+"""Digits of the largest number of a column, at most, so that the smaller ones show some."""
+
 MOST_DECIMALS = 5
 """Decimals of a column at most; what is smaller than they show is said to be smaller."""
 
@@ -39,13 +42,15 @@ def amount(value: float) -> str:
 
 
 def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:
-    """Return with how many decimals a column shows its smaller values in two digits and its larger ones in `digits`."""
+    """Return with how many decimals a column shows all it has, or most of its values in so many digits."""
     sizes = sorted(abs(value) for value in values if value)
-    if not sizes or all(value == round(value) for value in sizes):
-        return 0
+    for places in range(digits):
+        if all(value == round(value, places) for value in sizes):
+            return places
     largest = digits - 1 - math.floor(math.log10(sizes[-1]))
-    smaller = 1 - math.floor(math.log10(sizes[len(sizes) // 4]))
-    return min(max(largest, smaller, 0), MOST_DECIMALS)
+    smaller = digits - 1 - math.floor(math.log10(sizes[len(sizes) // 4]))
+    room = MOST_DIGITS - 1 - math.floor(math.log10(sizes[-1]))
+    return max(0, largest, min(smaller, room, MOST_DECIMALS))
 
 
 def fixed(values: Sequence[float | None], *, share: bool = False) -> list[str]:

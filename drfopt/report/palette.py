@@ -79,7 +79,7 @@ PAGE = {
     "accent": ("#005E96", "#7CC4F2"),
     "wash": ("#F4F6F8", "#1F252D"),
     "others": ("#B4BAC1", "#7D8792"),
-    "alarm": ("#A8320A", "#FF9A6B"),
+    "alarm": ("#F0711A", "#FF8A3D"),
 }
 
 

@@ -88,7 +88,9 @@ def _box(ax: "Axes", mark: Box, inks: dict[str, str], order: int) -> None:
     place = (mark.x, mark.y), mark.width, mark.height
     fill = inks[mark.fill] if mark.fill else "none"
     edge = inks[mark.stroke] if mark.stroke else "none"
-    ax.add_patch(Rectangle(*place, facecolor=fill, edgecolor=edge, linewidth=1 if mark.stroke else 0, zorder=order))
+    ax.add_patch(
+        Rectangle(*place, facecolor=fill, edgecolor=edge, linewidth=mark.edge if mark.stroke else 0, zorder=order)
+    )
     if mark.hatch:
         # The colour of a hatch is that of the edge.
         hatched = Rectangle(*place, facecolor="none", edgecolor="#FFFFFF80", hatch=mark.hatch, linewidth=0)

@@ -80,7 +80,10 @@ def study(
         "policies": [allocation.policy for allocation in found],
         "complete": not comparison.failed,
         "comparison": _comparison(comparison, name, version),
-        "measures": [asdict(measures(allocation)) for allocation in found],
+        "measures": [
+            asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}
+            for allocation in found
+        ],
         "users": _users(instance, found),
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
@@ -187,6 +190,8 @@ def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list
             "count": int(counts[k]),
             "resources": [
                 {
+                    "class": name,
+                    "count": int(counts[k]),
                     "name": resource,
                     "capacity": float(room[k, j]),
                     "allocations": [
@@ -210,10 +215,11 @@ def _sweep(sweep: Sweep) -> Document:
     return {
         "policy": sweep.policy,
         "resource": sweep.resource,
+        "axis": f"{sweep.resource or 'all capacity'}, times",
         "resources": list(sweep.instance.resources),
         "steps": [
             {
-                "factor": float(factor),
+                "at": float(factor),
                 **asdict(measures(allocation)),
                 "tasks": float(allocation.tasks.sum()),
                 "used": allocation.utilization.astype(float).tolist(),

@@ -96,6 +96,7 @@ def _box(mark: Box) -> str:
     place += f' rx="{_number(mark.round)}"' if mark.round else ""
     names = [f"f-{mark.fill}" if mark.fill else "", f"s-{mark.stroke}" if mark.stroke else ""]
     bare = "" if mark.fill else ' fill="none"'
+    bare += f' stroke-width="{_number(mark.edge)}"' if mark.stroke and mark.edge != 1 else ""
     drawn = _tipped(f'rect class="{" ".join(filter(None, names))}"{bare} {place}', mark.tip)
     if mark.hatch:
         drawn += f'<rect fill="url(#hatch-{IDS[mark.hatch]})" pointer-events="none" {place}/>'
