@@ -7,7 +7,7 @@ from markupsafe import Markup
 from ..tables import clean
 from .holdings import title_of
 from .numbers import number
-from .views import Column, Table, at, shown
+from .views import Column, Path, Table, at, shown
 
 __all__ = ["GLOSSARY", "MOST_ROWS", "gist", "tables", "tiles"]
 
@@ -15,6 +15,9 @@ Document = dict[str, Any]
 
 MOST_ROWS = 2000
 """Users with a row of their own; of more, those with the largest dominant shares."""
+
+OTHER_STOPS = (("limit", "their own limit"), ("unplaced", "a task that fits nowhere"), ("unknown", "not known"))
+"""What stops users beside resources."""
 
 GLOSSARY = (
     ("dominant share", "what a user holds of the resource of which she holds the largest part of the cluster"),
@@ -72,14 +75,16 @@ def gist(document: Document) -> list[Markup]:
 
 
 def _stopping(document: Document) -> Markup:
+    places: list[tuple[str, Path]] = []
+    places += [(resource["name"], ("resources", j, "stopped", 0)) for j, resource in enumerate(document["resources"])]
+    places += [(words, ("stops", 0, key)) for key, words in OTHER_STOPS]
     counts = [
-        (resource["stopped"][0], Markup("{} by <bdi>{}</bdi>"), ("resources", j, "stopped", 0), resource["name"])
-        for j, resource in enumerate(document["resources"])
+        Markup("<bdi>{}</bdi> {}").format(clean(name), shown(document, path, "count"))
+        for name, path in places
+        if at(document, path)
     ]
-    others = (("limit", "by their own limit"), ("unplaced", "because their task fits nowhere"))
-    counts += [(document["stops"][0][key], Markup("{} " + words), ("stops", 0, key), "") for key, words in others]
-    told = [words.format(shown(document, path, "count"), clean(name)) for count, words, path, name in counts if count]
-    return Markup("Stopped are {}.").format(Markup(", ").join(told)) if told else Markup("Nobody is stopped.")
+    policy = title_of(document["policies"][0])
+    return Markup("What stops how many users under {}: {}.").format(policy, Markup(", ").join(counts))
 
 
 def _best(document: Document) -> list[Markup]:
@@ -111,6 +116,8 @@ def tables(document: Document) -> dict[str, Table]:
     if document["machines"] is not None:
         found.append(_machines(document))
     found += [_steps(document, place) for place in range(len(document["sweeps"]))]
+    for place in range(len(document["whatifs"])):
+        found += [_totals(document, place), _differences(document, place)]
     return {table.name: table for table in found}
 
 
@@ -121,8 +128,8 @@ def _policies(document: Document) -> Table:
         Column("Jain's index", ("measures", None, "jain"), "number"),
         Column("geometric mean", ("measures", None, "nash"), "share"),
         Column("envious", ("measures", None, "envious"), "count"),
-        Column("sum of shares", ("measures", None, "sum_of_shares"), "number"),
-        Column("price of fairness", ("measures", None, "price_of_fairness"), "share"),
+        Column("sum of\u00a0shares", ("measures", None, "sum_of_shares"), "number"),
+        Column("price of\u00a0fairness", ("measures", None, "price_of_fairness"), "share"),
         Column("mean utilization", ("measures", None, "utilization"), "share"),
         Column("proof", ("comparison", "allocations", None, "certificate", "kind")),
         Column("valid", ("comparison", "allocations", None, "certificate", "valid")),
@@ -206,10 +213,39 @@ def _steps(document: Document, place: int) -> Table:
         Column(sweep["axis"], (*here, "at"), "number"),
         Column("lowest level", (*here, "lowest"), "share"),
         Column("Jain's index", (*here, "jain"), "number"),
-        Column("sum of shares", (*here, "sum_of_shares"), "number"),
+        Column("sum of\u00a0shares", (*here, "sum_of_shares"), "number"),
         Column("tasks", (*here, "tasks"), "number"),
         *(Column(f"{name} used", (*here, "used", j), "share") for j, name in enumerate(sweep["resources"])),
     ]
     keys = [(step,) for step in range(len(sweep["steps"]))]
     caption = f"{title_of(sweep['policy'])} as {sweep['axis']} changes"
     return Table.of(document, f"sweep-{place + 1}-steps", caption, "steps", columns, keys)
+
+
+def _totals(document: Document, place: int) -> Table:
+    here: tuple = ("whatifs", place, "totals", None)
+    columns = [Column("", (*here, "name"))]
+    columns += [Column(name, (*here, name), "number") for name in ("before", "after")]
+    found = at(document, ("whatifs", place))
+    keys = [(row,) for row in range(len(found["totals"]))]
+    caption = f"{title_of(found['policy'], found['integer'])}: {', '.join(found['changes'])}"
+    return Table.of(document, f"whatif-{place + 1}-totals", caption, "rows", columns, keys)
+
+
+def _differences(document: Document, place: int) -> Table:
+    here: tuple = ("whatifs", place, "users", None)
+    columns = [Column("user", (*here, "name"))]
+    columns += [Column(f"tasks {name}", (*here, name), "number") for name in ("before", "after")]
+    columns += [
+        Column("change", (*here, "change"), "number"),
+        Column("by", (*here, "part"), "share"),
+        Column("verdict", (*here, "verdict")),
+    ]
+    users = at(document, ("whatifs", place, "users"))
+    # Who comes or goes first, then by how much of what they had changes.
+    size = [abs(user["part"]) if user["part"] is not None else float("inf") for user in users]
+    ranked = sorted(range(len(users)), key=lambda i: -size[i])
+    keys = [(i,) for i in ranked[:MOST_ROWS]]
+    return Table.of(
+        document, f"whatif-{place + 1}-users", "Who wins, who loses", "users", columns, keys, len(users) - len(keys)
+    )

@@ -35,14 +35,14 @@ def parts_of(users: Sequence[str], shares: Sequence[np.ndarray]) -> list[Part]:
     """Return the parts of the columns, from the shares (n, m) of every picture they stand in."""
     room, everyone = len(STYLES), np.arange(len(users))
     if len(users) <= room:
-        return [Part(brief(users[i]), STYLES[i], USER_INKS[i], everyone[i : i + 1]) for i in everyone]
+        return [Part(brief(users[i]), STYLES[i], USER_INKS[i], everyone[i : i + 1]) for i in range(len(users))]
     # One ranking for all pictures, so that a user keeps her colour from one to the next.
     largest = np.max([share.max(axis=1) for share in shares], axis=0)
     chosen = np.sort(np.argsort(-largest, kind="stable")[: room - 1])
     others = np.setdiff1d(everyone, chosen)
     named = [
         Part(brief(users[i]), style, ink, everyone[i : i + 1])
-        for i, style, ink in zip(chosen, STYLES, USER_INKS, strict=False)
+        for i, style, ink in zip(chosen.tolist(), STYLES, USER_INKS, strict=False)
     ]
     return [*named, Part(f"{len(others)} others", OTHERS, "others", others)]
 

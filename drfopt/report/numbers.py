@@ -48,15 +48,19 @@ def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:
         if all(value == round(value, places) for value in sizes):
             return places
     largest = digits - 1 - math.floor(math.log10(sizes[-1]))
-    smaller = digits - 1 - math.floor(math.log10(sizes[len(sizes) // 4]))
+    smaller = digits - 1 - math.floor(math.log10(sizes[len(sizes) // 3]))
     room = MOST_DIGITS - 1 - math.floor(math.log10(sizes[-1]))
     return max(0, largest, min(smaller, room, MOST_DECIMALS))
 
 
-def fixed(values: Sequence[float | None], *, share: bool = False) -> list[str]:
-    """Return the cells of a column, so that their points stand below each other; of shares as percentages."""
-    shown = [value if value is None or not share else 100 * value for value in values]
-    places = decimals(shown)
+def fixed(values: Sequence[float | None], pool: Sequence[float | None] = (), *, share: bool = False) -> list[str]:
+    """Return the cells of a column, so that their points stand below each other; of shares as percentages.
+
+    All values of the `pool` get as many decimals.
+    """
+    times = 100 if share else 1
+    shown = [None if value is None else times * value for value in values]
+    places = decimals([None if value is None else times * value for value in pool or values])
     smallest = 10.0**-places
     cells = []
     for value in shown:

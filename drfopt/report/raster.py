@@ -77,7 +77,8 @@ def _draw(ax: "Axes", mark: Mark, inks: dict[str, str], order: int) -> None:
     elif isinstance(mark, Dot):
         size = (2 * mark.radius) ** 2
         edge = 2.2 if mark.shape in ("cross", "plus") else 0
-        ax.scatter([mark.x], [mark.y], size, inks[mark.ink], MARKERS[mark.shape], linewidths=edge, zorder=order)
+        marker = MARKERS[mark.shape]
+        ax.scatter([mark.x], [mark.y], s=size, c=inks[mark.ink], marker=marker, linewidths=edge, zorder=order)
     else:
         _words(ax, mark, inks, order)
 

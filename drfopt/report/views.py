@@ -97,7 +97,12 @@ class Table:
     ) -> "Table":
         """Return the table whose rows are the `keys` put into the paths of the columns."""
         columns = tuple(columns)
-        cells = [_cells(document, column, keys) for column in columns]
+        values = [[at(document, column.path, key) for key in keys] for column in columns]
+        # Columns of one heading, for each policy one, show equal numbers alike.
+        pools: dict[str, list[Any]] = {}
+        for column, found in zip(columns, values, strict=True):
+            pools.setdefault(column.heading, []).extend(found)
+        cells = [_cells(column, found, pools[column.heading]) for column, found in zip(columns, values, strict=True)]
         rows = zip(keys, zip(*cells, strict=True), strict=True)
         return cls(name, caption, unit, columns, tuple((json.dumps(key), row) for key, row in rows), left_out)
 
@@ -130,11 +135,10 @@ def shown(document: dict[str, Any], path: Path, kind: str = "number") -> Markup:
     return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), json.dumps(path), text)
 
 
-def _cells(document: dict[str, Any], column: Column, keys: Sequence[tuple[int | str, ...]]) -> list[Cell]:
-    values = [at(document, column.path, key) for key in keys]
+def _cells(column: Column, values: list[Any], pool: list[Any]) -> list[Cell]:
     if not column.numeric:
         return [Cell("–" if value is None else _said(value)) for value in values]
-    texts = fixed(values, share=column.kind == "share")
+    texts = fixed(values, pool, share=column.kind == "share")
     if column.kind == "share":
         texts = [text if value is None else f"{text} %" for text, value in zip(texts, values, strict=True)]
     full = ["" if value is None else repr(value) for value in values]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..drawing import Figure
-from . import classes, columns, shares, steps, stops, tradeoff
+from . import changes, classes, columns, shares, steps, stops, tradeoff
 
 __all__ = ["FIGURES", "figures"]
 
@@ -22,4 +22,6 @@ def figures(document: dict[str, Any]) -> dict[str, Figure]:
     """Return every figure that the document gives, by name."""
     drawn = [found for draw in FIGURES if (found := draw(document)) is not None]
     drawn += [steps.figure(sweep, place) for place, sweep in enumerate(document["sweeps"], start=1)]
+    differences = [changes.figure(found, place) for place, found in enumerate(document["whatifs"], start=1)]
+    drawn += [figure for figure in differences if figure is not None]
     return {figure.name: figure for figure in drawn}

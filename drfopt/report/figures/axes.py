@@ -42,10 +42,19 @@ class Scale:
         return self.first + part * (self.last - self.first)
 
 
-def linear(values: Sequence[float], first: float, last: float, *, zero: bool = False, least: float = FLAT) -> Scale:
+def linear(
+    values: Sequence[float],
+    first: float,
+    last: float,
+    *,
+    zero: bool = False,
+    least: float = FLAT,
+    most: float | None = None,
+) -> Scale:
     """Return a scale from `first` to `last` pixels that holds the values, its ends on ticks.
 
-    It spans at least the part `least` of the largest value: a difference that means nothing shall not look large.
+    It spans at least the part `least` of the largest value: a difference that means nothing shall not look large; and
+    nothing beyond `most`, which is the largest value there can be.
     """
     low, high = min(values), max(values)
     if zero:
@@ -57,6 +66,8 @@ def linear(values: Sequence[float], first: float, last: float, *, zero: bool = F
         low, high = (low, high + room) if zero else (low - room, high + room)
     elif (room := (least * size - (high - low)) / 2) > 0:
         low, high = low - room, high + room
+    if most is not None and high > most:
+        low, high = low - (high - most), most
     step = _step((high - low) / (TICKS - 1))
     start, end = math.floor(low / step + FLAT), math.ceil(high / step - FLAT)
     ticks = tuple(i * step for i in range(start, end + 1))

@@ -37,7 +37,7 @@ def figure(document: dict[str, Any]) -> Figure:
         title="Dominant share of every user",
         caption="The share that a user holds of the resource of which she holds most."
         if few
-        else "The users from the smallest share to the largest, without those who have nothing; and what part of them holds "
+        else "The users from the smallest share to the largest, without who has nothing; and what part of them holds "
         "what part of all dominant shares together: the dashed line is equality.",
         alternative=" ".join(
             f"{title_of(a['policy'], a['integer'])}: from {percent(min(row))} to {percent(max(row))}."

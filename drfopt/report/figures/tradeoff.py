@@ -36,6 +36,9 @@ PLANES = (
     Plane("utilization", "mean utilization", "jain", "Jain's index", "How equal the levels are"),
 )
 
+MOST = {"jain": 1.0, "utilization": 1.0}
+"""Measures that cannot be more."""
+
 SHARES = ("lowest", "utilization")
 
 
@@ -60,8 +63,8 @@ def figure(document: dict[str, Any]) -> Figure:
 
 def _panel(plane: Plane, allocations: list[dict[str, Any]], measures: list[dict[str, Any]]) -> Drawing:
     bottom = TOP + HEIGHT
-    x = linear([m[plane.across] for m in measures], LEFT + 8, PANEL - 22, least=LEAST)
-    y = linear([m[plane.upwards] for m in measures], bottom, TOP, least=LEAST)
+    x = linear([m[plane.across] for m in measures], LEFT + 8, PANEL - 22, least=LEAST, most=MOST.get(plane.across))
+    y = linear([m[plane.upwards] for m in measures], bottom, TOP, least=LEAST, most=MOST.get(plane.upwards))
     marks: list[Mark] = [
         *y_axis(y, LEFT, PANEL - 8, share=plane.upwards in SHARES, title=plane.upwards_title),
         *x_axis(x, TOP, bottom, share=plane.across in SHARES, title=plane.across_title),

@@ -48,7 +48,7 @@ def page(document: dict[str, Any]) -> str:
         tiles=contents.tiles(document),
         gist=contents.gist(document),
         glossary=contents.GLOSSARY,
-        sections=[row for row in SECTIONS if row[0] != "sweeps" or document["sweeps"]],
+        sections=[row for row in SECTIONS if row[0] != "sweeps" or document["sweeps"] or document["whatifs"]],
         style=_style() + _source("page.css"),
         script=script,
         script_hash=f"sha256-{digest}",

@@ -14,6 +14,7 @@ import numpy as np
 from ..allocation import Allocation, stopped
 from ..compare import Comparison, compare
 from ..instance import Instance
+from ..planning.whatif import WhatIf
 from ..progress import report
 from ..sweep import Sweep
 from ..tables import finite
@@ -23,6 +24,9 @@ __all__ = ["Document", "study"]
 
 Document = dict[str, Any]
 """What JSON can say."""
+
+VERDICTS = ("wins", "loses", "same", "joins", "leaves")
+"""What changes may do to a user."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ def study(
     integer: bool = False,
     time_limit: float | None = None,
     sweeps: Iterable[Sweep] = (),
+    whatifs: Iterable[WhatIf] = (),
     name: str = "",
     title: str = "",
     date: str = "",
@@ -57,6 +62,8 @@ def study(
         As in `compare`.
     sweeps : iterable of Sweep
         What `drfopt.sweep` found, told on the page.
+    whatifs : iterable of WhatIf
+        What `drfopt.planning.whatif` found.
     name : str
         What to call an instance that has no name.
     title, date, version : str
@@ -89,6 +96,7 @@ def study(
         "machines": _machines(instance, found, stops),
         "stops": [{"limit": s.limit, "unplaced": s.unplaced, "unknown": s.unknown} for s in stops],
         "sweeps": [_sweep(sweep) for sweep in sweeps],
+        "whatifs": [_whatif(found) for found in whatifs],
     }
     return finite(document)
 
@@ -227,3 +235,40 @@ def _sweep(sweep: Sweep) -> Document:
             for factor, allocation in zip(sweep.factors, sweep.allocations, strict=True)
         ],
     }
+
+
+def _whatif(found: WhatIf) -> Document:
+    """Return the two clusters in one number each and every user before and after; fractions as floats."""
+    users = [(row.user, _float(row.before), _float(row.after), row.verdict) for row in found.users]
+    return {
+        "policy": found.before.policy,
+        "integer": found.before.integer,
+        "changes": [str(change) for change in found.changes],
+        "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
+        "totals": [
+            {"name": name, "before": _float(before), "after": _float(after)}
+            for name, (before, after) in found.totals().items()
+        ],
+        "users": [
+            {
+                "name": name,
+                "before": before,
+                "after": after,
+                "change": None if before is None or after is None else 0.0 if verdict == "same" else after - before,
+                "part": _part(before, after, verdict),
+                "verdict": verdict,
+            }
+            for name, before, after, verdict in users
+        ],
+    }
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _part(before: float | None, after: float | None, verdict: str) -> float | None:
+    """Return the change relative to what there was before; None where that was nothing."""
+    if verdict == "same":
+        return 0.0
+    return None if not before or after is None else after / before - 1
