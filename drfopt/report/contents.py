@@ -224,7 +224,7 @@ def _steps(document: Document, place: int) -> Table:
 
 def _totals(document: Document, place: int) -> Table:
     here: tuple = ("whatifs", place, "totals", None)
-    columns = [Column("", (*here, "name"))]
+    columns = [Column("total", (*here, "name"))]
     columns += [Column(name, (*here, name), "number") for name in ("before", "after")]
     found = at(document, ("whatifs", place))
     keys = [(row,) for row in range(len(found["totals"]))]

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ..tables import clean
+
 __all__ = ["Box", "Dot", "Drawing", "Figure", "Key", "Line", "Mark", "Words", "fitted", "width_of"]
 
 SIZE = 12.0
@@ -176,6 +178,7 @@ def _part(letter: str) -> float:
 
 def fitted(text: str, room: float, size: float = SIZE) -> str:
     """Return the text, or as much of its beginning as there is room for, with an ellipsis."""
+    text = clean(text)
     if width_of(text, size) <= room:
         return text
     end, used = 0, width_of("…", size)

@@ -12,7 +12,7 @@ NSDI = Instance(
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     "<img src=x onerror='window.hacked = 1'>",
-    "\" onmouseover=\"window.hacked = 1\" x=\"",
+    '" onmouseover="window.hacked = 1" x="',
     "'; window.hacked = 1; //",
     "<!-- ]]> --> {{ 7 * 7 }} {% raw %} ${7*7}",
     "\u202eright to left\u202d",

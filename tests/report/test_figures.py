@@ -134,7 +134,15 @@ def test_contrast_is_that_of_wcag():
 
 @pytest.mark.parametrize(
     ("values", "zero"),
-    [([0.5], False), ([0], False), ([0], True), ([1, 1 + 1e-12], False), ([3, 97], True), ([-2, 5], True), ([1e-9], True)],
+    [
+        ([0.5], False),
+        ([0], False),
+        ([0], True),
+        ([1, 1 + 1e-12], False),
+        ([3, 97], True),
+        ([-2, 5], True),
+        ([1e-9], True),
+    ],
 )
 def test_a_scale_holds_its_values_between_ticks(values, zero):
     scale = axes.linear(values, 10, 110, zero=zero)
@@ -161,7 +169,14 @@ def test_a_scale_of_powers_of_ten():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (2 / 3, "0.6667"), (1234567.8, "1,234,568"), (22.5, "22.5"), (1e-9, "1e-09"), (0.000123456, "0.0001235")],
+    [
+        (0, "0"),
+        (2 / 3, "0.6667"),
+        (1234567.8, "1,234,568"),
+        (22.5, "22.5"),
+        (1e-9, "1e-09"),
+        (0.000123456, "0.0001235"),
+    ],
 )
 def test_a_number_is_short_and_right(value, text):
     assert number(value) == text

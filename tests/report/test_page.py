@@ -1,10 +1,11 @@
-"""The page: its numbers are those of the JSON, its bytes those of yesterday, and no name does anything but stand there."""
+"""The page: its numbers are those of the JSON, its bytes those of yesterday, and no name does more than stand there."""
 
 import json
 import os
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
@@ -118,7 +119,9 @@ def test_every_number_of_every_table_is_the_jsons(shown):
                         assert float(full) == value
                         scale = 100 if said.endswith("%") else 1
                         places = len(digits.partition(".")[2])
-                        assert float(digits) == pytest.approx(scale * value, abs=0.51 * 10.0**-places * (2 if "<" in said else 1))
+                        assert float(digits) == pytest.approx(
+                            scale * value, abs=0.51 * 10.0**-places * (2 if "<" in said else 1)
+                        )
                     else:
                         assert float(digits) == value
                     counted += 1
@@ -162,7 +165,7 @@ def test_the_page_can_be_read_without_looking(shown):
     assert len(ids) == len(set(ids))
     headings = [int(tag[1]) for tag, _ in reader.elements if tag in ("h1", "h2", "h3", "h4")]
     assert headings.count(1) == 1
-    assert all(b - a <= 1 for a, b in zip(headings, headings[1:], strict=False))
+    assert all(b - a <= 1 for a, b in pairwise(headings))
     for tag, attributes in reader.elements:
         if tag == "a":
             assert attributes["href"][1:] in ids
