@@ -12,6 +12,7 @@ from .export import export
 from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
+from .report import report
 from .schedule import schedule
 from .search import search
 from .solve import solve
@@ -63,6 +64,7 @@ for command in (
     theorems,
     schedule,
     sweep,
+    report,
     convert,
     export,
     new,
