@@ -9,6 +9,7 @@ from ..errors import InstanceError
 from ..tables import Column, Sheet
 from .pace import Pace, Slowdown
 from .plan import Plan
+from .preemption import Preempting, Preemption
 from .rule import Rule
 from .rules import rule_named
 from .scenario import Scenario
@@ -190,6 +191,7 @@ def simulate(
     until: float | None = None,
     every: float | None = None,
     slowdown: Slowdown | None = None,
+    preemption: Preemption | None = None,
     checked: bool = False,
 ) -> Run:
     """Let a scheduler work, and return what becomes of users and machines.
@@ -207,6 +209,8 @@ def simulate(
         Seconds between samples of the state; 0 for every moment in which something happens.
     slowdown : Slowdown, optional
         How machines that are oversubscribed slow down.
+    preemption : Preemption, optional
+        Whether tasks are revoked for users below their share.
     checked : bool
         Whether to count everything anew after every moment, which takes long.
 
@@ -229,6 +233,8 @@ def simulate(
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
     chosen = rule_named(rule)
+    if preemption is not None:
+        chosen = Preempting(chosen, preemption)
     scenario = scenario.stopping(until)
     pace = Pace(Plan.of(scenario), slowdown or Slowdown())
     simulator = Simulator(
