@@ -117,7 +117,7 @@ class Run:
             {
                 "name": name,
                 "jobs": int(jobs),
-                "response": float(response),
+                "response": _known(response),
                 "mean_shares": dict(zip(self.resources, map(float, shares), strict=True)),
                 "running": int(running),
                 "waiting": float(waiting),
@@ -155,7 +155,7 @@ class Run:
             Column("waiting", number=True),
         )
         rows = [
-            (name, int(jobs), float(response), *(f"{share:.4f}" for share in shares), int(running), float(waiting))
+            (name, int(jobs), _known(response), *(f"{share:.4f}" for share in shares), int(running), float(waiting))
             for name, jobs, response, shares, running, waiting in zip(
                 self.users,
                 self.jobs_ended,
@@ -242,6 +242,11 @@ def simulate(
     )
     simulator.run()
     return _run(simulator, int(seed), int(replication))
+
+
+def _known(value: float) -> float | None:
+    """Return a number, None where there is none."""
+    return None if np.isnan(value) else float(value)
 
 
 def _run(simulator: Simulator, seed: int, replication: int) -> Run:

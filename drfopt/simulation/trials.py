@@ -215,5 +215,7 @@ def _margins(values: np.ndarray) -> np.ndarray:
     return t.ppf((1 + CONFIDENCE) / 2, count - 1) * values.std(axis=1, ddof=1) / np.sqrt(count)
 
 
-def _spoken(mean: float, margin: float) -> str:
+def _spoken(mean: float, margin: float) -> str | None:
+    if np.isnan(mean):
+        return None
     return f"{mean:.4g}" if np.isnan(margin) else f"{mean:.4g} +- {margin:.2g}"
