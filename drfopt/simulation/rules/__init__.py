@@ -57,6 +57,21 @@ RULES = (
     RuleRow(
         "fifo", "fifo", "first job first", "Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, 2009"
     ),
+    RuleRow(
+        "mesos", "mesos", "offers of machines to roles and frameworks, quotas first", "Apache Mesos, hierarchical.cpp"
+    ),
+    RuleRow(
+        "mesos-priority", "mesos_priority", "Mesos, roles by tier before share", "Apache Mesos, allocation modules"
+    ),
+    RuleRow(
+        "yarn:VERSION", "yarn", "YARN's fair scheduler, intended or with its faults", "Apache Hadoop, fair scheduler"
+    ),
+    RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
+    RuleRow(
+        "hierarchy:MEASURE", "hierarchy", "groups before members: hdrf, scaled or sum", "Bhattacharya et al., SoCC 2013"
+    ),
+    RuleRow("dynamic", "dynamic", "dynamic DRF: who has come never loses", "Kash, Procaccia and Shah, AAMAS 2013"),
+    RuleRow("karma:RESOURCE", "karma", "credits, one resource in slices", "Vuppalapati et al., Karma, OSDI 2023"),
 )
 
 
