@@ -40,7 +40,8 @@ class Outcome:
     priced : frozenset of int
         Resources that are certainly used up although the tasks are known as enclosures only.
     tied : bool
-        Whether other tasks are just as good under the policy; of whole tasks, the users listed first are served.
+        Whether other tasks are, or may be, just as good under the policy; of whole tasks, the users listed first are
+        served.
     computed : bool
         Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
     packing : tuple of (class, machines, {user: tasks on each of them}), or None
@@ -168,6 +169,8 @@ def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:
         tuple(_known(x, error) for x in allocation.tasks.tolist()),
         None if placement is None else tuple(tuple(_known(z, error) for z in row) for row in placement.tolist()),
         frozenset(j for j, p in enumerate(prices) if low(p) > 0),
+        # Which of several largest sums a solver ends at says nothing.
+        tied=policy.objective == "sum",
         computed=bool(error),
     )
 
