@@ -76,7 +76,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     return assemble(
         Cluster(
             f"alibaba2018, {files[0].stem}",
-            f"Alibaba cluster trace of 2018: {len(nodes):,} machines; cpu in cores, memory in hundredths",
+            f"Alibaba cluster trace of 2018: machines {len(nodes):,}; cpu in cores, memory in hundredths",
             nodes,
             tasks,
             notes,

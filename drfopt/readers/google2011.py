@@ -82,7 +82,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     return assemble(
         Cluster(
             f"google2011, {files[0].stem}",
-            f"Google cluster trace of 2011: {len(wanted):,} tasks on {len(nodes):,} machines at the end of the files; "
+            f"Google cluster trace of 2011: machines {len(nodes):,}, tasks {len(wanted):,} at the end of the files; "
             "amounts relative to the largest machine",
             nodes,
             wanted,

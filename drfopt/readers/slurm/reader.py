@@ -68,7 +68,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     return assemble(
         Cluster(
             f"slurm, {files[0].stem}",
-            f"Slurm: {len(nodes):,} nodes of {named(files)}; mem in MiB",
+            f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
             nodes,
             tasks,
             notes,
