@@ -132,6 +132,19 @@ def test_groups_are_queues_around_their_members(tmp_path: Path) -> None:
     assert found["Bob"].weight == 0
 
 
+def test_groups_are_cohorts(tmp_path: Path) -> None:
+    organisation = Organisation(paths={"Ann": "eng/dev"}, groups=[Group("eng", 3), Group("eng/dev", 0)])
+    text = export(solve(cluster(organisation=organisation, weights={"Bob": 0})), "kueue", GIBS)
+    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()))
+    assert {name: (one.parent, one.weight) for name, one in forest.cohorts.items()} == {
+        "fair": ("", 1),
+        "eng": ("fair", 3),
+        "eng-dev": ("eng", 0),
+    }
+    assert forest.queues["ann"].parent == "eng-dev"
+    assert forest.queues["bob"].weight == 0
+
+
 def test_csv_has_a_row_for_each_user_and_class() -> None:
     machines = [Machine("big", {"cpu": 8, "memory": 32}, 2), Machine("small", {"cpu": 3, "memory": 5})]
     instance = Instance({"a": {"cpu": 1, "memory": 3}, "b": {"cpu": 7, "memory": 1}}, machines=machines)
