@@ -113,7 +113,8 @@ ENGINES = (
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine("tree-filling", "guarantees, tiers and groups: filling from stop to stop", LEXIMIN, POOL, organised=True),
-    Engine("tree-chain", "guarantees, tiers and groups: stops by linear programs", LEXIMIN, MACHINES, organised=True),
+    Engine("tree-chain", "guarantees, tiers and groups: stops by linear programs", LEXIMIN, MACHINES,
+           organised=True, types=True),
     Engine("rational-tree", "the same in rational numbers", LEXIMIN, POOL, exact=True, organised=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip

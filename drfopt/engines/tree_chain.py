@@ -6,6 +6,8 @@ Between two points of the curve of what is used, everybody's tasks go straight f
     subject to  sum_k z_ik  >=  x_i + s (y_i - x_i)       user i          (multiplier: what her cheapest class costs)
                 sum_i a_ikj z_ik  <=  1                   resource j of class k, a fraction of it       (price)
 
+A user with several task types has a row for each of them, with her tasks in its proportion.
+
 Capacities of the whole cluster and ceilings of groups, which no placement can stretch, say where the clock stops at the
 latest; between there and where it stood the first piece that cannot be gone to its end is found by halving.
 """
@@ -20,6 +22,7 @@ from ..certificates.chain import CERTAIN, excess, firm
 from ..errors import SolverError
 from ..progress import report
 from ..tolerances import LEVEL
+from .by_type import ByType
 from .linear import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 
@@ -54,13 +57,19 @@ class _Programs:
     """The program above for one cluster: rows and pairs stay, tasks change."""
 
     def __init__(self, problem: Problem):
-        self.problem = problem
-        self.rows, self.adding = capacity_rows(problem), user_rows(problem)
-        self.owner = problem.pairs[0]
+        self.problem, by_type = problem, problem.by_type
+        self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
+        self.owner = by_type.pairs[0]
+        # What a user has is spread over her types.
+        self.user, self.part = np.arange(problem.n), np.ones(problem.n)
+        if isinstance(by_type, ByType):
+            self.user = np.searchsorted(problem.members, by_type.owner[by_type.members])
+            self.part = problem.instance.type_table.part[by_type.members]
 
     def reach(self, begin: np.ndarray, end: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return how far from `begin` to `end` (n,) one can go, 0 to 1, the amounts (pairs,) and the prices (k, m)."""
         problem, rows = self.problem, len(self.rows.machine)
+        begin, end = self.part * begin[self.user], self.part * end[self.user]
         some = np.flatnonzero(end > 0)
         pairs = np.flatnonzero(end[self.owner] > 0)
         unit = end[self.owner[pairs]]
@@ -93,6 +102,7 @@ class _Programs:
         if not tasks.any():
             return np.zeros(len(self.owner))
         _, amounts, _ = self.reach(np.zeros(len(tasks)), tasks)
+        tasks = self.part * tasks[self.user]
         total = np.bincount(self.owner, weights=amounts, minlength=len(tasks))
         return amounts * np.divide(tasks, total, where=total > 0, out=np.zeros(len(tasks)))[self.owner]
 
