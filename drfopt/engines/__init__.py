@@ -69,7 +69,7 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        known = self.organised == (problem.instance.organisation is not None)
+        known = self.organised == ("organisation" in problem.instance.features)
         fits = objective in self.objectives and cluster in self.clusters
         return fits and tasks and self.exact == exact and asked and known
 

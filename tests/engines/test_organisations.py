@@ -207,3 +207,14 @@ def test_a_crosscheck_asks_the_reference():
     found = crosscheck(instance)
     assert found.agree
     assert [opinion.engine for opinion in found.opinions] == ["tree-filling", "reference, step by step"]
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "throughput", "utilitarian"])
+@pytest.mark.parametrize("integer", [False, True])
+def test_ceilings_of_users_alone_are_limits_for_every_policy(policy: str, integer: bool):
+    demands, capacity = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}
+    ceiling = Organisation(ceilings={"A": {"cpu": 3, "memory": 8}})
+    capped = solve(Instance(demands, capacity, organisation=ceiling), policy, integer=integer)
+    limited = solve(Instance(demands, capacity, max_tasks={"A": 2}), policy, integer=integer)
+    assert capped.tasks.tolist() == limited.tasks.tolist()
+    assert capped.certificate.valid

@@ -74,7 +74,7 @@ def test_a_level_is_the_share_that_the_scheduler_computes(fact):
     assert -(-level * fact["unit"] // 1) == fact["share"] if fact["unit"] > 1 else level == exact(fact["share"])
 
 
-# ---- rules that are no optimum --------------------------------------------------------------------------------------
+# ---- rules that are no optimum ------------------------------------------------------------------------------------
 
 
 AGENTS = [(2, 1024), (1, 512), (3, 2048), (4, 4096), (1, 512)]
@@ -101,7 +101,7 @@ def test_agents_that_go_whole_to_the_poorest_as_they_arrive_are_no_optimum():
 
 
 def test_arrivals_of_nested_roles_end_at_their_optimum():
-    """Mesos, HierarchicalAllocatorTest.NestedRoleDRF: 2/5 and 3/5 of the cpus, and no other division lifts the lower."""
+    """Mesos, HierarchicalAllocatorTest.NestedRoleDRF: 2/5 and 3/5 of the cpus, and nothing lifts the lower."""
     agents = [(2, 1024), (1, 512), (2, 1024)]
     assert lowest_share(agents, [0, 1, 1]) == best_lowest_share(agents) == Fraction(2, 5)
 
