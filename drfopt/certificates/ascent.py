@@ -4,7 +4,7 @@ What everybody has at a stop follows from who finished before it.  A stop is rig
 
 *   nobody's tasks are fewer than what she has there: then the clock could get so far, since the answer is possible;
 *   the prices of capacities and ceilings, none negative, are spent: ``sum of prices = sum_i q_i x_i``, q_i being what
-    a task of user i costs on her cheapest class.  Then in no possible allocation does somebody with ``q_i > 0`` have
+    a task of user i costs on her cheapest class (each of her types on its own).  Then in no possible allocation does somebody with ``q_i > 0`` have
     more while nobody has less: the clock could not go on for them, and some of them are finished;
 *   whoever must pay, ``q_i > 0``, has not more than at the stop.
 
@@ -23,7 +23,7 @@ import numpy as np
 from ..allocation import Certificate
 from ..ascent import Ascent, Halt, Standing
 from ..tolerances import CAPACITY, LEVEL
-from .chain import excess, firm, unit_costs
+from .chain import cheapest_costs, excess, firm, unit_costs
 from .feasibility import infeasibility
 
 __all__ = ["certify", "costs"]
@@ -158,7 +158,7 @@ def costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         each = [p / c if c else p * 0 for p, c in zip(prices[0], instance.exact_capacity, strict=True)]
         cheapest = ascent.demands @ np.array(each)
     else:
-        cheapest = unit_costs(instance, prices).min(axis=1)
+        cheapest = cheapest_costs(instance, unit_costs(instance, prices))
     first = instance.m + 1
     for c, bound in enumerate(bounds, start=first):
         if bound:

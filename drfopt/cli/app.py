@@ -8,9 +8,11 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
-from .listing import engines, library, policies
+from .export import export
+from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
+from .report import report
 from .schedule import schedule
 from .search import search
 from .solve import solve
@@ -62,10 +64,13 @@ for command in (
     theorems,
     schedule,
     sweep,
+    report,
     convert,
+    export,
     new,
     engines,
     policies,
     library,
+    formats,
 ):
     app.command()(command)

@@ -21,10 +21,10 @@ import numpy as np
 from ..deadline import Deadline
 from ..engines import Problem, engines_for
 from ..errors import DrfoptError, SolverError
-from ..instance import Instance
+from ..instance import FEATURES, Instance
 from ..policies import Policy, policy_named
 from ..progress import report
-from ..solve import KNOWN, solve
+from ..solve import solve
 from ..tables import Column, Sheet
 from ..tolerances import GAP, LEVEL, LEVEL_CEEI
 from . import opinions
@@ -146,7 +146,7 @@ def crosscheck(
         Path of a formulation file that states the same policy; its code is run.
     """
     chosen = policy_named(policy)
-    chosen.check(instance, integer, KNOWN)
+    chosen.check(instance, integer, FEATURES)
     problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):

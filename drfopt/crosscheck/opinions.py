@@ -147,8 +147,8 @@ def _left(problem: Problem) -> float | None:
 
 
 def _exact_chain_takes(problem: Problem) -> bool:
-    small = problem.instance.machines is not None and problem.n and len(problem.pairs[0]) <= EXACT_PAIRS
-    return bool(small) and _plain(problem)
+    plain = _plain(problem) and problem.instance.machines is not None and problem.instance.type_table is None
+    return bool(plain and problem.n) and len(problem.pairs[0]) <= EXACT_PAIRS
 
 
 def _sum(problem: Problem) -> Found:

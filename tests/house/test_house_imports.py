@@ -44,6 +44,7 @@ FLOORS = (
 """Files and folders of the package, the ground floor first; on top the package's own face."""
 
 SAME_FLOOR = {
+    ("cli", "report"): "a command is the door to the page",
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
     ("parallel", "errors"): "what stops workers is told in the package's own words",
@@ -72,6 +73,7 @@ SAME_FLOOR = {
     ("readers", "task_types"): "and what it is made of",
     ("readers", "organisation"): "and what it is made of",
     ("writers", "instance"): "what they are given",
+    ("writers", "allocation"): "what exporters are given",
     ("writers", "task_types"): "and what it is made of",
     ("writers", "organisation"): "and what it is made of",
     ("writers", "readers"): "keys and grammar of the native file are stated once",
@@ -88,7 +90,13 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML", "distributed": "dask", "flint": "python-flint"}
+SHIPPED = {
+    "yaml": "PyYAML",
+    "jinja2": "Jinja2",
+    "markupsafe": "MarkupSafe",
+    "distributed": "dask",
+    "flint": "python-flint",
+}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
