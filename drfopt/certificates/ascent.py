@@ -4,8 +4,9 @@ What everybody has at a stop follows from who finished before it.  A stop is rig
 
 *   nobody's tasks are fewer than what she has there: then the clock could get so far, since the answer is possible;
 *   the prices of capacities and ceilings, none negative, are spent: ``sum of prices = sum_i q_i x_i``, q_i being what
-    a task of user i costs on her cheapest class.  Then in no possible allocation does somebody with ``q_i > 0`` have
-    more while nobody has less: the clock could not go on for them, and some of them are finished;
+    a task of user i costs on her cheapest class, each type of hers on its own.  Then in no possible allocation does
+    somebody with ``q_i > 0`` have more while nobody has less: the clock could not go on for them, and some of them are
+    finished;
 *   whoever must pay, ``q_i > 0``, has not more than at the stop.
 
 A stop that finishes nobody is the end of what can rise: all are at their limits, or all promises are kept.  After the

@@ -6,8 +6,6 @@ Between two points of the curve of what is used, everybody's tasks go straight f
     subject to  sum_k z_ik  >=  x_i + s (y_i - x_i)       user i          (multiplier: what her cheapest class costs)
                 sum_i a_ikj z_ik  <=  1                   resource j of class k, a fraction of it       (price)
 
-A user with several task types has a row for each of them, with her tasks in its proportion.
-
 Capacities of the whole cluster and ceilings of groups, which no placement can stretch, say where the clock stops at the
 latest; between there and where it stood the first piece that cannot be gone to its end is found by halving.
 """
@@ -22,7 +20,6 @@ from ..certificates.chain import CERTAIN, excess, firm
 from ..errors import SolverError
 from ..progress import report
 from ..tolerances import LEVEL
-from .by_type import ByType
 from .linear import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 
@@ -47,29 +44,29 @@ def solve(problem: Problem) -> Answer:
         report(f"stop {len(halts) + 1}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
         halt, standing = _Stop(ascent, standing, programs).found()
         halts.append(halt)
-    tasks = standing.has[problem.members]
-    amounts = programs.placed(tasks)
     levels = ascent.levels(standing.has)[problem.members]
-    return Answer(tasks, amounts=amounts, evidence={"halts": tuple(halts), "levels": levels})
+    evidence = {"halts": tuple(halts), "levels": levels}
+    return Answer(standing.has[problem.members], amounts=programs.placed(standing.has), evidence=evidence)
 
 
 class _Programs:
-    """The program above for one cluster: rows and pairs stay, tasks change."""
+    """The program above for one cluster: rows and pairs stay, tasks change.
+
+    Who has several task types is several users here, each with her part of the tasks.
+    """
 
     def __init__(self, problem: Problem):
-        self.problem, by_type = problem, problem.by_type
+        self.problem = by_type = problem.by_type
         self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
         self.owner = by_type.pairs[0]
-        # What a user has is spread over her types.
-        self.user, self.part = np.arange(problem.n), np.ones(problem.n)
-        if isinstance(by_type, ByType):
-            self.user = np.searchsorted(problem.members, by_type.owner[by_type.members])
-            self.part = problem.instance.type_table.part[by_type.members]
+        types = problem.instance.type_table
+        self.user = by_type.members if types is None else types.owner[by_type.members]
+        self.part = 1.0 if types is None else types.part[by_type.members]
 
-    def reach(self, begin: np.ndarray, end: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return how far from `begin` to `end` (n,) one can go, 0 to 1, the amounts (pairs,) and the prices (k, m)."""
+    def reach(self, first: np.ndarray, last: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return how far one can go between two tasks of everybody (n,), 0 to 1, amounts (pairs,) and prices (k, m)."""
         problem, rows = self.problem, len(self.rows.machine)
-        begin, end = self.part * begin[self.user], self.part * end[self.user]
+        begin, end = first[self.user] * self.part, last[self.user] * self.part
         some = np.flatnonzero(end > 0)
         pairs = np.flatnonzero(end[self.owner] > 0)
         unit = end[self.owner[pairs]]
@@ -99,12 +96,12 @@ class _Programs:
 
     def placed(self, tasks: np.ndarray) -> np.ndarray:
         """Return amounts (pairs,) that are these tasks (n,), to the last digit."""
-        if not tasks.any():
+        wanted = tasks[self.user] * self.part
+        if not wanted.any():
             return np.zeros(len(self.owner))
         _, amounts, _ = self.reach(np.zeros(len(tasks)), tasks)
-        tasks = self.part * tasks[self.user]
-        total = np.bincount(self.owner, weights=amounts, minlength=len(tasks))
-        return amounts * np.divide(tasks, total, where=total > 0, out=np.zeros(len(tasks)))[self.owner]
+        total = np.bincount(self.owner, weights=amounts, minlength=len(wanted))
+        return amounts * np.divide(wanted, total, where=total > 0, out=np.zeros(len(wanted)))[self.owner]
 
 
 class _Stop:
@@ -113,7 +110,6 @@ class _Stop:
     def __init__(self, ascent: Ascent, standing: Standing, programs: _Programs):
         self.ascent, self.standing, self.programs = ascent, standing, programs
         self.moment: Moment = ascent.moment(standing)
-        self.members = programs.problem.members
         waiting = ~standing.finished
         used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
         self.full = first_full(self.moment.curve, used)
@@ -132,7 +128,7 @@ class _Stop:
             middle = (low + high) // 2
             low, high = (middle, high) if self._arrives(places[middle]) else (low, middle)
         begin, end = self.moment.tasks(places[low]), self.moment.tasks(places[high])
-        way, _, prices = self.programs.reach(begin[self.members], end[self.members])
+        way, _, prices = self.programs.reach(begin, end)
         prices = firm(prices)
         way = self._proven(way, prices, begin, end)
         part = way * self.full[1] if self.full is not None and high == len(places) - 1 else way
@@ -140,8 +136,7 @@ class _Stop:
         return self._halt(self.moment.place(low, part), prices, bounds)
 
     def _arrives(self, place: Place) -> bool:
-        end = self.moment.tasks(place)[self.members]
-        begin = self.standing.has[self.members]
+        begin, end = self.standing.has, self.moment.tasks(place)
         if (begin == end).all():
             return True
         return self.programs.reach(begin, end)[0] >= 1 - ARRIVED
