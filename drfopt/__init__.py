@@ -29,9 +29,12 @@ if TYPE_CHECKING:
         SolverError,
         TimeLimitError,
     )
-    from .instance import Instance, Machine
+    from .instance import Instance
+    from .machine import Machine
+    from .organisation import Group, Organisation
     from .schedule import schedule
     from .solve import solve
+    from .task_types import TaskType
 
 __all__ = [
     "Allocation",
@@ -40,11 +43,14 @@ __all__ = [
     "DrfoptError",
     "EngineError",
     "FormulationError",
+    "Group",
     "Instance",
     "InstanceError",
     "Machine",
+    "Organisation",
     "PolicyError",
     "SolverError",
+    "TaskType",
     "TimeLimitError",
     "audit",
     "compare",
@@ -59,8 +65,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "Allocation": "allocation",
     "Certificate": "allocation",
+    "Group": "organisation",
     "Instance": "instance",
-    "Machine": "instance",
+    "Machine": "machine",
+    "Organisation": "organisation",
+    "TaskType": "task_types",
     "audit": "audit",
     "compare": "compare",
     "crosscheck": "crosscheck",

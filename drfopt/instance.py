@@ -1,7 +1,6 @@
 """A cluster and its users: the one input of everything, checked once, here, and never again behind this door."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -11,27 +10,20 @@ import numpy as np
 
 from .arrays import Places, Table, as_float, table
 from .errors import InstanceError, suggestion
+from .machine import Machine, count_of
+from .machine import classes as classes_of
 from .naming import by_user, listed, resource_names, row_of, rows_of_users, some, unique
+from .organisation import Organisation
+from .task_types import TaskType, average, given_types, settled
 
-__all__ = ["Instance", "Machine"]
+__all__ = ["FEATURES", "Instance"]
 
-
-@dataclass(frozen=True)
-class Machine:
-    """A class of identical machines; a task runs on one machine of it.
-
-    Parameters
-    ----------
-    name : str
-    capacity : mapping from resource to number, or array of shape (m,)
-        What ONE machine has.
-    count : int
-        How many identical machines there are.
-    """
-
-    name: str
-    capacity: Any
-    count: int = 1
+FEATURES = {
+    "organisation": "guarantees, ceilings, tiers, groups, excluded resources and weights of 0",
+    "types": "several task types of one user",
+    "types on machines": "several task types of one user on machines",
+}
+"""What an instance may have beyond one demand, weight and limit a user."""
 
 
 class Instance:
@@ -40,7 +32,8 @@ class Instance:
     Parameters
     ----------
     demands : mapping from user to {resource: number}, or array of shape (n, m)
-        What one task of each user needs. A resource not listed is 0. Every user needs something.
+        What one task of each user needs. A resource not listed is 0. Every user needs something. A user whose tasks are
+        not all alike has a list of `TaskType` instead: her demand is then the average task, her limit their number.
     capacity : mapping from resource to number, or array of shape (m,)
         One divisible pool. Give either this or `machines`.
     machines : sequence of Machine, or array of shape (k, m)
@@ -48,10 +41,13 @@ class Instance:
     users, resources : sequences of str
         Names; taken from the mappings where these are given, otherwise u1, u2 ... and r1, r2 ...
     weights : number per user (n,), table per resource (n, m), or mapping by user; positive, 1 by default
+        A user whose weight is 0 is served after everybody else of her tier.
     max_tasks : number per user (n,) or mapping by user
         The most tasks of each user; None or inf for no limit.
     eligible : array of bool (n, k), or mapping from user to names of machine classes
         The classes each user may use; all by default.
+    organisation : Organisation
+        Guarantees, ceilings, tiers and groups, if there are any.
     name, source : str
         A title, and where the instance comes from.
 
@@ -59,6 +55,8 @@ class Instance:
     ----------
     demands (n, m), capacity (m,) of the whole cluster, weights (n,) or (n, m), limits (n,) with inf for none;
     for machines also machine_capacity (k, m) of one machine, counts (k,), eligible (n, k); for a pool these are None.
+    ``task_types`` is None, or one entry a user: None, or her types with exact demands (m,). ``organisation`` is None,
+    or settled: one entry a user. A user of weight 0 is in ``organisation.last``, and has 1 in ``weights``.
     All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as `Fraction`s.
     An array of demands is copied once, unless it is of float64 and read-only: a memory-mapped file
     (``numpy.load(path, mmap_mode="r")``) stays where it is and is read a block at a time.
@@ -80,6 +78,7 @@ class Instance:
         weights: Any = None,
         max_tasks: Any = None,
         eligible: Any = None,
+        organisation: Organisation | None = None,
         name: str = "",
         source: str = "",
     ):
@@ -94,7 +93,7 @@ class Instance:
         self.counts: Any = None
         self.machine_capacity: Any = None
         self.capacity: np.ndarray
-        classes = None if machines is None else _classes(machines)
+        classes = None if machines is None else classes_of(machines)
         rows, self._users = rows_of_users(demands, users)
         n = len(rows) if self._users is None else len(self._users)
         if n == 0:
@@ -106,11 +105,13 @@ class Instance:
             raise InstanceError("the cluster has no resources: list at least one")
         self._n = n
 
+        rows, self.task_types = self._types(rows, classes)
         self._demands = self._demand_table(rows, n, m)
         self._place_machines(capacity, classes)
-        self._weights = self._weight_table(weights)
+        self._weights, last = self._weight_table(weights)
         self._limits = self._limit_table(max_tasks)
         self.eligible = self._eligibility(eligible)
+        self.organisation = self._organise(organisation, last)
         self._check_scale()
 
     # ---- what there is ----------------------------------------------------------------------------------------
@@ -170,6 +171,14 @@ class Instance:
         """Whether some user has different weights on different resources."""
         return self.weights.ndim == 2
 
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """What the instance has beyond one demand, weight and limit a user: names of `FEATURES`."""
+        found = {"organisation"} if self.organisation is not None else set()
+        if self.task_types is not None:
+            found.add("types" if self.machines is None else "types on machines")
+        return frozenset(found)
+
     # ---- the same values, exactly -----------------------------------------------------------------------------
 
     @cached_property
@@ -219,14 +228,41 @@ class Instance:
         fits = np.array(self.eligible)
         for k, machine in enumerate(self.machine_capacity):
             fits[:, k] &= self._whole_task_fits(machine, k)
+        for i, rows in self.type_fits.items():
+            fits[i] = rows.any(axis=0)
         fits.flags.writeable = False
         return fits
+
+    @cached_property
+    def type_fits(self) -> dict[int, np.ndarray]:
+        """Of every user with task types: whether a class is eligible and a task of a type fits, bool (types, k).
+
+        A pool is one class; of what is divisible there, every task fits whose resources are there.
+        """
+        if self.task_types is None:
+            return {}
+        rooms = (self.exact_capacity,) if self.machines is None else self.exact_machine_capacity
+        return {
+            i: np.array([self._open_to(i, kind, rooms) for kind in kinds])
+            for i, kinds in enumerate(self.task_types)
+            if kinds is not None
+        }
+
+    def _open_to(self, i: int, kind: TaskType, rooms: Sequence[Sequence[Fraction]]) -> list[bool]:
+        allowed = [True] if self.machines is None else self.eligible[i].tolist()
+        if kind.machines is not None:
+            allowed = [open_ and name in kind.machines for open_, name in zip(allowed, self.machine_names, strict=True)]
+        return [
+            open_ and all(d <= c for d, c in zip(kind.demand, room, strict=True))
+            for open_, room in zip(allowed, rooms, strict=True)
+        ]
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
         """Who can run no task at all, though she has no limit of 0: bool (n,).
 
         A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
-        Machines: no eligible class on which one whole task fits.
+        Machines: no eligible class on which one whole task fits.  Who has several task types runs all of them in
+        proportion or nothing, so that one type that fits nowhere is enough; with whole tasks it takes all of them.
         """
         if self.fits is not None:
             helpless = ~self.fits.any(axis=1)
@@ -237,6 +273,10 @@ class Instance:
             if not empty.any():
                 return np.zeros(self.n, dtype=bool)
             helpless = (self.demands[:, empty] > 0).any(axis=1)
+        if integer or self.machines is not None:
+            for i, rows in self.type_fits.items():
+                placed = rows.any(axis=1)
+                helpless[i] = not (placed.any() if integer else placed.all())
         if not self.limited:
             return helpless
         limits = np.floor(self.limits) if integer else self.limits
@@ -294,6 +334,30 @@ class Instance:
             capacity = row_of(capacity, rest["resources"], "capacity")
         return cls(demands.to_numpy(), capacity, **rest)
 
+    def parts(self) -> dict[str, Any]:
+        """Return the arguments that make an equal instance, exact: ``Instance(**(it.parts() | {"name": "new"}))``."""
+        kinds = self.task_types or (None,) * self.n
+        machines = None
+        if self.machines is not None:
+            rows = zip(self.machines, self.exact_machine_capacity, strict=True)
+            machines = [Machine(machine.name, list(row), machine.count) for machine, row in rows]
+        weights = [list(w) if isinstance(w, tuple) else w for w in self.exact_weights]
+        if self.organisation is not None:
+            weights = [0 if last else w for last, w in zip(self.organisation.last, weights, strict=True)]
+        return {
+            "demands": [list(types or row) for types, row in zip(kinds, self.exact_demands, strict=True)],
+            "capacity": list(self.exact_capacity) if machines is None else None,
+            "machines": machines,
+            "users": self.users,
+            "resources": self.resources,
+            "weights": weights,
+            "max_tasks": list(self.exact_limits),
+            "eligible": self.eligible,
+            "organisation": None if self.organisation is None else self.organisation.named(self.users),
+            "name": self.name,
+            "source": self.source,
+        }
+
     # ---- manners ----------------------------------------------------------------------------------------------
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -319,13 +383,35 @@ class Instance:
         eligible = None if self.eligible is None else self.eligible.tobytes()
         room = self._capacity.exact()
         values = (self.exact_demands, room, self.exact_weights, self.exact_limits)
-        return (self.name, self.source, self.users, self.resources, machines, eligible, *values)
+        beyond = (self.task_types, self.organisation)
+        return (self.name, self.source, self.users, self.resources, machines, eligible, *values, *beyond)
 
     # ---- checking ---------------------------------------------------------------------------------------------
 
+    def _types(self, rows: Any, classes: tuple[Machine, ...] | None) -> tuple[Any, tuple | None]:
+        """Return rows of demands, of the average task where there are types, and the types a user; None for none."""
+        if not isinstance(rows, list) or not any(map(given_types, rows)):
+            return rows, None
+        names = [machine.name for machine in classes or ()]
+        kinds = tuple(
+            settled(user, row, self.resources, names) if given_types(row) else None
+            for user, row in zip(self.users, rows, strict=True)
+        )
+        for user, types in zip(self.users, kinds, strict=True):
+            for kind in types or ():
+                self._classes_named(user, kind.machines or (), names)
+        averages = [
+            dict(zip(self.resources, average(types), strict=True)) if types else row
+            for types, row in zip(kinds, rows, strict=True)
+        ]
+        return averages, kinds
+
     def _demand_table(self, rows: Any, n: int, m: int) -> Table:
-        if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
-            rows = [row_of(row, self.resources, f"user {user!r}") for user, row in zip(self.users, rows, strict=True)]
+        if isinstance(rows, list) and any(isinstance(row, Mapping) for row in rows):
+            rows = [
+                row_of(row, self.resources, f"user {user!r}") if isinstance(row, Mapping) else row
+                for user, row in zip(self.users, rows, strict=True)
+            ]
         demands = table(rows, (n, m), Places("demand", _Names(self), self.resources))
         self._extent = demands.extent
         if self._extent.idle is not None:
@@ -359,7 +445,7 @@ class Instance:
         places = Places("capacity", names, self.resources, row_word="machine class")
         self._capacity = table(values, (len(classes), self.m), places)
         self.machine_capacity = self._capacity.floats
-        counts = np.array([_count(machine) for machine in classes], dtype=np.int64)
+        counts = np.array([count_of(machine) for machine in classes], dtype=np.int64)
         counts.flags.writeable = False
         self.counts = counts
         self.machines = tuple(
@@ -372,9 +458,10 @@ class Instance:
         self.capacity = np.array(totals)
         self.capacity.flags.writeable = False
 
-    def _weight_table(self, weights: Any) -> Table:
+    def _weight_table(self, weights: Any) -> tuple[Table, np.ndarray | None]:
+        """Return the weights, with 1 for who has 0, and who that is, bool (n,), None for nobody."""
         if weights is None:
-            return Table(np.broadcast_to(1.0, (self.n,)))  # one float, however many users
+            return Table(np.broadcast_to(1.0, (self.n,))), None  # one float, however many users
         if isinstance(weights, Mapping):
             weights = by_user(weights, self.users, "weights", 1)
         values = listed(weights)
@@ -384,12 +471,18 @@ class Instance:
         two = per_resource or (isinstance(values, np.ndarray) and values.ndim == 2)
         shape = (self.n, self.m) if two else (self.n,)
         found = table(values, shape, Places("weight", _Names(self), self.resources))
-        if not (found.floats > 0).all():
-            user = self.users[int(np.argwhere(~(found.floats > 0))[0][0])]
+        if (found.floats > 0).all():
+            return found, None
+        last = ~(found.floats > 0)
+        if two:
+            i = int(np.argwhere(last)[0][0])
             raise InstanceError(
-                f"user {user!r}: weight is 0: weights must be positive (serving a user last is not built yet)"
+                f"user {self.users[i]!r}: weight of {self.resources[int(last[i].argmax())]!r} is 0: weights per "
+                "resource must be positive; write weight = 0 to serve her last"
             )
-        return found
+        if found.fractions is not None:
+            return table([w or Fraction(1) for w in found.fractions], shape, Places("weight", _Names(self))), last
+        return table(np.where(last, 1.0, found.floats), shape, Places("weight", _Names(self))), last
 
     def _weight_row(self, user: str, value: Any) -> list:
         if isinstance(value, Mapping):
@@ -397,6 +490,17 @@ class Instance:
         return list(value) if isinstance(value, list | tuple) else [value] * self.m
 
     def _limit_table(self, limits: Any) -> Table:
+        found = self._given_limits(limits)
+        if self.task_types is None:
+            return found
+        totals = [None if types is None else sum(kind.count for kind in types) for types in self.task_types]
+        lower = [
+            limit if total is None else Fraction(total) if limit is None else min(limit, Fraction(total))
+            for limit, total in zip(found.exact(), totals, strict=True)
+        ]
+        return table(lower, (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
+
+    def _given_limits(self, limits: Any) -> Table:
         if limits is None:
             return Table(np.broadcast_to(np.inf, (self.n,)))
         if isinstance(limits, Mapping):
@@ -417,7 +521,7 @@ class Instance:
             listed = by_user(eligible, self.users, "machines", None)
             for i, names in enumerate(listed):
                 if names is not None:
-                    allowed[i] = self._classes_named(self.users[i], names)
+                    allowed[i] = self._classes_named(self.users[i], names, self.machine_names)
         else:
             allowed = np.array(eligible)
             if allowed.shape != (self.n, self.k) or allowed.dtype != bool:
@@ -428,8 +532,7 @@ class Instance:
         allowed.flags.writeable = False
         return allowed
 
-    def _classes_named(self, user: str, names: Iterable[str]) -> np.ndarray:
-        known = self.machine_names
+    def _classes_named(self, user: str, names: Iterable[str], known: Sequence[str]) -> np.ndarray:
         listed = [names] if isinstance(names, str) else list(names)
         for name in listed:
             if name not in known:
@@ -438,6 +541,13 @@ class Instance:
                     f"{some(known)}{suggestion(str(name), known)}"
                 )
         return np.array([name in listed for name in known], dtype=bool)
+
+    def _organise(self, organisation: Organisation | None, last: np.ndarray | None) -> Organisation | None:
+        if organisation is None and last is None:
+            return None
+        served_last = np.zeros(self.n, dtype=bool) if last is None else last
+        found = (organisation or Organisation()).settled(self.users, self.resources, served_last.tolist())
+        return None if found.plain else found
 
     def _check_scale(self) -> None:
         """Refuse ratios of demand to capacity that floats cannot hold; everything behind works in those ratios."""
@@ -470,36 +580,3 @@ class _Names(Sequence):
 
     def __getitem__(self, index: Any) -> Any:
         return self._instance.users[index]
-
-
-def _classes(machines: Any) -> tuple[Machine, ...]:
-    if isinstance(machines, np.ndarray):
-        if machines.ndim != 2:
-            raise InstanceError(f"machines have shape {machines.shape}: an array of shape (k, m) is needed")
-        return tuple(Machine(f"m{k}", row) for k, row in enumerate(machines, start=1))
-    listed = tuple(machines)
-    if listed and all(isinstance(row, list | tuple) for row in listed):
-        return tuple(Machine(f"m{k}", row) for k, row in enumerate(listed, start=1))
-    for machine in listed:
-        if not isinstance(machine, Machine):
-            raise InstanceError(f"{machine!r} is not a machine: use Machine(name=..., capacity=..., count=...)")
-    if not listed:
-        raise InstanceError("the cluster has no machines: list at least one class")
-    names: dict[str, None] = {}
-    for machine in listed:
-        if isinstance(machine.capacity, Mapping):
-            names.update(dict.fromkeys(map(str, machine.capacity)))
-    # A resource that one class lacks is 0 there: every class speaks of all resources.
-    return tuple(
-        Machine(str(machine.name), {r: machine.capacity.get(r, 0) for r in names}, machine.count)
-        if isinstance(machine.capacity, Mapping)
-        else Machine(str(machine.name), machine.capacity, machine.count)
-        for machine in listed
-    )
-
-
-def _count(machine: Machine) -> int:
-    count = machine.count
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
-        raise InstanceError(f"machine class {machine.name!r}: count is {count!r}: write a whole number, 1 or more")
-    return int(count)

@@ -7,7 +7,7 @@ A new notion is one row here, or one formulation file.
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from .arrays import columns, in_blocks
 from .errors import PolicyError, suggestion
-from .instance import Instance
+from .instance import FEATURES, Instance
 
 __all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "policy_named"]
 
@@ -105,8 +105,18 @@ class Policy:
     argument: str = ""
     alpha: float = math.nan
 
-    def check(self, instance: Instance) -> None:
-        """Raise `PolicyError` when the policy cannot take the instance."""
+    def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
+        """Raise `PolicyError` when the policy cannot take the instance.
+
+        `knows` are the features of an instance (`drfopt.instance.FEATURES`) that whoever asks has been taught; what
+        whole tasks of several types would mean has not been defined.
+        """
+        if unknown := sorted(instance.features - (set(knows) - {"types"} if integer else set(knows))):
+            whole = "with whole tasks " if integer and unknown == ["types"] else ""
+            raise PolicyError(
+                f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: "
+                "leave them out"
+            )
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
         if self.objective == "servers" and instance.limited:

@@ -89,7 +89,7 @@ def solve(
         raise PolicyError(
             f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
         )
-    chosen.check(instance)
+    chosen.check(instance, integer)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if solver != DIRECT and not integer:
@@ -104,6 +104,11 @@ def solve(
         interface(solver),
     )
     runner = engine_for(engine, problem, exact and not integer)
+    if problem.workers.several and not (runner.divides and instance.machines is not None):
+        raise EngineError(
+            f"engine {runner.name!r} has nothing here to divide among processes, lp-chain has on machines: "
+            "leave jobs and dask out"
+        )
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)

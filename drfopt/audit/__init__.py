@@ -133,7 +133,7 @@ def audit(
     chosen, asked = policy_named(policy), properties_named(properties)
     if not isinstance(instance, Instance):
         raise PolicyError(f"audit takes an Instance, not {type(instance).__name__}: build one, or use Instance.load")
-    chosen.check(instance)
+    chosen.check(instance, integer)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     results = findings(cluster_of(instance), chosen, asked, integer, Deadline.after(time_limit))

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from ..instance import Instance, Machine
+from ..instance import Instance
+from ..machine import Machine
 
 __all__ = ["Cluster", "MachineClass", "cluster_of"]
 

@@ -146,7 +146,7 @@ def crosscheck(
         Path of a formulation file that states the same policy; its code is run.
     """
     chosen = policy_named(policy)
-    chosen.check(instance)
+    chosen.check(instance, integer)
     problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):

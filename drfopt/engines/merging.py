@@ -15,7 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import SolverError
-from ..instance import Instance, Machine
+from ..instance import Instance
+from ..machine import Machine
 from .problem import Answer, Problem
 
 __all__ = ["Merged", "market_without_copies"]

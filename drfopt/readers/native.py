@@ -10,6 +10,13 @@
     weight = 1                          or a table per resource; optional
     max_tasks = 10                      optional
     machines = ["xl"]                   the classes this user may use; optional
+    tasks = [{ demand = {...}, count = 30 }]        several types of tasks, instead of demand
+    guarantee = { cpu = 4 }, ceiling = { cpu = 10 } what she is promised, the most she may use; optional
+    tier = 1, group = "eng/dev"         higher tiers are served first; optional
+
+    [[groups]]  name = "eng", weight, guarantee, ceiling, tier
+    guarantees = "floor"                or "surplus", "normalised": what a guarantee means
+    excluded = ["gpu"]                  resources that are not counted in shares
 
 ``name`` and ``source`` of the whole stand at the top. 0.1 is 1/10, not the float nearest to it.
 """
@@ -18,7 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InstanceError, suggestion
-from ..instance import Instance, Machine
+from ..instance import Instance
+from ..machine import Machine
+from ..organisation import Group, Organisation
+from ..task_types import TaskType
 from .schema import InstanceFile, UserEntry, validated
 from .syntax import sniff, tree
 from .text import FORMATS, STANDARD_INPUT, failure, format_of, read_text
@@ -84,16 +94,43 @@ def _instance(file: InstanceFile) -> Instance:
     if file.machines is not None:
         machines = [Machine(entry.name, entry.capacity, entry.count) for entry in file.machines]
     return Instance(
-        [user.demand for user in file.users],
+        [_demand(user) for user in file.users],
         file.capacity,
         machines=machines,
         users=[user.name for user in file.users],
         weights=_column(file.users, "weight", 1),
         max_tasks=_column(file.users, "max_tasks", None),
         eligible=_eligible(file),
+        organisation=_organisation(file),
         name=file.name or "",
         source=file.source or "",
     )
+
+
+def _demand(user: UserEntry) -> Any:
+    if user.tasks is None:
+        return user.demand
+    return [TaskType(entry.demand, entry.count, entry.machines, entry.name) for entry in user.tasks]
+
+
+def _organisation(file: InstanceFile) -> Organisation | None:
+    def given(key: str) -> dict[str, Any]:
+        return {user.name: value for user in file.users if (value := getattr(user, key))}
+
+    groups = [
+        Group(entry.name, entry.weight, entry.guarantee or {}, entry.ceiling or {}, entry.tier)
+        for entry in file.groups or ()
+    ]
+    asked = Organisation(
+        given("guarantee"),
+        given("ceiling"),
+        given("tier"),
+        given("group"),
+        groups,
+        file.guarantees,
+        file.excluded or (),
+    )
+    return None if asked.plain else asked
 
 
 def _column(users: list[UserEntry], key: str, missing: Any) -> list | None:

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InstanceError, suggestion
-from ..instance import Instance, Machine
+from ..instance import Instance
+from ..machine import Machine
 from .text import failure, read_text, shown
 
 __all__ = ["read"]

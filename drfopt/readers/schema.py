@@ -3,25 +3,15 @@
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from ..errors import InstanceError, suggestion
 from ..quantities import exact
 from .text import failure, shown
 
-__all__ = ["InstanceFile", "MachineEntry", "UserEntry", "validated"]
-
-RESERVED = {
-    "guarantee": "a guaranteed amount of resources",
-    "ceiling": "an upper bound on resources",
-    "tier": "priority between users",
-    "group": "hierarchies of users",
-    "groups": "hierarchies of users",
-    "tasks": "several task types for one user",
-}
-"""Keys that have a meaning already and are not built yet."""
+__all__ = ["GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
 
 EXPECTED = {
     "name": "a text in quotes",
@@ -30,10 +20,22 @@ EXPECTED = {
     "machines": "a list of tables, one for each class of machines",
     "capacity": "a table of resource and amount, such as { cpu = 9, memory = 18 }",
     "demand": "a table of resource and amount, such as { cpu = 1, memory = 4 }",
+    "tasks": "a list of tables with a demand and a count",
+    "count": "a whole number",
+    "tier": "a whole number, higher is served first",
+    "group": 'its path from the root, such as "eng/dev"',
+    "groups": "a list of tables, one for each group",
+    "guarantees": 'one of "floor", "surplus", "normalised"',
+    "excluded": 'a list of resources, such as ["gpu"]',
 }
 CLASS_NAMES = 'a list of machine classes, such as ["xl"]'
-ENTRY = "a table with a name and a demand"
-MACHINE_ENTRY = "a table with a name and a capacity"
+ENTRIES = {
+    "users": "a table with a name and a demand",
+    "machines": "a table with a name and a capacity",
+    "groups": "a table with a name",
+    "tasks": "a table with a demand and a count",
+    "excluded": "the name of a resource in quotes",
+}
 
 FLOAT_INTEGERS = 2**53
 
@@ -96,20 +98,58 @@ class _AmountError(InstanceError):
 
 
 Amounts = Annotated[Any, PlainValidator(_amounts)]
+OptionalAmounts = Annotated[Any, PlainValidator(_pool)]
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class TypeEntry(_Table):
+    """Tasks of one user that are alike."""
+
+    demand: Amounts
+    count: Annotated[Any, PlainValidator(_whole)]
+    name: str = ""
+    machines: list[str] | None = Field(None, fail_fast=True)
+
+
 class UserEntry(_Table):
-    """One user: what a task of hers needs, and how she is weighed, limited and placed."""
+    """One user: what a task of hers needs, or her types of tasks; her weight, limit, machines, group and promises."""
 
     name: str
-    demand: Amounts
+    demand: OptionalAmounts = None
+    tasks: list[TypeEntry] | None = Field(None, fail_fast=True)
     weight: Annotated[Any, PlainValidator(_weight)] = None
     max_tasks: Annotated[Any, PlainValidator(_limit)] = None
     machines: list[str] | None = Field(None, fail_fast=True)
+    guarantee: OptionalAmounts = None
+    ceiling: OptionalAmounts = None
+    tier: int = 0
+    group: str = ""
+
+    @model_validator(mode="after")
+    def _one_demand(self) -> "UserEntry":
+        if (self.demand is None) == (self.tasks is None):
+            neither = self.demand is None
+            raise InstanceError(
+                "the key 'demand' is missing: write " + EXPECTED["demand"]
+                if neither
+                else "both 'demand' and 'tasks' are given: write one task's demand, or a list of task types"
+            )
+        if self.tasks is not None and not self.tasks:
+            raise InstanceError("tasks is an empty list: list at least one type, or write a demand")
+        return self
+
+
+class GroupEntry(_Table):
+    """A node of the tree of groups."""
+
+    name: str
+    weight: Annotated[Any, PlainValidator(_number)] = 1
+    guarantee: OptionalAmounts = None
+    ceiling: OptionalAmounts = None
+    tier: int = 0
 
 
 class MachineEntry(_Table):
@@ -128,12 +168,17 @@ class InstanceFile(_Table):
     capacity: Annotated[Any, PlainValidator(_pool)] = None
     machines: list[MachineEntry] | None = Field(None, fail_fast=True)
     users: list[UserEntry] = Field(fail_fast=True)
+    groups: list[GroupEntry] | None = Field(None, fail_fast=True)
+    guarantees: Literal["floor", "surplus", "normalised"] = "floor"
+    excluded: list[str] | None = Field(None, fail_fast=True)
 
 
 KEYS: dict[tuple[str, ...], Iterable[str]] = {
     (): InstanceFile.model_fields,
     ("users",): UserEntry.model_fields,
+    ("users", "tasks"): TypeEntry.model_fields,
     ("machines",): MachineEntry.model_fields,
+    ("groups",): GroupEntry.model_fields,
 }
 
 
@@ -163,7 +208,7 @@ def _sentence(tree: dict, error: Any) -> str:
     if kind == "extra_forbidden":
         return entry + _unknown(location)
     if kind == "missing":
-        return f"{entry}the key {rest[-1]!r} is missing: write {EXPECTED[rest[-1]]}"
+        return f"{entry}{_inside(location)}the key {rest[-1]!r} is missing: write {EXPECTED[rest[-1]]}"
     if kind == "value_error":
         reason = error["ctx"]["error"]
         return f"{entry}{_called(rest)}{' ' if isinstance(reason, _AmountError) else ': '}{reason}"
@@ -182,23 +227,26 @@ def _entry(tree: dict, location: tuple) -> tuple[str, tuple]:
 
 
 def _called(keys: tuple) -> str:
-    """Return the words for a value inside an entry, such as ``machines[0]``."""
-    return f"{keys[0]}[{keys[1]}]" if len(keys) == 2 else str(keys[0]) if keys else ""
+    """Return the words for a value inside an entry, such as ``machines[0]`` or ``tasks[1].demand``."""
+    words = ""
+    for key in keys:
+        words += f"[{key}]" if isinstance(key, int) else f".{key}" if words else str(key)
+    return words
 
 
 def _expected(location: tuple) -> str:
-    if len(location) == 2:
-        return ENTRY if location[0] == "users" else MACHINE_ENTRY
-    if len(location) == 4:
-        return "the name of a machine class in quotes"
-    if location[0] == "users" and location[-1] == "machines":
-        return CLASS_NAMES
-    return EXPECTED[location[-1]]
+    names = [part for part in location if isinstance(part, str)]
+    if names[1:] and names[-1] == "machines":
+        return CLASS_NAMES if isinstance(location[-1], str) else "the name of a machine class in quotes"
+    return EXPECTED[names[-1]] if isinstance(location[-1], str) else ENTRIES[names[-1]]
 
 
 def _unknown(location: tuple) -> str:
     key = str(location[-1])
     known = list(KEYS[tuple(part for part in location[:-1] if isinstance(part, str))])
-    if key in RESERVED and (key == "groups") == (len(location) == 1):
-        return f"the key {key!r} is reserved for {RESERVED[key]}, which is not built yet: leave it out"
-    return f"unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known)}"
+    return f"{_inside(location)}unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known)}"
+
+
+def _inside(location: tuple) -> str:
+    """Return the words for an entry inside an entry, such as ``tasks[1]: ``."""
+    return f"{_called(location[2:-1])}: " if len(location) > 3 else ""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -9,14 +10,19 @@ from typing import Any
 
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
+from ..organisation import Group
 from ..quantities import LONGEST
 from ..readers.text import format_of
+from ..task_types import TaskType
 from .files import write_whole
 
 __all__ = ["document", "dumps", "save"]
 
 LARGEST_INTEGER = 2**63
 """TOML promises integers below this and no others."""
+
+PLAIN_KEYS = ("name", "source", "guarantees", "excluded")
+"""Keys at the top whose values are no tables."""
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -46,15 +52,28 @@ def document(instance: Instance) -> dict[str, Any]:
             | {"capacity": _amounts(instance.resources, row, f"machine class {machine.name!r}")}
             for machine, row in zip(instance.machines, instance.exact_machine_capacity, strict=True)
         ]
+    if (organisation := instance.organisation) is not None:
+        if organisation.meaning != "floor":
+            data["guarantees"] = organisation.meaning
+        if organisation.excluded:
+            data["excluded"] = list(organisation.excluded)
+        if organisation.groups:
+            data["groups"] = [_group(group) for group in organisation.groups]
     data["users"] = [_user(instance, i) for i in range(instance.n)]
     return data
 
 
 def _user(instance: Instance, i: int) -> dict[str, Any]:
     owner = f"user {instance.users[i]!r}"
-    needed = [(r, d) for r, d in zip(instance.resources, instance.exact_demands[i], strict=True) if d]
-    entry: dict[str, Any] = {"name": instance.users[i], "demand": {r: _number(d, owner) for r, d in needed}}
+    entry: dict[str, Any] = {"name": instance.users[i]}
+    kinds = None if instance.task_types is None else instance.task_types[i]
     weight, limit = instance.exact_weights[i], instance.exact_limits[i]
+    if kinds is None:
+        entry["demand"] = _needed(instance.resources, instance.exact_demands[i], owner)
+    else:
+        entry["tasks"] = [_type(instance.resources, kind, owner) for kind in kinds]
+        # Their number is a limit that the file says already.
+        limit = None if limit == sum(kind.count for kind in kinds) else limit
     if instance.weights_per_resource:
         entry["weight"] = _amounts(instance.resources, weight, owner)
     elif weight != 1:
@@ -64,7 +83,38 @@ def _user(instance: Instance, i: int) -> dict[str, Any]:
     if instance.eligible is not None and not instance.eligible[i].all():
         allowed = zip(instance.machine_names, instance.eligible[i], strict=True)
         entry["machines"] = [name for name, eligible in allowed if eligible]
+    if (organisation := instance.organisation) is not None:
+        if organisation.last[i]:
+            entry["weight"] = 0
+        entry |= _promises(organisation.guarantees[i], organisation.ceilings[i], organisation.tiers[i], owner)
+        if organisation.paths[i]:
+            entry["group"] = organisation.paths[i]
     return entry
+
+
+def _type(resources: tuple[str, ...], kind: TaskType, owner: str) -> dict[str, Any]:
+    named = {"name": kind.name} if kind.name else {}
+    placed = {} if kind.machines is None else {"machines": list(kind.machines)}
+    return named | {"demand": _needed(resources, kind.demand, owner), "count": kind.count} | placed
+
+
+def _group(group: Group) -> dict[str, Any]:
+    owner = f"group {group.name!r}"
+    weight = {} if group.weight == 1 else {"weight": _number(group.weight, owner)}
+    return {"name": group.name} | weight | _promises(group.guarantee, group.ceiling, group.tier, owner)
+
+
+def _promises(guarantee: Mapping, ceiling: Mapping, tier: int, owner: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        key: {resource: _number(value, owner) for resource, value in amounts.items()}
+        for key, amounts in (("guarantee", guarantee), ("ceiling", ceiling))
+        if amounts
+    }
+    return entry | ({"tier": tier} if tier else {})
+
+
+def _needed(resources: tuple[str, ...], row: tuple[Fraction, ...], owner: str) -> dict[str, int | float | str]:
+    return {resource: _number(d, owner) for resource, d in zip(resources, row, strict=True) if d}
 
 
 def _amounts(resources: tuple[str, ...], values: tuple[Fraction, ...], owner: str) -> dict[str, int | float | str]:
@@ -155,10 +205,10 @@ def _yaml(data: dict[str, Any]) -> str:
 
 
 def _toml(data: dict[str, Any]) -> str:
-    blocks = ["\n".join(f"{key} = {_toml_value(data[key])}" for key in ("name", "source") if key in data)]
+    blocks = ["\n".join(f"{key} = {_toml_value(data[key])}" for key in PLAIN_KEYS if key in data)]
     if "capacity" in data:
         blocks.append("\n".join(["[capacity]", *_toml_lines(data["capacity"])]))
-    for heading in ("machines", "users"):
+    for heading in ("machines", "groups", "users"):
         blocks += ["\n".join([f"[[{heading}]]", *_toml_lines(entry)]) for entry in data.get(heading, [])]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

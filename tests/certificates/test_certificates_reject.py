@@ -11,7 +11,8 @@ from drfopt.certificates import bottleneck, chain, duals, prices, rational, whol
 from drfopt.certificates.chain import Round
 from drfopt.certificates.refute import Inconclusive
 from drfopt.engines import Problem, engine_for, saturations
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
 

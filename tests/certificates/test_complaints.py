@@ -7,7 +7,8 @@ import pytest
 
 from drfopt.certificates.complaints import complaints
 from drfopt.errors import PolicyError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.solve import solve
 
 

@@ -13,7 +13,8 @@ from drfopt.certificates.exhaust import playing
 from drfopt.certificates.halves import Halves, TooMany
 from drfopt.certificates.refute import Better, Inconclusive, Refutation, holds
 from drfopt.certificates.worth import worth_of
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.packings import shapes, split
 from drfopt.policies import policy_named
 from drfopt.solve import solve

@@ -7,7 +7,8 @@ from drfopt.certificates import chain
 from drfopt.crosscheck import slow_chain
 from drfopt.engines import Problem, linear, lp_round
 from drfopt.engines.merging import Merged, market_without_copies
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
 

@@ -9,7 +9,8 @@ import pytest
 
 from drfopt.engines import Problem
 from drfopt.engines.linear import capacity_rows
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 
 FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"

@@ -16,7 +16,8 @@ from drfopt.engines import rational_chain
 from drfopt.engines.exact_lp import Program, maximise
 from drfopt.engines.factors import Factors
 from drfopt.errors import SolverError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.readers import convert
 from drfopt.solve import solve
 from drfopt.verifier import loads, verify

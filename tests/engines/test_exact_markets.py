@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from drfopt.enclosures import Enclosure, lower, upper
 from drfopt.engines import closed_forms, surds
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.solve import solve
 
 THEOREM_5 = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from drfopt.certificates import servers
 from drfopt.crosscheck import crosscheck
 from drfopt.errors import EngineError, PolicyError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
 

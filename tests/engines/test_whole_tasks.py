@@ -13,7 +13,8 @@ from drfopt.deadline import Deadline, stopping
 from drfopt.engines import Problem, engine_for, engines_for, frontier, rounding
 from drfopt.engines.rising import Pool
 from drfopt.errors import TimeLimitError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 from drfopt.solve import solve
 

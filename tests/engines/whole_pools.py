@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 
 
 def tiny(seed: int, machines: bool = False) -> Instance:

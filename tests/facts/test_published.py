@@ -11,7 +11,8 @@ from drfopt.certificates import whole
 from drfopt.certificates.document import certificate_document
 from drfopt.enclosures import Enclosure
 from drfopt.engines import Problem, engines_for
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 from drfopt.quantities import exact
 from drfopt.solve import solve

@@ -86,10 +86,6 @@ TOML = {
         r"line 7, column 20: a word of 1000000 characters",
     ),
     "many digits in quotes": (POOL + B + f'demand = {{ cpu = "{"1" * 10**6}" }}', r"too long for a number"),
-    "weight of zero": (
-        POOL + A + "weight = 0",
-        r"user 'A': weight is 0: weights must be positive .*not built yet",
-    ),
     "weight for another": (
         POOL + A + "weight = { gpus = 1 }",
         r"user 'A': weight names 'gpus'.* did you mean 'gpu'\?",
@@ -115,17 +111,64 @@ TOML = {
         NODES + "count = 0.5\n" + A,
         r"machines\[0\] \('xl'\): count: 0.5 is not a whole number",
     ),
-    "guarantee": (
-        POOL + A + "guarantee = { cpu = 1 }",
-        r"users\[0\] \('A'\): the key 'guarantee' is reserved .* not built yet",
+    "guarantee of what is not there": (
+        POOL + A + "guarantee = { cpus = 1 }",
+        r"user 'A': guarantee names 'cpus', but the cluster has .*did you mean 'cpu'\?",
     ),
-    "ceiling": (POOL + A + "ceiling = { cpu = 1 }", r"'ceiling' is reserved .* not built yet"),
-    "tier": (POOL + A + "tier = 1", r"'tier' is reserved .* not built yet"),
-    "group": (POOL + A + 'group = "a/b"', r"'group' is reserved .* not built yet"),
-    "groups": (POOL + A + '[[groups]]\nname = "a"', r"'groups' is reserved .* not built yet"),
-    "tasks": (
-        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 30 }]",
-        r"'tasks' is reserved .* not built yet",
+    "guarantee above ceiling": (
+        POOL + A + "guarantee = { cpu = 2 }\nceiling = { cpu = 1 }",
+        r"user 'A' is guaranteed 2 of 'cpu', but her ceiling is 1: lower",
+    ),
+    "ceiling a number": (POOL + A + "ceiling = 1", r"users\[0\] \('A'\): ceiling: 1 is no table"),
+    "tier of a half": (POOL + A + "tier = 1.5", r"tier is 1.5: write a whole number"),
+    "tier far away": (POOL + A + "tier = 10000000", r"user 'A': tier is 10000000: write a whole number"),
+    "group without name": (POOL + A + 'group = "a//b"', r"the group of user 'A' is called 'a//b': write its path"),
+    "group not listed": (
+        POOL + A + 'group = "eng/de"\n[[groups]]\nname = "eng/dev"',
+        r"user 'A' is in group 'eng/de', but the groups are eng/dev: did you mean 'eng/dev'\?",
+    ),
+    "group twice": (POOL + A + '[[groups]]\nname = "a"\n' * 2, r"group 'a' is listed twice"),
+    "group with unknown key": (
+        POOL + A + '[[groups]]\nname = "a"\nweigth = 1',
+        r"groups\[0\] \('a'\): unknown key 'weigth': .*did you mean 'weight'\?",
+    ),
+    "meaning of guarantees": ('guarantees = "flor"\n' + POOL + A, r"guarantees is 'flor': write one of \"floor\""),
+    "everything excluded": (
+        'excluded = ["cpu", "memory", "gpu"]\n' + POOL + A,
+        r"every resource is excluded from the shares: leave one in",
+    ),
+    "excluded and not there": ('excluded = ["gpus"]\n' + POOL + A, r"excluded names 'gpus', .*did you mean 'gpu'\?"),
+    "weight of 0 for one resource": (POOL + A + "weight = { cpu = 0 }", r"user 'A': weight of 'cpu' is 0: weights per"),
+    "demand and tasks": (POOL + A + "tasks = [{ demand = { cpu = 1 }, count = 30 }]", r"both 'demand' and 'tasks'"),
+    "neither demand nor tasks": (POOL + B, r"users\[0\] \('B'\): the key 'demand' is missing: write a table"),
+    "no types": (POOL + B + "tasks = []", r"users\[0\] \('B'\): tasks is an empty list: list at least one type"),
+    "type without count": (
+        POOL + B + "tasks = [{ demand = { cpu = 1 } }]",
+        r"users\[0\] \('B'\): tasks\[0\]: the key 'count' is missing: write a whole number",
+    ),
+    "type with unknown key": (
+        POOL + B + "tasks = [{ demand = { cpu = 1 }, cuont = 1 }]",
+        r"users\[0\] \('B'\): tasks\[0\]: unknown key 'cuont': .*did you mean 'count'\?",
+    ),
+    "type of zero tasks": (
+        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 0 }]",
+        r"user 'B': tasks\[0\]: count is 0: write a whole number, 1 or more",
+    ),
+    "type that needs nothing": (
+        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 1 }, { demand = { cpu = 0 }, count = 1 }]",
+        r"user 'B': tasks\[1\] demands nothing",
+    ),
+    "type in words": (
+        POOL + B + 'tasks = [{ demand = { cpu = "much" }, count = 1 }]',
+        r"users\[0\] \('B'\): tasks\[0\].demand of 'cpu': 'much' is not a number",
+    ),
+    "type with machines in a pool": (
+        POOL + B + 'tasks = [{ demand = { cpu = 1 }, count = 1, machines = ["xl"] }]',
+        r"user 'B': tasks\[0\] lists machines, but the cluster is one pool",
+    ),
+    "type on an unknown class": (
+        NODES + B + 'tasks = [{ demand = { cpu = 1 }, count = 1, machines = ["xxl"] }]',
+        r"user 'B' may use machine class 'xxl', but the cluster has xl: did you mean 'xl'\?",
     ),
     "key twice": (POOL + "cpu = 1\n" + A, r"line 5, column 8: a key is written twice"),
     "single brackets twice": (POOL + "[users]\nname = 1\n[users]\n", r"line 7, column 7: .*double brackets"),

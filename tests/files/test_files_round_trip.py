@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drfopt.errors import InstanceError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
+from drfopt.organisation import MEANINGS, Group, Organisation
 from drfopt.readers import native as reader
 from drfopt.readers import yaml_tree
+from drfopt.task_types import TaskType
 from drfopt.writers import native as writer
 
 FORMATS = ("toml", "json", "yaml")
@@ -65,7 +68,34 @@ def instances(draw: st.DrawFn) -> Instance:
         rest["weights"] = [draw(POSITIVE) if weights == "scalar" else row(POSITIVE) for _ in users]
     if draw(st.booleans()):
         rest["max_tasks"] = draw(st.lists(st.none() | AMOUNT, min_size=n, max_size=n))
+    if draw(st.booleans()):
+        demands[draw(st.integers(0, n - 1))] = [
+            TaskType(dict(zip(resources, row(POSITIVE), strict=True)), draw(st.integers(1, 5)), name=draw(NAMES))
+            for _ in range(draw(st.integers(1, 3)))
+        ]
+    if draw(st.booleans()):
+        rest["organisation"] = draw(organisations(users, resources))
     return Instance(demands, users=users, resources=resources, **rest)
+
+
+@st.composite
+def organisations(draw: st.DrawFn, users: list[str], resources: list[str]) -> Organisation:
+    """Promises to some users and groups; a ceiling only where there is no guarantee that it could contradict."""
+    paths = st.sampled_from(["", "a", "a/b", "c/d/e"])
+    amounts = st.dictionaries(st.sampled_from(resources), AMOUNT, max_size=2)
+    groups = [
+        Group(name, draw(AMOUNT), draw(amounts), {}, draw(st.integers(-2, 2)))
+        for name in draw(st.sampled_from([(), ("a", "a/b", "c/d/e"), ("c/d/e", "a/b")]))
+    ]
+    return Organisation(
+        {users[0]: draw(amounts)},
+        {user: draw(amounts) for user in users[1:]},
+        {user: draw(st.integers(-2, 2)) for user in users},
+        {user: draw(paths) for user in users},
+        groups,
+        draw(st.sampled_from(list(MEANINGS))),
+        draw(st.sampled_from([(), tuple(resources[1:])])),
+    )
 
 
 @settings(max_examples=400)

@@ -8,7 +8,8 @@ import pandas
 import pytest
 
 from drfopt.errors import InstanceError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.quantities import exact, parse
 
 PAPER = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}
@@ -156,7 +157,10 @@ BAD = [
     ({"demands": [[1], [1]], "capacity": [1], "users": ["a", "a"]}, "user 'a' is listed twice"),
     ({"demands": [[1, 1]], "capacity": [1, 1], "resources": ["cpu", "cpu"]}, "resource 'cpu' is listed twice"),
     ({"demands": [[1]], "capacity": [1], "users": [""]}, "empty name"),
-    ({"demands": [[1]], "capacity": [1], "weights": [0]}, "weight is 0: weights must be positive"),
+    (
+        {"demands": [[1]], "capacity": [1], "weights": [[0]]},
+        "weight of 'r1' is 0: weights per resource must be positive",
+    ),
     ({"demands": [[1]], "capacity": [1], "weights": [-1]}, "weight is -1"),
     ({"demands": [[1]], "capacity": [1], "weights": {"x": 1}}, "weights are given for 'x'"),
     ({"demands": [[1]], "capacity": [1], "max_tasks": [-1]}, "max_tasks is -1"),

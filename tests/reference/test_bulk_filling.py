@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from drfopt.engines import bulk_filling as module
 from drfopt.engines.bulk_filling import bulk_filling
 from drfopt.errors import PolicyError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.reference.algorithm1 import placements
 from drfopt.schedule import schedule
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from drfopt.crosscheck.slow_chain import levels
 from drfopt.errors import EngineError, PolicyError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.policies import policy_named
 from drfopt.reference.filling import progressive_filling
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from drfopt.errors import PolicyError
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.schedule import schedule
 
 TABLE_1 = Instance(

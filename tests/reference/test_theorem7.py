@@ -12,7 +12,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.reference.enumeration import packable
 from drfopt.schedule import schedule
 from drfopt.solve import solve

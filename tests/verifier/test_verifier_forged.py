@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from drfopt.certificates.document import certificate_document
-from drfopt.instance import Instance, Machine
+from drfopt.instance import Instance
+from drfopt.machine import Machine
 from drfopt.solve import solve
 from drfopt.verifier import loads, number, verify
 
