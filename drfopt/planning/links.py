@@ -15,9 +15,9 @@ and that is the leximin allocation for as long as it can be placed, nobody who p
 and nobody is above her limit: for so long the same chain is its proof (`drfopt.certificates.chain`).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +91,8 @@ class Held:
 
     def at(self, room: np.ndarray) -> Place:
         """Return where the links put everybody in a cluster with this room (k, m)."""
-        rates = self.policy.rates(Grown(self.instance, room))
+        larger: Any = Grown(self.instance, room)
+        rates = self.policy.rates(larger)
         tasks = np.where(self.capped, self.instance.limits, 0.0)
         levels = np.zeros(len(self.links))
         for r, link in enumerate(self.links):
@@ -102,7 +103,7 @@ class Held:
         return Place(tasks, rates, levels)
 
     def slack(self, place: Place) -> float:
-        """Return by how much the links may still be trusted, relative to levels: below 0 something else holds somebody."""
+        """Return how far the links are from being broken, relative to levels: below 0 something else holds."""
         least = np.inf
         stopped = self.instance.limits
         for r, link in enumerate(self.links):
@@ -141,7 +142,14 @@ def held(allocation: Allocation) -> Held:
     """
     instance, policy = allocation.instance, policy_named(allocation.policy)
     if policy.objective != "leximin" or allocation.integer or allocation.exact:
-        raise PolicyError(f"{policy.name} is no leximin of divisible tasks in floats: nothing holds its users by levels")
+        raise PolicyError(
+            f"{policy.name} is no leximin of divisible tasks in floats: nothing holds its users by levels"
+        )
+    if instance.organisation is not None or (instance.task_types is not None and instance.machines is not None):
+        what = "organisations" if instance.organisation is not None else "task types on machines"
+        raise PolicyError(
+            f"what holds the users is not known with {what} yet: compare two clusters with whatif instead"
+        )
     placed = ~instance.unplaced()
     capped = placed & np.isfinite(instance.limits)
     capped[capped] = allocation.tasks[capped] >= instance.limits[capped] * (1 - LEVEL)
@@ -194,8 +202,3 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
         closing = (closed_by < 0) & (slack > DEARER * open_costs) & few
         closed_by[closing] = len(links) - 1
     return links
-
-
-def lowest(levels: Sequence[float]) -> float | None:
-    """Return the lowest of some levels, None where there are none."""
-    return float(min(levels)) if len(levels) else None

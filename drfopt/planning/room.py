@@ -61,11 +61,10 @@ class Room:
 
     def asked(self, tasks: np.ndarray, room: np.ndarray) -> float:
         """Return the crowding, by a program where cuts may not know it; the cut that shows it is kept."""
-        if self.instance.machines is None:
+        if self.instance.machines is None or not tasks.any():
             return self.crowding(tasks, room)
-        if self._highs is None:
-            self._build(tasks)
-        high, problem, rows = self._highs, self._problem, self._rows
+        high = self._highs = self._build(tasks) if self._highs is None else self._highs
+        problem, rows = self._problem, self._rows
         self.programs += 1
         users, n = problem.members, problem.n
         cells = (rows.machine, rows.resource)
@@ -82,8 +81,8 @@ class Room:
         self.cuts.append(Cut(costs, prices))
         return found.objective
 
-    def _build(self, tasks: np.ndarray) -> None:
-        """Load: minimise s,  sum_k v_ik >= x_i,  A v - s <= spare."""
+    def _build(self, tasks: np.ndarray) -> highspy.Highs:
+        """Return HiGHS holding:  minimise s,  sum_k v_ik >= x_i,  A v - s <= spare."""
         problem = Problem(self.instance, self.policy)
         rows = capacity_rows(problem)
         user, _ = problem.pairs
@@ -98,5 +97,5 @@ class Room:
         low = np.concatenate([np.zeros(problem.n), np.full(len(rows.machine), -INFINITY)])
         high = np.concatenate([np.full(problem.n, INFINITY), np.zeros(len(rows.machine))])
         whole = sparse.bmat([[user_rows(problem), None], [matrix, crowd]], format="csr")
-        self._highs = load(cost, np.full(len(user) + 1, INFINITY), whole, low, high)
         self._problem, self._rows, self._scale = problem, rows, scale
+        return load(cost, np.full(len(user) + 1, INFINITY), whole, low, high)

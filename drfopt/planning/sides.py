@@ -10,12 +10,9 @@ from ..errors import SolverError
 from ..solve import solve
 from .links import Held, held
 from .room import Room
-from .units import FINE, Unit, grown
+from .units import Unit, fine, grown
 
-__all__ = ["MOST", "Reach", "side"]
-
-MOST = 10
-"""Times what there is, up to where a side is followed; who asks about more has another cluster in mind."""
+__all__ = ["NOTHING", "Reach", "side"]
 
 TIGHT = 1e-9
 """What rounding and the solver leave of a condition that holds, relative to levels and rooms."""
@@ -30,6 +27,17 @@ reach back to."""
 LEAST = 1e-300
 """Absolute error of a root, which its relative error decides."""
 
+LOOKED_AT = (
+    *(2.0**-p for p in range(22, 3, -2)),
+    *(p / 16 for p in range(1, 16)),
+    *(1 - 2.0**-p for p in range(6, 13, 3)),
+    1.0,
+)
+"""Parts of a way on which conditions are looked at; the yardstick turns, so that they may fail in between."""
+
+ASKED_AT = (1.0, 0.5, 0.125, 0.875)
+"""Parts of a way at which a program is asked for cuts that are not known."""
+
 TRIES = 12
 """Times such links are looked up."""
 
@@ -39,14 +47,14 @@ CUTS = 100
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """What holds the users on one side, and the amount up to which; None beyond `MOST` times what is there."""
+    """What holds the users on one side, and for how many units."""
 
     held: Held
-    until: float | None
+    units: float
 
 
-def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach:
-    """Return what holds everybody above the amount there is, or below it, and how far.
+def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
+    """Return what holds everybody above the amount there is, or below it, and how far; None for a side that is none.
 
     Raises
     ------
@@ -54,42 +62,26 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach:
         When nothing is found that holds next to the amount.
     """
     sign = 1.0 if more else -1.0
-    end = _end(unit, more)
+    end = unit.end(more)
     if end <= NOTHING * unit.now:
-        # Not a bit more, or less, without other tasks fitting on other machines.
-        return Reach(base, unit.now)
+        # Not a bit more, or less, without other tasks fitting on the machines.
+        return None
     reached = _reach(base, room, unit, sign, end)
     if reached > NOTHING * unit.now:
-        return _told(base, unit, sign, reached)
+        return Reach(base, reached)
     step = min(STEP * unit.now, end)
     for _ in range(TRIES):
-        cluster, times = grown(base.instance, unit, sign * _fine(unit, step))
+        cluster, _ = grown(base.instance, unit, sign * fine(unit, step))
         there = held(solve(cluster, base.policy))
         other = Held(base.instance, base.policy, there.links, there.capped)
-        back = _reach_back(other, room, unit, sign, _fine(unit, step))
+        back = _reach_back(other, room, unit, sign, fine(unit, step))
         if back <= NOTHING * unit.now:
-            return _told(other, unit, sign, _reach(other, room, unit, sign, end, _fine(unit, step)))
+            return Reach(other, _reach(other, room, unit, sign, end, fine(unit, step)))
         step = back / 2
     raise SolverError(
         f"nothing holds the users right {'above' if more else 'below'} {unit.now:g} of {unit.name!r} "
         f"in {TRIES} tries: compare two clusters with whatif instead"
     )
-
-
-def _fine(unit: Unit, step: float) -> float:
-    """Return the step, in parts of machines that `grown` can make."""
-    return max(round(step * FINE), 1) / FINE if unit.kind == "machine" else step
-
-
-def _end(unit: Unit, more: bool) -> float:
-    # Nothing at all has no shares: the last billionth stays.
-    return min(MOST * unit.now, unit.most - unit.now) if more else min(unit.now * (1 - TIGHT), unit.now - unit.least)
-
-
-def _told(found: Held, unit: Unit, sign: float, reached: float) -> Reach:
-    if sign > 0:
-        return Reach(found, None if reached >= (MOST - 1) * unit.now else unit.now + reached)
-    return Reach(found, unit.now - reached if reached < unit.now * (1 - 2 * TIGHT) else 0.0)
 
 
 def _reach(held: Held, room: Room, unit: Unit, sign: float, end: float, start: float = 0.0) -> float:
@@ -99,8 +91,7 @@ def _reach(held: Held, room: Room, unit: Unit, sign: float, end: float, start: f
         end = _first_root(slack, start, end)
         if end <= start:
             return start
-        here = room.now + sign * end * unit.growth
-        if room.asked(held.at(here).tasks, here) <= 1 + 2 * TIGHT:
+        if all(_placed(held, room, unit, sign * (start + part * (end - start))) for part in ASKED_AT):
             return end
     raise SolverError(f"{CUTS} cuts do not tell how far {unit.name!r} holds: compare two clusters with whatif instead")
 
@@ -109,10 +100,15 @@ def _reach_back(held: Held, room: Room, unit: Unit, sign: float, start: float) -
     """Return how near to the amount there is the links still hold everybody, coming from the side."""
     slack = _slack(held, room, unit, sign)
     near = NOTHING * unit.now / 2
-    here = room.now + sign * near * unit.growth
-    if room.asked(held.at(here).tasks, here) <= 1 + 2 * TIGHT and slack(near) >= -TIGHT:
+    if _placed(held, room, unit, sign * near) and slack(near) >= -TIGHT:
         return near
     return start - _first_root(lambda back: slack(start - back), 0.0, start)
+
+
+def _placed(held: Held, room: Room, unit: Unit, units: float) -> bool:
+    """Say whether what the links say can be placed, by a program."""
+    here = room.now + units * unit.growth
+    return room.asked(held.at(here).tasks, here) <= 1 + 2 * TIGHT
 
 
 def _slack(held: Held, room: Room, unit: Unit, sign: float) -> Callable[[float], float]:
@@ -126,16 +122,19 @@ def _slack(held: Held, room: Room, unit: Unit, sign: float) -> Callable[[float],
 
 def _first_root(slack: Callable[[float], float], start: float, end: float) -> float:
     """Return up to where the slack is not below 0, rounding aside: all the way, or to the root nearest to the start."""
-    if slack(end) >= -TIGHT:
-        return end
     if slack(start) < -TIGHT:
         return start
-    high = end
-    while high - start > NOTHING * (end - start) and slack(middle := (start + high) / 2) < -TIGHT:
-        high = middle
+    low = start
+    for part in LOOKED_AT:
+        high = start + part * (end - start)
+        if slack(high) < -TIGHT:
+            break
+        low = high
+    else:
+        return end
     # What holds everywhere holds up to rounding; so the root is where it clearly does not, and a little before.
-    once, twice = (_crossing(slack, start, high, spared * TIGHT) for spared in (1, 2))
-    return max(start, 2 * once - twice)
+    once, twice = (_crossing(slack, low, high, spared * TIGHT) for spared in (1, 2))
+    return min(max(low, 2 * once - twice), once)
 
 
 def _crossing(slack: Callable[[float], float], low: float, high: float, spared: float) -> float:

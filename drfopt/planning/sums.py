@@ -31,10 +31,10 @@ CUTS = 100
 
 @dataclass(frozen=True)
 class Piece:
-    """What one unit more is worth next to the amount there is, and up to where; None for all the way."""
+    """What one unit more is worth next to the amount there is, and for how many units."""
 
     price: float
-    until: float | None
+    reach: float
 
 
 class Sums:
@@ -60,10 +60,11 @@ class Sums:
         SolverError
             When the lines do not settle.
         """
-        if self._none or not end > 0:
-            return Piece(0.0, None)
+        if self._none:
+            return Piece(0.0, end)
         sign = 1.0 if more else -1.0
-        slope, others = sign * self.price(unit), []
+        slope = sign * self.price(unit)
+        others: list[tuple[float, float]] = []
         for _ in range(CUTS):
             crossings = [(above / (slope - other), other) for above, other in others if other < slope]
             step, steeper = min(crossings, default=(end, slope))
@@ -74,7 +75,7 @@ class Sums:
             step = min(step, end)
             value, prices = self._solved(sign * step * unit.growth)
             if value >= self.now + slope * step - ON_LINE * self.now:
-                return Piece(sign * slope, None if step == end else unit.now + sign * step)
+                return Piece(sign * slope, step)
             other = sign * float((prices * unit.growth).sum())
             others.append((max(value - other * step - self.now, 0.0), other))
         raise SolverError(f"{CUTS} programs do not tell how far the price of {unit.name!r} holds: use whatif instead")
@@ -89,4 +90,3 @@ class Sums:
         prices = np.zeros_like(room)
         prices[cells] = np.maximum(-found.duals[: len(rows.machine)], 0) * stated.largest / room[cells]
         return -found.objective * stated.largest, prices
-

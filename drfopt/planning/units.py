@@ -5,6 +5,7 @@ resource of a class evenly over its machines.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,13 @@ from ..errors import InstanceError, suggestion
 from ..instance import Instance, Machine
 from ..naming import some
 
-__all__ = ["FINE", "Unit", "grown", "unit_named", "units_of"]
+__all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
+
+MOST = 10
+"""Times what there is, up to which a unit is asked about; beyond is another cluster."""
+
+LITTLE = 1e-9
+"""Part of an amount that stands for none of it."""
 
 FINE = 10_000
 """A cluster with so many times the machines has parts of machines to add or take; nothing else changes but tasks."""
@@ -41,6 +48,19 @@ class Unit:
     growth: np.ndarray
     least: float
     most: float
+
+    def end(self, more: bool) -> float:
+        """Return how many units more, or less, there is sense in asking about."""
+        if more:
+            return min((MOST - 1) * self.now, self.most - self.now)
+        # Nothing at all has no shares: a billionth stays.
+        return min(self.now * (1 - LITTLE), self.now - self.least)
+
+    def until(self, more: bool, reach: float) -> float | None:
+        """Return the amount that is so many units more, or less; None for as many as are asked about."""
+        if more:
+            return None if reach >= (MOST - 1) * self.now else self.now + reach
+        return 0.0 if reach >= self.now * (1 - LITTLE) else self.now - reach
 
 
 def units_of(instance: Instance) -> tuple[Unit, ...]:
@@ -104,12 +124,17 @@ def _bounds(instance: Instance, k: int, j: int) -> tuple[float, float]:
     return float(demand[fits].max(initial=0.0) / capacity[j]), float(demand[waiting].min(initial=np.inf) / capacity[j])
 
 
+def fine(unit: Unit, step: float) -> float:
+    """Return a step in parts of machines that `grown` can make."""
+    return max(round(step * FINE), 1) / FINE if unit.kind == "machine" else step
+
+
 def grown(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, float]:
     """Return the instance with so many units more, and how many times as large everything in it is.
 
     Parts of machines are whole machines of a cluster that is `FINE` times as large, tasks and limits with it.
     """
-    common = {"users": instance.users, "resources": instance.resources, "weights": _weights(instance)}
+    common: dict[str, Any] = {"users": instance.users, "resources": instance.resources, "weights": _weights(instance)}
     if instance.machines is None:
         capacity = (instance.room + amount * unit.growth)[0]
         return Instance(instance.demands, capacity, max_tasks=instance.limits, **common), 1.0
