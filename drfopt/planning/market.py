@@ -21,6 +21,7 @@ from ..errors import SolverError
 from ..policies import policy_named
 from ..solve import solve
 from ..tolerances import LEVEL, LEVEL_CEEI
+from .room import Room
 from .units import Unit, fine, grown
 from .yardstick import slopes_of_rates
 
@@ -28,6 +29,9 @@ __all__ = ["Market", "slopes_of"]
 
 PRICED = 1e-7
 """Part of the largest budget of a row that counts as a price, and of a cost that may be rounding."""
+
+CURVED = 100.0
+"""Times the square of a step that a straight line may be off the curve it follows, in rooms."""
 
 HOLDS = 1e-6
 """Relative error of the differentiated conditions up to which their solution is one."""
@@ -49,7 +53,7 @@ def slopes_of(market: "Market", unit: Unit, more: bool) -> np.ndarray:
         When they change there as well.
     """
     found = market.slopes(unit, more) if market.clear else None
-    if found is not None:
+    if found is not None and market.places(found, unit, more):
         return found
     near, far = (_beside(market, unit, more, times * NEAR * unit.now) for times in (1, 2))
     return 2 * near - far
@@ -78,6 +82,7 @@ class Market:
         self.prices = np.atleast_2d(np.zeros((1, instance.m)) if allocation.prices is None else allocation.prices)
         tasks = allocation.tasks
         self.rates = policy.rates(instance)
+        self.room = Room(instance, policy)
         limits = instance.limits
         self.capped = np.isfinite(limits) & (tasks >= limits * (1 - LEVEL))
         budget = self.prices * instance.room
@@ -160,6 +165,15 @@ class Market:
         np.add.at(slopes, self.users, found[: self.pairs] * self.allocation.tasks[self.users])
         slopes[self.capped] = 0.0
         return slopes
+
+    def places(self, slopes: np.ndarray, unit: Unit, more: bool) -> bool:
+        """Say whether tasks that follow the slopes can be placed.
+
+        If not, somebody who is indifferent between two classes would have to be on one of them with less than nothing.
+        """
+        step = (1 if more else -1) * NEAR * unit.now
+        crowding = self.room.asked(self.allocation.tasks + step * slopes, self.instance.room + step * unit.growth)
+        return crowding <= 1 + CURVED * NEAR**2
 
     def lowest(self, unit: Unit, more: bool, slopes: np.ndarray) -> float | None:
         """Return the slope of the lowest level of those below their limits; None where nobody is."""

@@ -9,8 +9,6 @@ Such a *cut* speaks of any tasks and any room.  In a pool one a resource are all
 program of the least crowding finds one whenever the cuts known so far let something pass that cannot be placed.
 """
 
-from dataclasses import dataclass
-
 import highspy
 import numpy as np
 from scipy import sparse
@@ -20,22 +18,13 @@ from ..engines.linear import INFINITY, capacity_rows, load, run, user_rows
 from ..instance import Instance
 from ..policies import Policy
 
-__all__ = ["Cut", "Room"]
+__all__ = ["TIGHT", "Room"]
+
+TIGHT = 1e-9
+"""What rounding and the solver leave of a condition that holds, relative to levels and rooms."""
 
 NEGLIGIBLE = 1e-12
 """Cost of a user's tasks, as a part of all, that is what the solver's rounding left."""
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """Costs of a task (n,) and prices of a unit (k, m); what stands in the room now costs 1."""
-
-    costs: np.ndarray
-    prices: np.ndarray
-
-    def crowding(self, tasks: np.ndarray, room: np.ndarray, now: np.ndarray) -> float:
-        """Return by how many times today's room would have to be larger, more or less: above 1 there is no place."""
-        return float(self.costs @ tasks - (self.prices * (room - now)).sum())
 
 
 class Room:
@@ -44,20 +33,23 @@ class Room:
     def __init__(self, instance: Instance, policy: Policy):
         self.instance, self.policy = instance, policy
         self.now = instance.room
-        self.cuts: list[Cut] = []
-        self.programs = 0
         self._highs: highspy.Highs | None = None
+        # Costs of a task (cuts, n) and prices of a unit (cuts, k m), by which what stands in the room now costs 1.
+        self._costs = np.zeros((0, instance.n))
+        self._prices = np.zeros((0, self.now.size))
         if instance.machines is None:
-            self.cuts = [self._whole(j) for j in range(instance.m) if instance.capacity[j] > 0]
-
-    def _whole(self, j: int) -> Cut:
-        prices = np.zeros((1, self.instance.m))
-        prices[0, j] = 1 / self.instance.capacity[j]
-        return Cut(self.instance.demands[:, j] / self.instance.capacity[j], prices)
+            there = instance.capacity > 0
+            each = 1 / np.where(there, instance.capacity, 1.0)
+            self._costs, self._prices = (instance.demands * each).T[there], np.diag(each)[there]
 
     def crowding(self, tasks: np.ndarray, room: np.ndarray) -> float:
-        """Return the crowding that the cuts know of."""
-        return max((cut.crowding(tasks, room, self.now) for cut in self.cuts), default=0.0)
+        """Return by how many times the room of now would have to be larger, more or less, as far as the cuts know.
+
+        Above 1 there is no place for the tasks.
+        """
+        if not len(self._costs):
+            return 0.0
+        return float((self._costs @ tasks - self._prices @ (room - self.now).ravel()).max())
 
     def asked(self, tasks: np.ndarray, room: np.ndarray) -> float:
         """Return the crowding, by a program where cuts may not know it; the cut that shows it is kept."""
@@ -65,7 +57,6 @@ class Room:
             return self.crowding(tasks, room)
         high = self._highs = self._build(tasks) if self._highs is None else self._highs
         problem, rows = self._problem, self._rows
-        self.programs += 1
         users, n = problem.members, problem.n
         cells = (rows.machine, rows.resource)
         for r, need in enumerate((tasks[users] / self._scale).tolist()):
@@ -78,7 +69,9 @@ class Room:
         prices[cells] = np.maximum(-found.duals[n:], 0) / self.now[cells]
         costs[users] = np.maximum(found.duals[:n], 0) / self._scale
         costs[costs * tasks < NEGLIGIBLE] = 0
-        self.cuts.append(Cut(costs, prices))
+        if found.objective > 1 + TIGHT:
+            self._costs = np.vstack([self._costs, costs])
+            self._prices = np.vstack([self._prices, prices.ravel()])
         return found.objective
 
     def _build(self, tasks: np.ndarray) -> highspy.Highs:

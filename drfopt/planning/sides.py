@@ -1,6 +1,6 @@
 """The two sides of a point: what a little more and a little less of a unit do to a leximin, and how far that holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +9,13 @@ from scipy.optimize import brentq
 from ..errors import SolverError
 from ..solve import solve
 from .links import Held, held
-from .room import Room
+from .room import TIGHT, Room
 from .units import Unit, fine, grown
 
-__all__ = ["NOTHING", "Reach", "side"]
+__all__ = ["NOTHING", "Path", "Reach", "furthest", "side"]
 
-TIGHT = 1e-9
-"""What rounding and the solver leave of a condition that holds, relative to levels and rooms."""
+Path = Callable[[float], tuple[Held, np.ndarray]]
+"""A way along which something changes: after so many steps, what holds the users, and the room (k, m)."""
 
 NOTHING = 1e-7
 """Part of what there is, below which a side is no side: something else takes over right here."""
@@ -66,17 +66,18 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
     if end <= NOTHING * unit.now:
         # Not a bit more, or less, without other tasks fitting on the machines.
         return None
-    reached = _reach(base, room, unit, sign, end)
+    reached = furthest(_along(base, unit, sign), room, end)
     if reached > NOTHING * unit.now:
         return Reach(base, reached)
     step = min(STEP * unit.now, end)
     for _ in range(TRIES):
-        cluster, _ = grown(base.instance, unit, sign * fine(unit, step))
+        step = fine(unit, step)
+        cluster, _ = grown(base.instance, unit, sign * step)
         there = held(solve(cluster, base.policy))
         other = Held(base.instance, base.policy, there.links, there.capped)
-        back = _reach_back(other, room, unit, sign, fine(unit, step))
+        back = _back(_along(other, unit, sign), room, NOTHING * unit.now / 2, step)
         if back <= NOTHING * unit.now:
-            return Reach(other, _reach(other, room, unit, sign, end, fine(unit, step)))
+            return Reach(other, furthest(_along(other, unit, sign), room, end, step))
         step = back / 2
     raise SolverError(
         f"nothing holds the users right {'above' if more else 'below'} {unit.now:g} of {unit.name!r} "
@@ -84,48 +85,62 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
     )
 
 
-def _reach(held: Held, room: Room, unit: Unit, sign: float, end: float, start: float = 0.0) -> float:
-    """Return how far to the side the links hold everybody, from where they do."""
-    slack = _slack(held, room, unit, sign)
+def _along(held: Held, unit: Unit, sign: float) -> Path:
+    """Return the way on which a unit becomes more, or less."""
+    return lambda step: (held, held.instance.room + sign * step * unit.growth)
+
+
+def furthest(path: Path, room: Room, end: float, start: float = 0.0, straight: bool = False) -> float:
+    """Return how far along a way the links hold everybody, from where they do.
+
+    On a `straight` way, where neither room nor rates change, what holds at its ends holds in between.
+
+    Raises
+    ------
+    SolverError
+        When the cuts do not settle it.
+    """
+    slack = _slack(path, room)
     for _ in range(CUTS):
-        end = _first_root(slack, start, end)
+        end = _first_root(slack, start, end, (1.0,) if straight else LOOKED_AT)
         if end <= start:
             return start
-        if all(_placed(held, room, unit, sign * (start + part * (end - start))) for part in ASKED_AT):
+        if all(_placed(path, room, start + part * (end - start)) for part in ASKED_AT[: 1 if straight else None]):
             return end
-    raise SolverError(f"{CUTS} cuts do not tell how far {unit.name!r} holds: compare two clusters with whatif instead")
+    raise SolverError(f"{CUTS} cuts do not tell how far the links hold: compare two clusters with whatif instead")
 
 
-def _reach_back(held: Held, room: Room, unit: Unit, sign: float, start: float) -> float:
-    """Return how near to the amount there is the links still hold everybody, coming from the side."""
-    slack = _slack(held, room, unit, sign)
-    near = NOTHING * unit.now / 2
-    if _placed(held, room, unit, sign * near) and slack(near) >= -TIGHT:
+def _back(path: Path, room: Room, near: float, start: float) -> float:
+    """Return how near to where the way begins the links still hold everybody, coming back from afar."""
+    slack = _slack(path, room)
+    if _placed(path, room, near) and slack(near) >= -TIGHT:
         return near
     return start - _first_root(lambda back: slack(start - back), 0.0, start)
 
 
-def _placed(held: Held, room: Room, unit: Unit, units: float) -> bool:
+def _placed(path: Path, room: Room, step: float) -> bool:
     """Say whether what the links say can be placed, by a program."""
-    here = room.now + units * unit.growth
+    held, here = path(step)
     return room.asked(held.at(here).tasks, here) <= 1 + 2 * TIGHT
 
 
-def _slack(held: Held, room: Room, unit: Unit, sign: float) -> Callable[[float], float]:
+def _slack(path: Path, room: Room) -> Callable[[float], float]:
     def slack(step: float) -> float:
-        here = room.now + sign * step * unit.growth
+        held, here = path(step)
         place = held.at(here)
         return min(held.slack(place), 1 - room.crowding(place.tasks, here))
 
     return slack
 
 
-def _first_root(slack: Callable[[float], float], start: float, end: float) -> float:
+def _first_root(
+    slack: Callable[[float], float], start: float, end: float, looked_at: Sequence[float] = LOOKED_AT
+) -> float:
     """Return up to where the slack is not below 0, rounding aside: all the way, or to the root nearest to the start."""
     if slack(start) < -TIGHT:
         return start
     low = start
-    for part in LOOKED_AT:
+    for part in looked_at:
         high = start + part * (end - start)
         if slack(high) < -TIGHT:
             break
