@@ -311,7 +311,7 @@ def _set_demand(document: Document, text: str) -> None:
 KINDS = (
     Kind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", _remove),
     Kind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", _add),
-    Kind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or a machine; also =+10, =+10%", _set_capacity),
+    Kind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%", _set_capacity),
     Kind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied", _scale),
     Kind("remove-user", "USER", "a user leaves", _remove_user),
     Kind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", _add_user),
