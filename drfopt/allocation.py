@@ -13,7 +13,7 @@ from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
-__all__ = ["Allocation", "Certificate"]
+__all__ = ["Allocation", "Certificate", "stopped"]
 
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
@@ -293,7 +293,7 @@ class Allocation:
                 _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
-                _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
+                stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
             )
             for i, name in enumerate(self.users)
         ]
@@ -372,7 +372,8 @@ def _cell(value: Any) -> Any:
     return _plain(value)
 
 
-def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
+def stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
+    """Return what stopped a user, as a table says it; empty where it is not known."""
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:

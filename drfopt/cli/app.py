@@ -11,6 +11,7 @@ from .crosscheck import crosscheck
 from .listing import engines, library, policies
 from .new import new
 from .program import Program
+from .report import report
 from .schedule import schedule
 from .search import search
 from .solve import solve
@@ -62,6 +63,7 @@ for command in (
     theorems,
     schedule,
     sweep,
+    report,
     convert,
     new,
     engines,

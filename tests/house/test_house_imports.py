@@ -44,6 +44,7 @@ FLOORS = (
 """Files and folders of the package, the ground floor first; on top the package's own face."""
 
 SAME_FLOOR = {
+    ("cli", "report"): "a command is the door to the page",
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
     ("parallel", "errors"): "what stops workers is told in the package's own words",
@@ -86,7 +87,13 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML", "distributed": "dask", "flint": "python-flint"}
+SHIPPED = {
+    "yaml": "PyYAML",
+    "jinja2": "Jinja2",
+    "markupsafe": "MarkupSafe",
+    "distributed": "dask",
+    "flint": "python-flint",
+}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
