@@ -8,8 +8,10 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
+from .explain import explain
 from .listing import engines, library, policies
 from .new import new
+from .price import price
 from .program import Program
 from .report import report
 from .schedule import schedule
@@ -19,6 +21,7 @@ from .sweep import sweep
 from .theorems import theorems
 from .verify import verify
 from .versions import versions
+from .whatif import whatif
 
 __all__ = ["app"]
 
@@ -62,6 +65,9 @@ for command in (
     search,
     theorems,
     schedule,
+    explain,
+    whatif,
+    price,
     sweep,
     report,
     convert,

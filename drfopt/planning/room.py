@@ -9,12 +9,11 @@ Such a *cut* speaks of any tasks and any room.  In a pool one a resource are all
 program of the least crowding finds one whenever the cuts known so far let something pass that cannot be placed.
 """
 
-import highspy
+from typing import Any
+
 import numpy as np
-from scipy import sparse
 
 from ..engines import Problem
-from ..engines.linear import INFINITY, capacity_rows, load, run, user_rows
 from ..instance import Instance
 from ..policies import Policy
 
@@ -33,7 +32,7 @@ class Room:
     def __init__(self, instance: Instance, policy: Policy):
         self.instance, self.policy = instance, policy
         self.now = instance.room
-        self._highs: highspy.Highs | None = None
+        self._highs: Any = None
         # Costs of a task (cuts, n) and prices of a unit (cuts, k m), by which what stands in the room now costs 1.
         self._costs = np.zeros((0, instance.n))
         self._prices = np.zeros((0, self.now.size))
@@ -55,6 +54,8 @@ class Room:
         """Return the crowding, by a program where cuts may not know it; the cut that shows it is kept."""
         if self.instance.machines is None or not tasks.any():
             return self.crowding(tasks, room)
+        from ..engines.linear import INFINITY, run
+
         high = self._highs = self._build(tasks) if self._highs is None else self._highs
         problem, rows = self._problem, self._rows
         users, n = problem.members, problem.n
@@ -74,8 +75,12 @@ class Room:
             self._prices = np.vstack([self._prices, prices.ravel()])
         return found.objective
 
-    def _build(self, tasks: np.ndarray) -> highspy.Highs:
+    def _build(self, tasks: np.ndarray) -> Any:
         """Return HiGHS holding:  minimise s,  sum_k v_ik >= x_i,  A v - s <= spare."""
+        from scipy import sparse
+
+        from ..engines.linear import INFINITY, capacity_rows, load, user_rows
+
         problem = Problem(self.instance, self.policy)
         rows = capacity_rows(problem)
         user, _ = problem.pairs

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..errors import SolverError
 from ..solve import solve
@@ -153,6 +152,8 @@ def _first_root(
 
 
 def _crossing(slack: Callable[[float], float], low: float, high: float, spared: float) -> float:
+    from scipy.optimize import brentq
+
     if slack(high) >= -spared:
         return high
     return float(brentq(lambda step: slack(step) + spared, low, high, xtol=LEAST, rtol=8 * np.finfo(float).eps))

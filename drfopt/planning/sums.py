@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engines import Problem
-from ..engines.linear import INFINITY, run
-from ..engines.lp import program
 from ..errors import SolverError
 from ..instance import Instance
 from ..policies import Policy
@@ -45,6 +43,8 @@ class Sums:
         self._problem = Problem(instance, policy)
         self._none = self._problem.n == 0
         if not self._none:
+            from ..engines.lp import program
+
             self._stated = program(self._problem, self._problem.rates, self._problem.limits)
             self.now, self._prices = self._solved(np.zeros_like(instance.room))
 
@@ -82,6 +82,8 @@ class Sums:
 
     def _solved(self, growth: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the largest sum, and the prices of a unit (k, m), in a cluster that has grown."""
+        from ..engines.linear import INFINITY, run
+
         stated, rows, room = self._stated, self._stated.rows, self.instance.room
         cells = (rows.machine, rows.resource)
         for r, more in enumerate((growth[cells] / room[cells]).tolist()):
