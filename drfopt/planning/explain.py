@@ -18,6 +18,9 @@ from .remedies import Remedies, alone
 __all__ = ["Explained", "Explanation", "explain"]
 
 
+FEW = 20
+"""Users for each of whom the cluster may be divided once more."""
+
 SENTENCES = 6
 """Users with a sentence of their own below the table."""
 
@@ -173,8 +176,8 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
             f"nothing is known of what stops users under {chosen.name}: explain a built-in policy, such as drf"
         )
     allocation = solve(instance, chosen)
-    facts = _Facts(allocation)
     rows = range(instance.n) if user is None else [instance.users.index(user)]
+    facts = _Facts(allocation, thorough=len(rows) <= FEW)
     found = []
     for done, i in enumerate(rows):
         report(f"{done} of {len(rows)} users explained")
@@ -185,10 +188,10 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
 class _Facts:
     """What is known of all users of an allocation, and put together one by one."""
 
-    def __init__(self, allocation: Allocation):
+    def __init__(self, allocation: Allocation, thorough: bool):
         instance = allocation.instance
         self.allocation, self.instance = allocation, instance
-        self.remedies = Remedies(allocation)
+        self.remedies = Remedies(allocation, thorough)
         self.unplaced = instance.unplaced()
         limits = instance.limits
         self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))

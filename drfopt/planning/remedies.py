@@ -3,6 +3,7 @@
 Under a leximin every number is where the links put her, which is what dividing the changed cluster again gives.
 """
 
+import math
 from dataclasses import replace
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from ..allocation import Allocation
 from ..certificates.chain import unit_costs
 from ..instance import Instance
 from ..policies import policy_named
+from ..solve import solve
 from ..tolerances import LEVEL
 from .links import Held, held
 from .price import Prices, Worth, price
@@ -23,10 +25,14 @@ __all__ = ["Remedies", "alone"]
 
 
 class Remedies:
-    """Finds sentences for the users of an allocation; what they share is computed once."""
+    """Finds sentences for the users of an allocation; what they share is computed once.
 
-    def __init__(self, allocation: Allocation):
-        self.allocation, self.instance = allocation, allocation.instance
+    `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
+    otherwise the links say up to where it does at least.
+    """
+
+    def __init__(self, allocation: Allocation, thorough: bool):
+        self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
         self.policy = policy_named(allocation.policy)
 
     def unplaced(self, i: int) -> str:
@@ -55,15 +61,20 @@ class Remedies:
     def limit(self, i: int) -> str:
         """Return what a higher limit would do."""
         limit = float(self.instance.limits[i])
-        if self.policy.objective != "leximin":
-            return self._profit(i)
+        if self._helpless(i):
+            return f"her limit is {limit:.6g}, and her task fits nowhere"
         if limit == 0:
-            return "her limit is 0: raise it" if not self._helpless(i) else "her limit is 0, and her task fits nowhere"
-        reach = self._until(i)
-        if reach <= NOTHING * limit:
+            return "her limit is 0: raise it"
+        if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
+            return self._profit(i)
+        if self.thorough:
+            # Whatever her limit, she has that or what she would have without one, whichever is less.
+            end, known = self._without_limit(i), "up to"
+        else:
+            end, known = limit + self._until(i), "at least up to"
+        if end <= limit * (1 + NOTHING):
             return "her limit stops her, and others' claims do at the same point: a higher limit alone does not help"
-        up_to = f"up to {limit + reach:.6g}" if reach < (MOST - 1) * limit else f"beyond {MOST} times as many"
-        return f"raise her limit of {limit:.6g}: she would have every task more that it allows, {up_to}"
+        return f"raise her limit of {limit:.6g}: she would have every task more that it allows, {known} {end:.6g}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks."""
@@ -103,7 +114,7 @@ class Remedies:
         if side.held is None:
             return f"more of {there} would begin to give her {side.tasks[i]:.4g} tasks for each"
         end = np.inf if side.until is None else side.until
-        amount = min(1.0, end - worth.now)
+        amount = min(1.0, _rounded_down(end - worth.now))
         after = float(worth.tasks_at(worth.now + amount)[i])
         until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
         more = f"{amount:.4g} more of {there}"
@@ -132,19 +143,26 @@ class Remedies:
 
         return furthest(raised, room, (MOST - 1) * limit, straight=True)
 
+    def _without_limit(self, i: int) -> float:
+        """Return the tasks of a user if she had no limit.
+
+        With any limit below, she has that limit: if not, it would not bind, and an optimum of a convex problem in which
+        a constraint does not bind is the optimum without it.
+        """
+        instance = self.instance
+        limits = instance.limits.copy()
+        limits[i] = np.inf
+        return float(solve(Instance(**(instance.parts() | {"max_tasks": limits})), self.policy).tasks[i])
+
     def _profit(self, i: int) -> str:
         """Return whether one task more would be taken, at the prices there are."""
-        allocation, instance = self.allocation, self.instance
-        rates = self.policy.rates(instance)
-        value = rates[i]
+        prices = np.atleast_2d(np.zeros(self.instance.m) if self.allocation.prices is None else self.allocation.prices)
+        cost = unit_costs(self.instance, prices * self.instance.room)[i].min()
+        value = self.policy.rates(self.instance)[i]
         if self.policy.objective == "alpha":
-            level = rates[i] * allocation.tasks[i]
-            value = instance.weights[i] * rates[i] * (level**-self.policy.alpha if level else np.inf)
-        if allocation.prices is None or self._helpless(i):
-            return "at her limit"
-        cost = unit_costs(instance, np.atleast_2d(allocation.prices) * instance.room)[i].min()
+            value *= self.instance.weights[i] * (value * self.allocation.tasks[i]) ** -self.policy.alpha
         if value > cost * (1 + LEVEL):
-            return f"raise her limit of {instance.limits[i]:.6g}: a task more is worth more than it costs"
+            return f"raise her limit of {self.instance.limits[i]:.6g}: a task more is worth more than it costs"
         return "her limit stops her, and prices do at the same point: a higher limit alone does not help"
 
     def _helpless(self, i: int) -> bool:
@@ -152,6 +170,14 @@ class Remedies:
         if instance.fits is not None:
             return not instance.fits[i].any()
         return bool((instance.demands[i] > 0)[instance.capacity == 0].any())
+
+
+def _rounded_down(amount: float) -> float:
+    """Return a positive amount in two digits: what is said of it must be true of what is said."""
+    if amount >= 1:
+        return 1.0
+    places = 1 - math.floor(math.log10(amount))
+    return math.floor(amount * 10**places) / 10**places
 
 
 def _slope(worth: Worth, i: int) -> float:
