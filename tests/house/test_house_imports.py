@@ -44,6 +44,7 @@ FLOORS = (
 """Files and folders of the package, the ground floor first; on top the package's own face."""
 
 SAME_FLOOR = {
+    ("cli", "report"): "a command is the door to the page",
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
     ("parallel", "errors"): "what stops workers is told in the package's own words",
@@ -79,7 +80,6 @@ SAME_FLOOR = {
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
     ("compare", "beside"): "with whole tasks, what stands beside an optimum",
-    ("cli", "report"): "a command is the door to the page",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 
