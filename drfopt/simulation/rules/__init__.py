@@ -66,6 +66,11 @@ RULES = (
     RuleRow(
         "yarn:VERSION", "yarn", "YARN's fair scheduler, intended or with its faults", "Apache Hadoop, fair scheduler"
     ),
+    RuleRow(
+        "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
+    ),
+    RuleRow("kai", "kai", "least of her fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
+    RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
     RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
     RuleRow(
         "hierarchy:MEASURE", "hierarchy", "groups before members: hdrf, scaled or sum", "Bhattacharya et al., SoCC 2013"
