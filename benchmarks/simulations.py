@@ -1,7 +1,7 @@
 """Questions about simulations: how long a million tasks take, how time grows with them, and what processes change."""
 
+import resource
 import time
-import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from drfopt.simulation.experiments import section72
 
 from .measure import Bench, Case, Row, Verdict, Way
 
-__all__ = ["Crowd", "Sweep", "growth", "replicated", "section_7_2"]
+__all__ = ["Crowd", "Replications", "Sweep", "growth", "replicated", "section_7_2"]
 
 USERS = 100
 TASKS_A_JOB = 100
@@ -53,54 +53,46 @@ def crowd(size: Crowd) -> Scenario:
 
 
 def growth(bench: Bench, size: Crowd) -> list[Row]:
-    """Measure one run: seconds of the processor, for the clock on the wall belongs to whoever else is there."""
+    """Measure one run, and note seconds of the processor: the clock on the wall belongs to whoever else is there."""
 
-    def judge(scenario: Scenario, found: tuple[Run, float, float]) -> Verdict:
-        run, seconds, peak = found
-        jobs = len(run.jobs["user"])
-        whole = run.ended == jobs * TASKS_A_JOB and not np.isnan(run.jobs["finished"]).any()
+    def timed(scenario: Scenario) -> tuple[Run, float]:
+        begun = time.process_time()
+        run = simulate(scenario, size.rule)
+        return run, time.process_time() - begun
+
+    def judge(scenario: Scenario, found: tuple[Run, float]) -> Verdict:
+        run, seconds = found
+        whole = run.ended == len(run.jobs["user"]) * TASKS_A_JOB and not np.isnan(run.jobs["finished"]).any()
         used = ", ".join(f"{part:.0%} of {name}" for name, part in zip(run.resources, run.utilization, strict=True))
-        note = f"{run.ended:,} tasks, {seconds / run.ended * 1e6:.1f} us of the processor each, {used} in use"
-        if peak:
-            note += f"; at most {peak / 2**20:.0f} MiB allocated"
+        largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        note = (
+            f"{run.ended:,} tasks, {seconds / run.ended * 1e6:.1f} us of the processor each, {used} in use; the whole "
+            f"process has never had more than {largest:.0f} MiB"
+        )
         return Verdict(proof="valid" if whole else "invalid", note=note)
 
-    ways = [Way("simulate", "drfopt", lambda scenario: _timed(scenario, size.rule), judge)]
-    if size.tasks <= TRACED:
-        ways.append(Way("simulate, memory watched", "drfopt", lambda scenario: _watched(scenario, size.rule), judge))
-    case = Case(
-        f"{size.rule}, {size.machines} machines", f"{size.tasks:.0e} tasks", USERS, lambda: crowd(size), tuple(ways)
-    )
+    ways = (Way("simulate", "drfopt", timed, judge),)
+    group = f"{size.rule}, {size.machines} machines"
+    case = Case(group, f"{size.tasks:.0e} tasks", USERS, lambda: crowd(size), ways, yardstick="")
     return bench.measure("simulation-growth", case)
 
 
-TRACED = 100_000
-"""Tasks up to which memory is watched, which makes everything some times slower."""
+@dataclass(frozen=True)
+class Replications:
+    """So many drawings of a scenario of so many tasks."""
+
+    count: int
+    tasks: int
 
 
-def _timed(scenario: Scenario, rule: str) -> tuple[Run, float, float]:
-    begun = time.process_time()
-    run = simulate(scenario, rule)
-    return run, time.process_time() - begun, 0.0
-
-
-def _watched(scenario: Scenario, rule: str) -> tuple[Run, float, float]:
-    tracemalloc.start()
-    begun = time.process_time()
-    run = simulate(scenario, rule)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return run, time.process_time() - begun, peak
-
-
-def replicated(bench: Bench, size: int) -> list[Row]:
+def replicated(bench: Bench, size: Replications) -> list[Row]:
     """Measure so many replications in one process and in two, and compare them byte by byte."""
-    scenario = crowd(Crowd(20_000, 100))
+    scenario = crowd(Crowd(size.tasks, 100))
     rules = ("drf", "slots:8")
     values: list[bytes] = []
 
     def run(jobs: int) -> Callable[[Scenario], bytes]:
-        return lambda given: simulate_each(given, rules, replications=size, jobs=jobs).values.tobytes()
+        return lambda given: simulate_each(given, rules, replications=size.count, jobs=jobs).values.tobytes()
 
     def judge(given: Scenario, found: bytes) -> Verdict:
         values.append(found)
@@ -108,7 +100,9 @@ def replicated(bench: Bench, size: int) -> list[Row]:
         return Verdict(proof="valid" if same else "invalid", note="the same bytes" if same else "other bytes")
 
     ways = tuple(Way(name, "drfopt", run(jobs), judge) for name, jobs in (("one process", 1), ("two processes", 2)))
-    case = Case("20,000 tasks, two rules", f"{size} replications", USERS, lambda: scenario, ways)
+    case = Case(
+        f"{size.tasks:,} tasks, two rules", f"{size.count} replications", USERS, lambda: scenario, ways, yardstick=""
+    )
     return bench.measure("simulation-replications", case)
 
 
@@ -143,6 +137,6 @@ def section_7_2(bench: Bench, size: Sweep) -> list[Row]:
                 judge,
             )
             name = f"e_cpu = {cpu:g}, e_memory = {memory:g}"
-            case = Case(f"tasks of {size.mean:g} s", name, 8, lambda given=(cpu, memory): given, (way,))
+            case = Case(f"tasks of {size.mean:g} s", name, 8, lambda given=(cpu, memory): given, (way,), yardstick="")
             rows += bench.measure("simulation-section-7.2", case)
     return rows

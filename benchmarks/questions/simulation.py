@@ -1,7 +1,7 @@
 """Simulations: their speed, their growth, processes, and where the paper's section 7.2 comes out."""
 
 from .. import simulations
-from ..simulations import Crowd, Sweep
+from ..simulations import Crowd, Replications, Sweep
 from .question import Question
 
 __all__ = ["QUESTIONS"]
@@ -35,9 +35,9 @@ QUESTIONS = (
             "random. Runs are independent and half a second long, so a second process on a machine with nothing else "
             "to do is worth 1.7 and more; sending a run back costs some megabytes."
         ),
-        sizes=(8,),
+        sizes=(Replications(8, 20_000),),
         run=simulations.replicated,
-        smoke=(1,),
+        smoke=(Replications(1, 1000),),
         happened="",
     ),
     Question(

@@ -82,6 +82,16 @@ def test_bad_wishes_are_one_line(drfopt, words, told):
     assert told in ran.err
 
 
+def test_a_new_scenario_can_be_simulated_as_it_is(drfopt, tmp_path):
+    path = tmp_path / "mine.toml"
+    assert drfopt("new", "--scenario", "-o", path).status == 0
+    ran = drfopt("simulate", path, "--json")
+    assert ran.status == 0
+    document = json.loads(ran.out)
+    assert document["seconds"] == 600
+    assert all(user["jobs"] for user in document["users"])
+
+
 def test_rules_and_scenarios_are_listed(drfopt):
     listed = list(csv.DictReader(io.StringIO(drfopt("rules", "--format", "csv").out)))
     assert [row["rule"] for row in listed] == [row.name for row in RULES]

@@ -49,6 +49,13 @@ def test_distances_have_a_panel_a_measure(run):
     assert [ax.get_ylabel() for ax in axes] == list(MEASURES)
 
 
+def test_runs_and_distances_share_a_picture(run, tmp_path):
+    axes = simulations.plot_runs([run], [distance(run)])
+    assert [ax.get_ylabel() for ax in axes[2:, 0]] == list(MEASURES)
+    simulations.save_runs([run], tmp_path / "runs.png", optimum=True)
+    assert (tmp_path / "runs.png").stat().st_size > 10_000
+
+
 def test_bars_stand_side_by_side():
     ax = simulations.plot_jobs(
         {"published": {"DRF": 35, "3 slots": 33}, "simulated": {"DRF": 60, "3 slots": 50}}, "jobs"
