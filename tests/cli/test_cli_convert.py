@@ -48,7 +48,12 @@ def test_what_runs_is_written_beside(drfopt, tmp_path, files):
     assert drfopt("convert", "--from", "csv", *files, "-o", tmp_path / "c.toml", "--current", current).status == 0
     assert json.loads(current.read_text()) == {
         "placement": {"A": {"9cpu-18memory": 3}},
-        "by_type": {"A": {"9cpu-18memory": {"a": 3}}},
+        "types": {
+            "A": [
+                {"name": "a", "tasks": 3, "of": 3, "placement": {"9cpu-18memory": 3}},
+                {"name": "c", "tasks": 0, "of": 1, "placement": {}},
+            ]
+        },
     }
 
 
