@@ -70,7 +70,7 @@ def _parts(allocation: Allocation) -> list[_Part]:
     if allocation.placed_by_type is not None:
         placed, owners = allocation.placed_by_type, instance.type_table.owner.tolist()
         demands = instance.type_table.demands
-        kinds = [kind.name if kind else "" for some in instance.task_types for kind in (some or (None,))]
+        kinds = [kind.name if kind else "" for some in instance.task_types or () for kind in (some or (None,))]
     parts = [
         _Part(instance.users[i], kind, home, tasks, demands[q] * _number(tasks))
         for q, (i, kind) in enumerate(zip(owners, kinds, strict=True))
