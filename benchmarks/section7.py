@@ -49,7 +49,8 @@ def hadoop_laws(bench: Bench, law: tuple[float, float]) -> list[Row]:
     def judge(trace: swim.Swim, found: Replay) -> Verdict:
         small, large = (row.reduction for row in found.reductions((1, LARGE)))
         cpu, memory = np.subtract(*found.utilization(2 * HOUR))
-        note = f"sooner: jobs of 1 to 500 tasks {small:+.0%}, larger {large:+.0%}; use: cpu {cpu:+.0%}, memory {memory:+.0%}"
+        used = f"cpu {cpu:+.0%}, memory {memory:+.0%}"
+        note = f"sooner: jobs of 1 to 500 tasks {small:+.0%}, larger {large:+.0%}; use of machines: {used}"
         return Verdict(proof="valid", note=note)
 
     sizes = swim.Sizes({name: part * slot for name, slot in SLOT.items()}, steps=STEPS, seconds=seconds)
