@@ -11,8 +11,10 @@ from .crosscheck import crosscheck
 from .listing import engines, library, policies
 from .new import new
 from .program import Program
+from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
+from .simulate import simulate
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
@@ -61,11 +63,14 @@ for command in (
     search,
     theorems,
     schedule,
+    simulate,
     sweep,
     convert,
     new,
     engines,
     policies,
     library,
+    rules,
+    scenarios,
 ):
     app.command()(command)

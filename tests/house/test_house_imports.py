@@ -79,6 +79,7 @@ SAME_FLOOR = {
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
     ("compare", "beside"): "with whole tasks, what stands beside an optimum",
+    ("cli", "report"): "a command is the door to the page",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 
