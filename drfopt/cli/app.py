@@ -8,9 +8,11 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
-from .listing import engines, library, policies
+from .export import export
+from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
+from .report import report
 from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
@@ -65,11 +67,14 @@ for command in (
     schedule,
     simulate,
     sweep,
+    report,
     convert,
+    export,
     new,
     engines,
     policies,
     library,
+    formats,
     rules,
     scenarios,
 ):

@@ -1,4 +1,4 @@
-"""Text into a file, whole or not at all."""
+"""Text or bytes into a file, whole or not at all."""
 
 import contextlib
 import os
