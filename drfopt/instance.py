@@ -112,7 +112,10 @@ class Instance:
         self._weights, last = weight_table(weights, names, self.resources)
         self.organisation = self._organise(organisation, last)
         bounds = None if self.organisation is None else self.organisation.most_tasks(self.resources, self.exact_demands)
-        self._limits = limit_table(max_tasks, names, self.task_types, bounds)
+        self._given_limits = limit_table(max_tasks, names, self.task_types, None)
+        self._limits = self._given_limits
+        if bounds is not None:
+            self._limits = limit_table(self._given_limits.exact(), names, None, bounds)
         if classes is None and eligible is not None:
             raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
         self.eligible: Any = None if classes is None else eligible_classes(eligible, names, labels)
@@ -223,6 +226,11 @@ class Instance:
     def exact_limits(self) -> tuple[Fraction | None, ...]:
         """Limits as `Fraction`s, (n,); None for no limit."""
         return self._limits.exact()
+
+    @cached_property
+    def given_limits(self) -> tuple[Fraction | None, ...]:
+        """The most tasks of each user before her ceilings lower it, (n,); what a file keeps, for a ceiling may rise."""
+        return self._given_limits.exact()
 
     # ---- who can run a task -----------------------------------------------------------------------------------
 
@@ -379,7 +387,7 @@ class Instance:
             "users": self.users,
             "resources": self.resources,
             "weights": weights,
-            "max_tasks": list(self.exact_limits),
+            "max_tasks": list(self.given_limits),
             "eligible": self.eligible,
             "organisation": None if self.organisation is None else self.organisation.named(self.users),
             "name": self.name,
@@ -410,7 +418,7 @@ class Instance:
         machines = () if self.machines is None else tuple((machine.name, machine.count) for machine in self.machines)
         eligible = None if self.eligible is None else self.eligible.tobytes()
         room = self._capacity.exact()
-        values = (self.exact_demands, room, self.exact_weights, self.exact_limits)
+        values = (self.exact_demands, room, self.exact_weights, self.given_limits)
         beyond = (self.task_types, self.organisation)
         return (self.name, self.source, self.users, self.resources, machines, eligible, *values, *beyond)
 

@@ -243,3 +243,12 @@ def test_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match=r"U\+D800, half of a pair"):
         Instance({"\ud800": {"cpu": 1}}, {"cpu": 1}).save(tmp_path / "a.toml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_above_a_ceiling_is_kept() -> None:
+    asked = Organisation(ceilings={"A": {"cpu": 10}})
+    instance = Instance({"A": {"cpu": 3}, "B": {"cpu": 1}}, {"cpu": 99}, max_tasks=[20, None], organisation=asked)
+    assert instance.exact_limits == (Fraction(10, 3), None)
+    again = reader.loads(writer.dumps(instance))
+    assert again == instance
+    assert again.given_limits == (20, None)
