@@ -94,7 +94,8 @@ def limit_table(limits: Any, users: Names, types: Types | None) -> Table:
         found = table(listed(limits), (len(users),), places, unlimited=True)
     if types is None:
         return found
-    return bounded(found, [kinds and Fraction(sum(kind.count for kind in kinds)) for kinds in types], users)
+    totals = [None if kinds is None else Fraction(sum(kind.count for kind in kinds)) for kinds in types]
+    return bounded(found, totals, users)
 
 
 def bounded(limits: Table, bounds: Sequence[Fraction | None], users: Names) -> Table:
