@@ -36,9 +36,7 @@ class Claim:
         word, _, argument = self.policy.partition(":")
         self.alpha = number(argument) if word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
-        if cluster.ruled:
-            # What is fair follows from the rules, and so do levels.
-            self.objective = ""
+        self.objective = "" if cluster.ruled else self.objective  # rules say what is fair, and what a level is
         self.rows, self.proof = data["users"], data.get("proof") or {}
         if word in ("ceei", "alpha", "tasks", "tsf") and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
@@ -85,13 +83,8 @@ class Claim:
         if self.whole:
             add("tasks are whole", self.names((i for i in self.n if x[i].denominator > 1), x))
         add("limits", self.names((i for i in self.n if u[i] is not None and x[i] > u[i] * over), x, u))
-        over_ceiling = (
-            f"{group}: {shown(used)} of {shown(most)}"
-            for group, j, most, members in self.c.ceilings
-            if (used := total(x[i] * self.c.d[i][j] for i in members)) > most * over
-        )
         if self.c.ceilings:
-            add("ceilings of groups", over_ceiling)
+            add("ceilings of groups", self.c.over_ceilings(x, over))
         add("who can run nothing has nothing", self.names((i for i in self.n if not self.plays[i] and x[i]), x))
         levels = [row.get("level") for row in self.rows]
         stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]

@@ -6,7 +6,7 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -144,6 +144,12 @@ class Cluster:
         bounds = [number(most) / needs[r] for r, most in user.get("ceiling", {}).items() if needs[r]]
         bounds += [] if user.get("max_tasks") is None else [number(user["max_tasks"])]
         return min(bounds) if bounds else None
+
+    def over_ceilings(self, x: list[Fraction], over: Fraction) -> Iterator[str]:
+        """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
+        for group, j, most, members in self.ceilings:
+            if (used := total(x[i] * self.d[i][j] for i in members)) > most * over:
+                yield f"{group}: {shown(used)} of {shown(most)}"
 
     def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
         return [i for i, user in enumerate(users) if f"{user.get('group', '')}/".startswith(f"{group}/")]
