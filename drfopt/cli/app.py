@@ -13,8 +13,10 @@ from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
 from .report import report
+from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
+from .simulate import simulate
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
@@ -63,6 +65,7 @@ for command in (
     search,
     theorems,
     schedule,
+    simulate,
     sweep,
     report,
     convert,
@@ -72,5 +75,7 @@ for command in (
     policies,
     library,
     formats,
+    rules,
+    scenarios,
 ):
     app.command()(command)
