@@ -161,6 +161,15 @@ class Instance:
         return self._limits.floats
 
     @cached_property
+    def ceilings(self) -> np.ndarray:
+        """Tasks with which each user reaches the first of her own ceilings, (n,); inf for none."""
+        found = np.full(self.n, np.inf)
+        for i, ceiling in enumerate(self.organisation.ceilings if self.organisation is not None else ()):
+            demand = dict(zip(self.resources, self.exact_demands[i], strict=True))
+            found[i] = min((float(most / demand[r]) for r, most in ceiling.items() if demand[r]), default=np.inf)
+        return found
+
+    @cached_property
     def limited(self) -> bool:
         """Whether some user has a limit."""
         return bool((_once(self.limits) < np.inf).any())
