@@ -9,7 +9,8 @@ from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
 from .explain import explain
-from .listing import engines, library, policies
+from .export import export
+from .listing import engines, formats, library, policies
 from .new import new
 from .price import price
 from .program import Program
@@ -71,9 +72,11 @@ for command in (
     sweep,
     report,
     convert,
+    export,
     new,
     engines,
     policies,
     library,
+    formats,
 ):
     app.command()(command)

@@ -175,6 +175,7 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
         raise PolicyError(
             f"nothing is known of what stops users under {chosen.name}: explain a built-in policy, such as drf"
         )
+    chosen.check(instance)
     allocation = solve(instance, chosen)
     rows = range(instance.n) if user is None else [instance.users.index(user)]
     facts = _Facts(allocation, thorough=len(rows) <= FEW)

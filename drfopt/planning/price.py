@@ -310,6 +310,7 @@ def price(instance: Instance, policy: str | Policy = "drf", *, units: tuple[Unit
         raise PolicyError(
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
         )
+    chosen.check(instance)
     allocation = solve(instance, chosen)
     totals = Sums(instance, TOTAL)
     look = LOOKS[chosen.objective](allocation, totals)

@@ -17,10 +17,12 @@ COMMANDS = (
     "price",
     "sweep",
     "convert",
+    "export",
     "new",
     "engines",
     "policies",
     "library",
+    "formats",
 )
 
 
