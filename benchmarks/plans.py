@@ -77,6 +77,8 @@ def _predicted(instance: Instance, found: Prices) -> Verdict:
     mattering = [worth for worth in found.units if worth.more is not None and worth.matters][:LOOKED_AT]
     off, curved = 0.0, found.policy == "ceei"
     for worth in mattering:
+        if worth.more is None or worth.more.tasks is None:
+            continue
         end = worth.now * 1.1 if worth.more.until is None else min(worth.now * 1.1, worth.more.until)
         step = (end - worth.now) / 2
         if worth.kind == "machine":

@@ -15,8 +15,10 @@ from .new import new
 from .price import price
 from .program import Program
 from .report import report
+from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
+from .simulate import simulate
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
@@ -69,6 +71,7 @@ for command in (
     explain,
     whatif,
     price,
+    simulate,
     sweep,
     report,
     convert,
@@ -78,5 +81,7 @@ for command in (
     policies,
     library,
     formats,
+    rules,
+    scenarios,
 ):
     app.command()(command)
