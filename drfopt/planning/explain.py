@@ -230,7 +230,8 @@ class _Facts:
     def of(self, i: int) -> Explained:
         allocation, reason = self.allocation, self.reason(i)
         stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency", "ceiling") else ()
-        others = sorted({other for name in stopped_by for other in self.at.get(name, ())} - {i})
+        at = stopped_by if reason == "capacity" else ()
+        others = sorted({other for name in at for other in self.at.get(name, ())} - {i})
         tasks, own = float(allocation.tasks[i]), None if self.alone is None else float(self.alone[i])
         return Explained(
             user=self.instance.users[i],

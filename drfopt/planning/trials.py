@@ -36,8 +36,18 @@ class Trials:
         return f"raise her limit of {limit:.6g}: without one she would have {without:.6g} tasks"
 
     def ceiling(self, i: int) -> str:
-        """Return what stands between her and more."""
-        return "raise her ceiling: what it allows she uses up"
+        """Return what she would have without the ceiling that she is at."""
+        if not self.thorough:
+            return UNTRIED
+        instance, user = self.instance, self.instance.users[i]
+        names = (
+            [r for r in instance.organisation.ceilings[i] if r in instance.resources] if instance.organisation else []
+        )
+        after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
+        now = float(self.allocation.tasks[i])
+        if after <= now * (1 + LEVEL):
+            return "her ceiling stops her, and others' claims do at the same point: a higher one alone does not help"
+        return f"raise her ceiling: without one she would have {after:.6g} tasks instead of {now:.6g}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks, of what is used up where she is."""
