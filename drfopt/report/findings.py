@@ -134,7 +134,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "limit": limit if limit < np.inf else None,
             "demand": dict(zip(instance.resources, row, strict=True)),
             "stopped": [
-                stopped(names[i], allocation.tasks[i], limit, user in helpless)
+                stopped(instance, i, names[i], allocation.tasks[i], user in helpless)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
             ],
         }
@@ -161,7 +161,7 @@ def _stops(allocation: Allocation) -> Stops:
             # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
             resources.update({resource for name in names for resource in _resource(instance, name)})
         else:
-            known = stopped(None, allocation.tasks[i], instance.limits[i], False)
+            known = stopped(instance, i, None, allocation.tasks[i], False)
             counts["limit" if known else "unknown"] += 1
     return Stops(
         counts["limit"],
