@@ -1,0 +1,1 @@
+"""Planning: questions an operator asks about a cluster that is, or could be."""
