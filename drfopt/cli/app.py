@@ -11,8 +11,10 @@ from .crosscheck import crosscheck
 from .listing import engines, library, policies
 from .new import new
 from .program import Program
+from .rebalance import rebalance
 from .schedule import schedule
 from .search import search
+from .size import size
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
@@ -62,6 +64,8 @@ for command in (
     theorems,
     schedule,
     sweep,
+    size,
+    rebalance,
     convert,
     new,
     engines,

@@ -2,15 +2,14 @@
 
 More machines are not better for everybody: a fair allocation may give a user less in a larger cluster.  So a purchase
 is judged by nothing but the fair allocation of the cluster that it makes.  The search goes from cheap to dear: prices
-prove what a purchase between two ends costs at least (`pricing`), with what users need there (`needs`); the cheapest
-that passes is judged; and where it fails, what lies between the ends is divided, which makes the needs sharper.  A single
-purchase that fails is out.
+prove what the purchases of a region cost at least (`pricing`), with what users need there (`needs`); the cheapest that
+passes is judged; and where it fails, the region is divided, which makes the needs sharper.  A single purchase that
+fails is out.
 """
 
 import heapq
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -18,13 +17,13 @@ import numpy as np
 
 from ..allocation import Allocation
 from ..deadline import Deadline
-from ..errors import SolverError, TimeLimitError
+from ..errors import CertificateError, SolverError, TimeLimitError
 from ..instance import Instance
 from ..policies import Policy
 from ..progress import report
 from ..solve import solve
 from ..tolerances import LEVEL
-from .needs import DOWN, Needs
+from .needs import DOWN, Least, Needs
 from .offers import Shop
 from .pricing import Bound, Prices, Region, Relaxation
 from .targets import Target
@@ -49,12 +48,14 @@ FIRST = 0.3
 KEPT = 400
 """Prices kept to bound parts of the search before a linear program is solved: the newest."""
 
-NARROWINGS = 2
-"""Times the ends of everything are narrowed by what a first purchase costs: the second time with sharper needs."""
+NARROWINGS = 4
+"""Times the ends of everything are narrowed by what a first purchase costs, each time with sharper needs."""
 
-LOOSE = 1e-3, 1e-5
-"""Part by which all needs together would grow if a proportion were known better, for which it is worth dividing: where
-something is sold in steps, and where nothing is."""
+LOOSE = 1e-4
+"""Part by which all needs together would grow if a proportion were known better, for which it is worth dividing."""
+
+FEW = 1000
+"""Purchases in a region up to which steps alone are divided, and proportions no more."""
 
 MENDED = 8
 """Every so many linear programs their purchase is mended: what it lacks at its own proportions is added, and judged."""
@@ -169,9 +170,8 @@ class Search:
 
     def _branch(self, root: _Part) -> None:
         for _ in range(NARROWINGS if self.best is not None else 0):
-            region = root.region
-            narrowed = self.relaxation.narrowed(self._least(region), region, float(self._price()), self.deadline)
-            root.region = self._inwards(narrowed)
+            if not root.region.empty:
+                root.region = self._narrowed(root.region)
         waiting = [root]
         while waiting:
             part = heapq.heappop(waiting)
@@ -179,6 +179,8 @@ class Search:
             if self._hopeless(part.bound):
                 break
             self.deadline.check("the search for the cheapest purchase")
+            if part.region.empty:
+                continue
             best = "none yet" if self.best is None else f"{float(self.best.cost):.6g}"
             judged = f"{len(self.trials)} judged, {len(waiting)} regions left"
             report(f"cheapest {best}, at least {float(self.bound):.6g}; {judged}")
@@ -189,20 +191,30 @@ class Search:
         if self.best is not None:
             self.bound = self.best.cost if self.grain is not None else self.best.cost * (1 - Fraction(CLOSED))
 
+    def _narrowed(self, region: Region) -> Region:
+        """Return the part of a region that is not dearer than the best purchase known, by programs of its own."""
+        budget = float(self._price()) - (0.0 if self.grain is None else float(self.grain) / 2)
+        return self._inwards(self.relaxation.narrowed(self._least(region), region, budget, self.deadline))
+
     def _price(self) -> Fraction:
         if self.best is None:
             raise SolverError("no purchase is known to compare with: this cannot be")
         return self.best.cost
 
-    def _least(self, region: Region) -> np.ndarray:
-        """Return the least tasks (n,) wherever a purchase of a region meets the targets."""
-        return self.needs.between(self.totals.after(region.low), self.totals.quotients(region))
+    def _least(self, region: Region) -> Least:
+        """Return the least tasks wherever a purchase of a region meets the targets."""
+        low, high = self.totals.after(region.low), self.totals.after(region.high)
+        return self.needs.between(low, high, self.totals.quotients(region), self.relaxation.most(region.high))
 
     def _divided(self, part: _Part) -> list[_Part]:
         """Return smaller parts in which every purchase of this one lies that is worth looking at."""
         if part.region.single:
             self._judged(self._exact(part.region.low))
             return []
+        if self.best is not None:
+            part.region = self._narrowed(part.region)
+            if part.region.empty:
+                return []
         found = self._relaxed(part)
         if found is None or self._hopeless(part.bound) or part.region.empty:
             return []
@@ -213,7 +225,7 @@ class Search:
         counts = np.clip(found.counts, region.low, region.high)
         if self.solved % MENDED == 1:
             self._mend(counts)
-        if (pair := self._loosest(region, counts)) is not None:
+        if self._many(region) and (pair := self._loosest(region, counts)) is not None:
             return self._split_proportion(part, counts, *pair)
         off = np.where(self.whole, np.abs(counts - np.round(counts)), 0.0)
         if off.max(initial=0.0) > WHOLE:
@@ -224,20 +236,33 @@ class Search:
             return []
         return self._split(part, counts)
 
+    def _many(self, region: Region) -> bool:
+        """Say whether there are too many purchases in a region to go through them."""
+        return not self.whole.all() or float(np.prod(region.high - region.low + 1)) > FEW
+
     def _loosest(self, region: Region, counts: np.ndarray) -> tuple[int, int] | None:
         """Return the resources whose proportion, known better, would say most of what is needed; None for none."""
         least, quotients = self._least(region), self.totals.quotients(region)
         exact, low = self.totals.exact_quotients(counts), self.totals.after(region.low)
+        high, here = self.totals.after(region.high), self.totals.after(counts)
         worth = self.relaxation.scale_of_users
-        found, best = None, LOOSE[not self.whole.any()] * float(worth @ least)
+        room = self.relaxation.most(region.high)
+        known = float(worth @ least.at(here))
+        found, best = None, self._loose() * known
         for j, g in self.relaxation.pairs:
             if exact[j, g] > quotients[j, g]:
                 sharper = quotients.copy()
                 sharper[j, g] = exact[j, g]
-                gain = float(worth @ (self.needs.between(low, sharper) - least))
+                gain = float(worth @ self.needs.between(low, high, sharper, room).at(here)) - known
                 if gain > best:
                     found, best = (j, g), gain
         return found
+
+    def _loose(self) -> float:
+        """Return the part by which needs must grow to be worth a division: less would be lost in whole steps."""
+        if self.grain is None:
+            return LOOSE
+        return max(LOOSE, float(self.grain / self.bound) / 2) if self.bound else 1.0
 
     def _split_proportion(self, part: _Part, counts: np.ndarray, j: int, g: int) -> list[_Part]:
         at = float(self.totals.exact_quotients(counts)[j, g])
@@ -292,7 +317,7 @@ class Search:
     def _narrow(self, part: _Part, prices: Prices) -> None:
         """Leave out what the prices prove to cost more than the best purchase known."""
         region, spare = part.region, float(self._price()) - part.bound
-        each = prices.each(self.relaxation.cost, region, self.totals)
+        each = prices.each(self.relaxation.cost, self._least(region), region, self.totals)
         room = np.divide(spare, np.abs(each), where=each != 0, out=np.full(len(each), math.inf)) / DOWN
         if not np.isfinite(spare):
             return
@@ -335,7 +360,7 @@ class Search:
             if not trial.missed:
                 return
             extra = np.maximum(extra, self._lacking(trial, up) * BEYOND**tried)
-            found = self.relaxation.solve(np.maximum(self._at(up), extra), self.everything, self.deadline)
+            found = self.relaxation.solve(self._at(up).raised(extra), self.everything, self.deadline)
             if found.counts is None:
                 return
             counts = found.counts
@@ -349,13 +374,14 @@ class Search:
             if self.best is None or self.shop.cost(exact) < self.best.cost:
                 self._judged(exact)
 
-    def _at(self, counts: np.ndarray) -> np.ndarray:
-        """Return the least tasks (n,) where a single purchase meets the targets."""
-        return self.needs.between(self.totals.after(counts), self.totals.exact_quotients(counts))
+    def _at(self, counts: np.ndarray) -> Least:
+        """Return the least tasks where a single purchase meets the targets."""
+        here = self.totals.after(counts)
+        return self.needs.between(here, here, self.totals.exact_quotients(counts), self.relaxation.most(counts))
 
     def _lacking(self, trial: Trial, counts: np.ndarray) -> np.ndarray:
         """Return tasks (n,) with which everybody is as high as the users who miss their targets should be."""
-        rates, least = self.needs.rates, self._at(counts)
+        rates, least = self.needs.rates, self._at(counts).at(self.totals.after(counts))
         extra = np.zeros(self.shop.instance.n)
         if rates is None:
             for target, got in trial.missed:
@@ -363,7 +389,7 @@ class Search:
             return np.minimum(extra, self.needs.limits)
         each = rates.of(rates.part, self.totals.after(counts))
         level = max((float(each[target.user] * least[target.user]) for target, _ in trial.missed), default=0.0)
-        placed = ~self.relaxation.homeless(np.ones(len(extra)))
+        placed = ~self.relaxation.homeless()
         np.divide(level, each, where=placed & (each > 0), out=extra)
         return np.minimum(extra, self.needs.limits)
 
@@ -404,12 +430,20 @@ class Search:
         cluster = self.shop.after(counts)
         if cluster is None:
             return Trial(counts, cost, None, [(target, Fraction(0)) for target in self.targets])
-        allocation = self._solved(cluster, False)
-        near = [t for t in self.targets if _near(t, t.reached(allocation))]
-        if near and not allocation.exact and not self.integer:
-            allocation = self._solved(cluster, True)
+        allocation = self._allocation(cluster)
         reached = [(target, target.reached(allocation)) for target in self.targets]
         return Trial(counts, cost, allocation, [(target, got) for target, got in reached if got < target.least])
+
+    def _allocation(self, cluster: Instance) -> Allocation:
+        """Return the fair allocation, in fractions where floats would not decide about every target."""
+        if self.integer:
+            return self._solved(cluster, False)
+        try:
+            found = self._solved(cluster, False)
+        except CertificateError:
+            return self._solved(cluster, True)
+        near = any(_near(target, target.reached(found)) for target in self.targets)
+        return self._solved(cluster, True) if near else found
 
     def _solved(self, cluster: Instance, exact: bool) -> Allocation:
         left = self.deadline.left()

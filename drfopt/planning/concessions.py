@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ..deadline import Deadline
 from .buying import Search
+from .needs import Least
 from .pricing import MISSING
 from .targets import Target
 
@@ -96,10 +99,9 @@ def _largest(search: Search, scaled: Any, deadline: Deadline) -> float:
 
 
 def _fits(search: Search, targets: Sequence[Target], deadline: Deadline) -> bool:
-    needs = search.needs.own * 0
+    tasks = np.zeros(search.shop.instance.n)
     for target in targets:
         if target.measure == "tasks":
-            needs[target.user] = float(target.least)
-    if search.relaxation.homeless(needs).any():
-        return False
+            tasks[target.user] = float(target.least)
+    needs = Least(tasks, np.zeros((len(tasks), search.shop.instance.m)))
     return search.relaxation.least_overload(needs, search.everything, deadline) <= MISSING

@@ -2,10 +2,11 @@
 
 Nobody can be given much while others who could use the same machines have little.  Of a leximin of divisible tasks:
 
-    where user l may run on every machine on which user i may, and demands nothing that i does not,
+    where user l may run on some machine on which user i must be, and demands nothing that i does not,
     level(l) >= min(level(i), level of l at her limit)
 
-for otherwise less of i, where she is placed, would leave room for more of l.  Levels are those of the cluster after the
+for otherwise less of i on it would leave room for more of l.  She must be on one where her target is more than fits on
+all machines that are closed to l.  Levels are those of the cluster after the
 purchase, whose whole capacity is C: so with i at her target t_i,
 
     x_l  >=  min(limit of l,  level(i) at t_i / level of one task of l).
@@ -23,7 +24,7 @@ from ..instance import Instance
 from ..policies import Policy
 from .targets import Target
 
-__all__ = ["DOWN", "Needs"]
+__all__ = ["DOWN", "Least", "Needs"]
 
 DOWN = 1 - 1e-12
 """What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
@@ -48,6 +49,23 @@ class _Rates:
         there = self.capacity(capacity)
         shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
         return shares.sum(axis=1) if self.summed else shares.max(axis=1, initial=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``."""
+
+    tasks: np.ndarray
+    slopes: np.ndarray
+
+    def at(self, capacity: np.ndarray) -> np.ndarray:
+        """Return the least tasks (n,) where the capacity of the whole cluster (m,) is this."""
+        return np.maximum(self.tasks, self.slopes @ np.where(np.isfinite(capacity), capacity, 0.0))
+
+    def raised(self, tasks: np.ndarray) -> "Least":
+        """Return the same with at least these tasks (n,) asked for."""
+        sloping = self.slopes.any(axis=1)
+        return Least(np.where(sloping, 0.0, np.maximum(self.tasks, tasks)), self.slopes)
 
 
 class Needs:
@@ -81,45 +99,105 @@ class Needs:
         self.plain = _Rates(instance.demands, False, False)
         fair = policy.objective == "leximin" and self.rates is not None and not integer
         self.who = np.array(sorted({target.user for target in targets}), dtype=int)
-        self.below = self._below(fits) if fair else np.zeros((len(self.who), instance.n), dtype=bool)
+        self.fits = fits
+        self.alike = self._alike() if fair else np.zeros((len(self.who), instance.n), dtype=bool)
+        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted
 
-    def _below(self, fits: np.ndarray | None) -> np.ndarray:
-        """Return who can use whatever a user with a target uses: bool (users with targets, n)."""
-        demands = self.instance.demands > 0
+    def _alike(self) -> np.ndarray:
+        """Return who demands nothing that a user with a target does not: bool (users with targets, n)."""
+        demands, types = self.instance.demands > 0, self.instance.task_types
         plain = np.ones(self.instance.n, dtype=bool)
-        if fits is not None and self.instance.task_types is not None:
-            plain = np.array([kinds is None for kinds in self.instance.task_types])
-        found = np.zeros((len(self.who), self.instance.n), dtype=bool)
-        for row, i in enumerate(self.who):
-            able = ~(demands & ~demands[i]).any(axis=1) & plain
-            if fits is not None:
-                able &= ~(fits[i] & ~fits).any(axis=1)
-            found[row] = able & plain[i]
-            found[row, i] = False
+        if self.fits is not None and types is not None:
+            plain = np.array([kinds is None for kinds in types])
+        found = np.array([~(demands & ~demands[i]).any(axis=1) & plain & plain[i] for i in self.who])
+        found[np.arange(len(self.who)), self.who] = False
         return found
 
-    def between(self, low: np.ndarray, quotients: np.ndarray) -> np.ndarray:
-        """Return the least tasks (n,) in every cluster of a region.
+    def _below(self, least: np.ndarray, room: np.ndarray) -> np.ndarray:
+        """Return who can use some machines on which a user with a target must be: bool (users with targets, n).
+
+        That is so where her target does not fit on what she alone may use: ``room (k, m)`` is the most there is.
+        """
+        if self.fits is None or not self.alike.any():
+            return self.alike
+        demands = self.instance.demands[self.who]
+        alone = np.full((len(self.who), len(room)), np.inf)
+        for j in range(self.instance.m):
+            needs = demands[:, j] > 0
+            alone[needs] = np.minimum(alone[needs], room[:, j] / demands[needs, j][:, None])
+        alone[~self.fits[self.who]] = 0.0
+        with np.errstate(invalid="ignore"):
+            elsewhere = np.array([np.where(self.fits, 0.0, row).sum(axis=1) for row in alone])
+        return self.alike & (elsewhere < (least[self.who] * DOWN)[:, None])
+
+    def _floor(self, below: np.ndarray) -> np.ndarray:
+        """Return the level (n,) that everybody has at least."""
+        found = np.zeros(self.instance.n)
+        row = {int(i): r for r, i in enumerate(self.who)}
+        for target in self.shared:
+            if target.measure == "level" or self.plain_levels:
+                reached = below[row[target.user]].copy()
+                reached[target.user] = True
+                found[reached] = np.maximum(found[reached], float(target.least) * DOWN)
+        return found
+
+    def between(self, low: np.ndarray, high: np.ndarray, quotients: np.ndarray, room: np.ndarray) -> Least:
+        """Return the least tasks in every cluster of a region.
 
         Parameters
         ----------
-        low : array (m,)
-            The least capacity of the whole cluster.
+        low, high : array (m,)
+            Ends of the capacity of the whole cluster; inf for no upper end.
         quotients : array (m, m)
             ``C[g] / C[j]`` is at least ``quotients[j, g]``, and on the diagonal 1.
+        room : array (k, m)
+            The most that there is of each class.
         """
-        least = self.own.copy()
+        least, slopes = self.own.copy(), np.zeros((len(self.own), self.instance.m))
         for target in self.shared:
             rates = self.plain if target.measure == "share" else self.rates
             if rates is not None and (rates.fixed or (low > 0).all()):
                 # The less there is, the larger is the share of a task.
                 rate = float(rates.of(rates.part[[target.user]], low)[0])
                 least[target.user] = max(least[target.user], float(target.least) / rate * DOWN if rate else 0.0)
-        if self.rates is not None and self.below.any():
+        if self.rates is None:
+            return Least(np.minimum(least, self.limits), slopes)
+        below = self._below(least, room)
+        if below.any():
             raise_ = _raise_sums if self.rates.summed else _raise
             fixed = np.ones((1, 1)) if self.rates.fixed else quotients
-            raise_(self.rates.part, self.who, self.below, least, fixed)
-        return np.minimum(least, self.limits)
+            raise_(self.rates.part, self.who, below, least, fixed)
+        least = np.minimum(least, self.limits)
+        if self.shared and not self.rates.fixed and not self.rates.summed:
+            self._slope(self._floor(below), least, slopes, low, high, quotients)
+        return Least(least, slopes)
+
+    def _slope(
+        self,
+        floor: np.ndarray,
+        least: np.ndarray,
+        slopes: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        quotients: np.ndarray,
+    ) -> None:
+        """Where a level is asked for: x_l >= level C[g] / part[l, g] with g the resource of which l has most."""
+        users = np.flatnonzero(floor)
+        if self.rates is None or not users.size:
+            return
+        rows, floor = self.rates.part[users], floor[users]
+        may = (rows > 0) & (rows >= (rows[:, :, None] * quotients).max(axis=1) * DOWN)
+        each = np.divide(floor[:, None], rows, where=may, out=np.full_like(rows, np.inf))
+        at_low = np.where(may, np.where(may, each, 0.0) * low, np.inf).min(axis=1, initial=np.inf)
+        at_low = np.minimum(np.where(np.isfinite(at_low), at_low, 0.0) * DOWN, self.limits[users])
+        g = may.argmax(axis=1)
+        chosen = each[np.arange(len(users)), g] * DOWN
+        # A line stands for her needs where only one resource can be it, and her limit is never reached.
+        with np.errstate(invalid="ignore"):
+            line = (may.sum(axis=1) == 1) & ((chosen * high[g] <= self.limits[users]) | np.isinf(self.limits[users]))
+        line &= at_low >= least[users] * DOWN**2
+        least[users] = np.where(line, 0.0, np.maximum(least[users], at_low))
+        slopes[users[line], g[line]] = chosen[line]
 
 
 def _raise(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarray, quotients: np.ndarray) -> None:
@@ -144,7 +222,8 @@ def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.
     over = np.divide(1.0, quotients.T, where=quotients.T > 0, out=np.full_like(quotients, np.inf))
     # In shares of g the level of i is at least, and that of a task of l at most:
     lowest = part @ quotients
-    highest = np.where(part[:, :, None] > 0, part[:, :, None] * over, 0.0).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        highest = np.where(part[:, :, None] > 0, part[:, :, None] * over, 0.0).sum(axis=1)
     for row, i in enumerate(who):
         users = np.flatnonzero(below[row])
         rows = part[users]

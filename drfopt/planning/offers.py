@@ -1,4 +1,4 @@
-"""What is for sale, and the cluster after a purchase: machines of a class one by one, or amounts of a pool's resource."""
+"""What is for sale, and the cluster after a purchase: machines of a class, or amounts of a pool's resource."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -82,9 +82,9 @@ class Shop:
         return {offer.name: count * (offer.step or 1) for offer, count in zip(self.offers, counts, strict=True)}
 
     def rooms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return capacity of one machine of each class (k, m), how many there are (k,), what a step adds (offers, k, m).
+        """Return the capacity of one machine of each class, how many there are, and what a step of each offer adds.
 
-        A pool is one machine of one class.
+        Shapes are (k, m), (k,) and (offers, k, m).  A pool is one machine of one class.
         """
         instance = self.instance
         if instance.machines is None:

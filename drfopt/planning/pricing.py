@@ -1,6 +1,6 @@
 """What a purchase costs at least: a linear program in floats, and prices that prove it in a few sums.
 
-Given   m[i]       the least tasks of user i, whatever is bought between low and high   (n,)
+Given   m[i]       the least tasks of user i, in every cluster of the region            (n,)
         c[s]       cost of one step of offer s                                          (offers,)
         a[s, k, j] what a step of offer s adds to resource j of class k                 (offers, k, m)
         R[k, j]    what is there before                                                 (k, m)
@@ -21,7 +21,8 @@ be worth:  v . b >= sum_i q_i m_i - p . R.  So
 
     c . b  >=  sum_i q_i m_i - p . R + sum_s min((c_s - v_s) low_s, (c_s - v_s) high_s),
 
-and with prices of the proportions likewise.  That is all that is believed.  Where nothing between low and high suffices, the same with c = 0 is positive.
+and with prices of the proportions likewise, and where m[i] is a multiple of some C[j].  That is all that is believed.
+Where nothing between low and high suffices, the same with c = 0 is positive.
 A user with several types of tasks is as many users whose tasks stand in fixed proportions.
 """
 
@@ -34,10 +35,13 @@ from scipy import sparse
 from ..deadline import Deadline
 from ..engines.linear import INFINITY, load, run
 from ..instance import Instance
-from .needs import DOWN
+from .needs import DOWN, Least
 from .offers import Shop
 
 __all__ = ["MISSING", "Bound", "Parts", "Prices", "Region", "Relaxation", "Totals", "parts_of"]
+
+UNBOUNDED = 1e12
+"""Steps that stand for any number of them, where a proportion is looked for: it is off by one part in so many."""
 
 MISSING = 1e-9
 """Overload, in parts of a machine, below which a program is met: solvers are asked for a tenth of it."""
@@ -61,21 +65,24 @@ def parts_of(instance: Instance) -> Parts:
     if instance.task_types is None or instance.machines is None:
         fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else np.array(instance.fits)
         return Parts(np.arange(instance.n), np.ones(instance.n), np.array(instance.demands), fits)
-    user, share, demands, fits = [], [], [], []
+    user: list[int] = []
+    share: list[float] = []
+    demands: list[np.ndarray] = []
+    places: list[np.ndarray] = []
     for i, kinds in enumerate(instance.task_types):
         if kinds is None:
             user.append(i)
             share.append(1.0)
             demands.append(instance.demands[i])
-            fits.append(instance.fits[i])
+            places.append(instance.fits[i])
             continue
         total = sum(kind.count for kind in kinds)
         for kind, where in zip(kinds, instance.type_fits[i], strict=True):
             user.append(i)
             share.append(kind.count / total)
             demands.append(np.array([float(d) for d in kind.demand]))
-            fits.append(where)
-    return Parts(np.array(user), np.array(share), np.array(demands), np.array(fits))
+            places.append(where)
+    return Parts(np.array(user), np.array(share), np.array(demands), np.array(places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +125,27 @@ class Totals:
             return self.there + np.where(self.adds > 0, self.adds * counts[:, None], 0.0).sum(axis=0)
 
     def quotients(self, region: Region) -> np.ndarray:
-        """Return what ``C[g] / C[j]`` is at least in a region, (m, m)."""
-        low, high = self.after(region.low), self.after(region.high)
-        between = np.divide(low[None, :], high[:, None], where=high[:, None] > 0, out=np.zeros_like(region.floors))
-        found = np.maximum(between, region.floors) * DOWN
+        """Return what ``C[g] / C[j]`` is at least in a region, (m, m).
+
+        At the least every offer is bought to one end or the other: from any quotient on, those that would lower it go
+        up, until none would.
+        """
+        least, high = self.after(region.low), np.minimum(region.high, UNBOUNDED)
+        spare = (high - region.low)[:, None] * self.adds
+        found = np.divide(
+            least[None, :], least[:, None], where=least[:, None] > 0, out=np.full_like(region.floors, np.inf)
+        )
+        for _ in range(len(high) + 1):
+            with np.errstate(invalid="ignore"):
+                lowers = self.adds[:, None, :] < found * self.adds[:, :, None]
+            over = least[None, :] + np.where(lowers, spare[:, None, :], 0.0).sum(axis=0)
+            under = least[:, None] + np.where(lowers, spare[:, :, None], 0.0).sum(axis=0)
+            better = np.divide(over, under, where=under > 0, out=np.full_like(found, np.inf))
+            if (better >= found).all():
+                break
+            found = np.minimum(better, found)
+        found[~np.isfinite(found)] = 0.0
+        found = np.maximum(found * DOWN, region.floors) * DOWN
         np.fill_diagonal(found, 1.0)
         return found
 
@@ -154,25 +178,25 @@ class Prices:
     there: float
     proportions: np.ndarray
 
-    def _asked(self, region: Region) -> tuple[np.ndarray, np.ndarray]:
-        """Return the price of a unit of each resource that the proportions add to, and that they take from."""
+    def _asked(self, needs: Least, region: Region) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a unit of each resource of the whole cluster is worth, and what it costs by asking for more."""
         asked = np.where(region.floors > 0, self.proportions, 0.0)
-        return asked.sum(axis=0), (asked * region.floors).sum(axis=1)
+        return asked.sum(axis=0), (asked * region.floors).sum(axis=1) + self.task @ needs.slopes
 
-    def each(self, cost: np.ndarray, region: Region, totals: Totals) -> np.ndarray:
+    def each(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> np.ndarray:
         """Return what a step costs beyond what it is worth at these prices, (offers,)."""
-        plus, minus = self._asked(region)
+        plus, minus = self._asked(needs, region)
         worth, paid = self.step + totals.adds @ plus, totals.adds @ minus
         each = cost + paid - worth
         # A step worth its cost counts nothing, however many there may be.
         each[np.abs(each) <= (1 - DOWN) * (np.abs(cost) + paid + worth)] = 0.0
         return each
 
-    def bound(self, cost: np.ndarray, needs: np.ndarray, region: Region, totals: Totals) -> float:
+    def bound(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> float:
         """Return what these prices prove that a purchase of a region costs at least."""
-        plus, minus = self._asked(region)
-        gained, lost = self.task @ needs + minus @ totals.there, self.there + plus @ totals.there
-        each = self.each(cost, region, totals)
+        plus, minus = self._asked(needs, region)
+        gained, lost = self.task @ needs.tasks + minus @ totals.there, self.there + plus @ totals.there
+        each = self.each(cost, needs, region, totals)
         if (each[~np.isfinite(region.high)] < 0).any():
             return -np.inf
         ends = each * np.where(each < 0, np.where(np.isfinite(region.high), region.high, 0.0), region.low)
@@ -230,7 +254,7 @@ class Relaxation:
             [needed, None, None, None],
             [None, sparse.csr_matrix(-(self.totals.adds / whole).T), sparse.eye(self.m), None],
             [None, None, self._proportions(), sparse.csr_matrix(np.ones((len(self.pairs), 1)))],
-            [None, sparse.csr_matrix(self.cost[None, :]), None, None],
+            [None, sparse.csr_matrix(self.cost[None, :]), None, sparse.csr_matrix([[-self.cost.max()]])],
         ]
         self.first = np.cumsum([used, len(self.asked), self.m, len(self.pairs)])
         none = np.full(len(self.pairs) + 1, -INFINITY)
@@ -238,6 +262,7 @@ class Relaxation:
         low = np.concatenate([np.full(used, -INFINITY), np.zeros(len(self.asked)), there, none])
         top = (self.there / unit)[self.cell]
         high = np.concatenate([top, np.full(len(self.asked), INFINITY), there, np.full(len(none), INFINITY)])
+        self.sloping: np.ndarray = np.zeros(self.n, dtype=bool)
         self.dear = DEAR * float(self.cost.max())
         cost = np.concatenate([np.zeros(width), self.cost, np.zeros(self.m), [self.dear]])
         upper = np.full(self.over + 1, INFINITY)
@@ -250,13 +275,18 @@ class Relaxation:
             rows[r, g], rows[r, j] = 1.0, -1.0
         return sparse.csr_matrix(rows)
 
-    def homeless(self, needs: np.ndarray) -> np.ndarray:
-        """Return who needs something and has a part that fits nowhere: bool (n,)."""
+    def most(self, counts: np.ndarray) -> np.ndarray:
+        """Return what there is of each class after a purchase, (k, m); inf where it is without end."""
+        with np.errstate(invalid="ignore"):
+            return self.there + np.where(self.adds > 0, self.adds * counts[:, None, None], 0.0).sum(axis=0)
+
+    def homeless(self) -> np.ndarray:
+        """Return who has a part that fits nowhere: bool (n,)."""
         found = np.zeros(self.n, dtype=bool)
         found[self.parts.user[~self.fits.any(axis=1)]] = True
-        return found & (needs > 0)
+        return found
 
-    def solve(self, needs: np.ndarray, region: Region, deadline: Deadline) -> Bound:
+    def solve(self, needs: Least, region: Region, deadline: Deadline) -> Bound:
         """Return the cheapest purchase of a region for these needs (n,), and prices that prove it."""
         self._ask(needs, region)
         found = run(self.highs, "the cheapest purchase", deadline)
@@ -265,13 +295,13 @@ class Relaxation:
             return Bound(found.columns[self.steps], prices)
         return Bound(None, prices, self._useless(deadline))
 
-    def least_overload(self, needs: np.ndarray, region: Region, deadline: Deadline) -> float:
+    def least_overload(self, needs: Least, region: Region, deadline: Deadline) -> float:
         """Return by how many machines of every class the needs are too much at the least."""
         self._ask(needs, region)
         self._useless(deadline)
         return float(self.highs.getSolution().col_value[self.over])
 
-    def narrowed(self, needs: np.ndarray, region: Region, budget: float, deadline: Deadline) -> Region:
+    def narrowed(self, needs: Least, region: Region, budget: float, deadline: Deadline) -> Region:
         """Return the part of a region in which every purchase within a budget lies that meets these needs.
 
         The budget has a price as well: what the other prices prove of steps, plus a multiple of what is overspent.
@@ -293,7 +323,7 @@ class Relaxation:
                     self.highs.changeColsCost(len(columns), columns, np.append(self.cost, self.dear))
                 spent = max(0.0, -float(found.duals[bill]))
                 least = self._prices(found.duals).bound(aim + spent * self.cost, needs, region, self.totals)
-                end = sign * (least - spent * budget / DOWN)
+                end = sign * (least - spent * budget * (2 - DOWN))
                 low, high = region.low.copy(), region.high.copy()
                 if sign > 0:
                     low[s] = max(low[s], min(end, high[s]))
@@ -302,11 +332,13 @@ class Relaxation:
                 region = replace(region, low=low, high=high)
         return region
 
-    def _ask(self, needs: np.ndarray, region: Region) -> None:
+    def _ask(self, needs: Least, region: Region) -> None:
         asked, first = self.asked, self.first
         rows = np.arange(first[0], first[1], dtype=np.int32)
-        wanted = (needs[self.parts.user] * self.parts.share * self.scale)[asked]
-        self.highs.changeRowsBounds(len(rows), rows, wanted, np.full(len(rows), INFINITY))
+        wanted = (needs.tasks[self.parts.user] * self.parts.share * self.scale)[asked]
+        self._lines(needs.slopes, rows)
+        for row, amount in zip(rows.tolist(), wanted.tolist(), strict=True):
+            self.highs.changeRowBounds(row, amount, INFINITY)
         self.highs.changeColsBounds(len(self.steps), self.steps, region.low, np.minimum(region.high, INFINITY))
         for r, (j, g) in enumerate(self.pairs):
             floor = region.floors[j, g]
@@ -314,6 +346,18 @@ class Relaxation:
                 scaled = floor * self.whole[j] / self.whole[g]
                 self.highs.changeCoeff(int(first[2]) + r, self.totals_at + j, -scaled)
             self.highs.changeRowBounds(int(first[2]) + r, 0.0 if floor > 0 else -INFINITY, INFINITY)
+
+    def _lines(self, slopes: np.ndarray, rows: np.ndarray) -> None:
+        """Set the entries by which needs grow with the capacity of the whole cluster."""
+        now = slopes.any(axis=1)
+        sloping = now | self.sloping
+        for row, part in zip(rows.tolist(), self.asked.tolist(), strict=True):
+            i = self.parts.user[part]
+            if sloping[i]:
+                unit = self.parts.share[part] * self.scale[part]
+                for j in range(self.m):
+                    self.highs.changeCoeff(row, self.totals_at + j, -float(slopes[i, j] * self.whole[j] * unit))
+        self.sloping = now
 
     def _useless(self, deadline: Deadline) -> Prices:
         """Return prices at which even all that may be bought is worth too little."""

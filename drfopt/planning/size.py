@@ -9,7 +9,7 @@ from typing import Any
 
 from ..allocation import Allocation
 from ..deadline import Deadline
-from ..errors import PolicyError, TimeLimitError
+from ..errors import InstanceError, PolicyError, TimeLimitError
 from ..instance import Instance
 from ..policies import Policy, policy_named
 from ..tables import Column, Sheet
@@ -131,11 +131,11 @@ class Purchase:
         rows = [
             (
                 offer.name,
-                _plain(offer.cost),
-                None if offer.most is None else _plain(offer.most),
-                _plain(self._before(offer.name)),
-                _plain(amounts[offer.name]) if amounts else None,
-                _plain(amounts[offer.name] * offer.cost) if amounts else None,
+                _cell(offer.cost),
+                None if offer.most is None else _cell(offer.most),
+                _cell(self._before(offer.name)),
+                _cell(amounts[offer.name]) if amounts else None,
+                _cell(amounts[offer.name] * offer.cost) if amounts else None,
             )
             for offer in self.shop.offers
         ]
@@ -175,9 +175,9 @@ class Purchase:
             more = f" and {len(reached) - 5} more" if len(reached) > 5 else ""
             notes.append(f"targets missed: {missed} of {len(reached)}; nearest to it: {shown}{more}")
         if self.allocation is not None:
-            proof = self.allocation.certificate
-            how = "in fractions" if self.allocation.exact else f"to {proof.violation:.1e}"
-            notes.append(f"fair allocation afterwards: certificate ({proof.kind}) {_verdict(proof.valid)}, {how}")
+            fair = self.allocation.certificate
+            how = "in fractions" if self.allocation.exact else f"to {fair.violation:.1e}"
+            notes.append(f"fair allocation afterwards: certificate ({fair.kind}) {_verdict(fair.valid)}, {how}")
         notes.append(
             f"{self.status}; {self.judged} purchases judged by their fair allocation, {self.parts} linear programs, "
             f"{self.seconds:.3g} s"
@@ -247,6 +247,13 @@ def size(
     sale = shop(instance, costs, most, steps, from_nothing)
     wanted = targets_of(targets, instance)
     search = Search(sale, chosen, wanted, integer, Deadline.after(time_limit))
+    homeless = search.relaxation.homeless()
+    for target in wanted:
+        if homeless[target.user]:
+            raise InstanceError(
+                f"target {str(target)!r}: a task of user {target.name!r} fits on no machine that is there or for sale: "
+                "sell one that it fits on, or ask for nothing of hers"
+            )
     search.run()
     best, nearest = search.best, search.nearest
     if best is None and not search.done:
@@ -290,6 +297,11 @@ def _plain(value: Any) -> int | float | str:
         near = float(value)
         return near if Fraction(repr(near)) == value else str(value)
     return value if isinstance(value, int) else float(value)
+
+
+def _cell(value: Fraction) -> int | float:
+    """Return a number as a table shows it."""
+    return value.numerator if value.denominator == 1 else float(value)
 
 
 def _text(value: Any) -> str:
