@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,7 +62,7 @@ class Table:
     fractions: tuple | None = None
     known_extent: Extent | None = None
 
-    @property
+    @cached_property
     def extent(self) -> Extent:
         """The extent of a table of two dimensions."""
         return self.known_extent or _survey(self.floats, self.floats)

@@ -1,6 +1,6 @@
 """A cluster and its users: the one input of everything, checked once, here, and never again behind this door."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Places, Table, as_float, table
-from .errors import InstanceError, suggestion
-from .machine import Machine, count_of
-from .machine import classes as classes_of
-from .naming import by_user, listed, resource_names, row_of, rows_of_users, some, unique
+from .arrays import Places, as_float, table
+from .errors import InstanceError
+from .machine import Machine, capacity_table, named_classes
+from .naming import listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .task_types import TaskType, average, given_types, settled
+from .task_types import TaskType
+from .users import demand_table, eligible_classes, limit_table, types_of_users, weight_table
 
 __all__ = ["FEATURES", "Instance"]
 
@@ -93,7 +93,7 @@ class Instance:
         self.counts: Any = None
         self.machine_capacity: Any = None
         self.capacity: np.ndarray
-        classes = None if machines is None else classes_of(machines)
+        classes = None if machines is None else named_classes(machines)
         rows, self._users = rows_of_users(demands, users)
         n = len(rows) if self._users is None else len(self._users)
         if n == 0:
@@ -105,12 +105,15 @@ class Instance:
             raise InstanceError("the cluster has no resources: list at least one")
         self._n = n
 
-        rows, self.task_types = self._types(rows, classes)
-        self._demands = self._demand_table(rows, n, m)
+        names, labels = _Names(self), [machine.name for machine in classes or ()]
+        rows, self.task_types = types_of_users(rows, names, self.resources, labels)
+        self._demands = demand_table(rows, names, self.resources)
         self._place_machines(capacity, classes)
-        self._weights, last = self._weight_table(weights)
-        self._limits = self._limit_table(max_tasks)
-        self.eligible = self._eligibility(eligible)
+        self._weights, last = weight_table(weights, names, self.resources)
+        self._limits = limit_table(max_tasks, names, self.task_types)
+        if classes is None and eligible is not None:
+            raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
+        self.eligible: Any = None if classes is None else eligible_classes(eligible, names, labels)
         self.organisation = self._organise(organisation, last)
         self._check_scale()
 
@@ -269,7 +272,7 @@ class Instance:
         elif integer:
             helpless = ~self._whole_task_fits(self.capacity, None)
         else:
-            empty = (self.capacity == 0) & (self._extent.highest > 0)
+            empty = (self.capacity == 0) & (self._demands.extent.highest > 0)
             if not empty.any():
                 return np.zeros(self.n, dtype=bool)
             helpless = (self.demands[:, empty] > 0).any(axis=1)
@@ -334,6 +337,30 @@ class Instance:
             capacity = row_of(capacity, rest["resources"], "capacity")
         return cls(demands.to_numpy(), capacity, **rest)
 
+    def parts(self) -> dict[str, Any]:
+        """Return the arguments that make an equal instance, exact: ``Instance(**(it.parts() | {"name": "new"}))``."""
+        kinds = self.task_types or (None,) * self.n
+        machines = None
+        if self.machines is not None:
+            rows = zip(self.machines, self.exact_machine_capacity, strict=True)
+            machines = [Machine(machine.name, list(row), machine.count) for machine, row in rows]
+        weights = [list(w) if isinstance(w, tuple) else w for w in self.exact_weights]
+        if self.organisation is not None:
+            weights = [0 if last else w for last, w in zip(self.organisation.last, weights, strict=True)]
+        return {
+            "demands": [list(types or row) for types, row in zip(kinds, self.exact_demands, strict=True)],
+            "capacity": list(self.exact_capacity) if machines is None else None,
+            "machines": machines,
+            "users": self.users,
+            "resources": self.resources,
+            "weights": weights,
+            "max_tasks": list(self.exact_limits),
+            "eligible": self.eligible,
+            "organisation": None if self.organisation is None else self.organisation.named(self.users),
+            "name": self.name,
+            "source": self.source,
+        }
+
     # ---- manners ----------------------------------------------------------------------------------------------
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -364,37 +391,6 @@ class Instance:
 
     # ---- checking ---------------------------------------------------------------------------------------------
 
-    def _types(self, rows: Any, classes: tuple[Machine, ...] | None) -> tuple[Any, tuple | None]:
-        """Return rows of demands, of the average task where there are types, and the types a user; None for none."""
-        if not isinstance(rows, list) or not any(map(given_types, rows)):
-            return rows, None
-        names = [machine.name for machine in classes or ()]
-        kinds = tuple(
-            settled(user, row, self.resources, names) if given_types(row) else None
-            for user, row in zip(self.users, rows, strict=True)
-        )
-        for user, types in zip(self.users, kinds, strict=True):
-            for kind in types or ():
-                self._classes_named(user, kind.machines or (), names)
-        averages = [
-            dict(zip(self.resources, average(types), strict=True)) if types else row
-            for types, row in zip(kinds, rows, strict=True)
-        ]
-        return averages, kinds
-
-    def _demand_table(self, rows: Any, n: int, m: int) -> Table:
-        if isinstance(rows, list) and any(isinstance(row, Mapping) for row in rows):
-            rows = [
-                row_of(row, self.resources, f"user {user!r}") if isinstance(row, Mapping) else row
-                for user, row in zip(self.users, rows, strict=True)
-            ]
-        demands = table(rows, (n, m), Places("demand", _Names(self), self.resources))
-        self._extent = demands.extent
-        if self._extent.idle is not None:
-            user = self.users[self._extent.idle]
-            raise InstanceError(f"user {user!r} demands nothing: give her tasks a positive demand, or leave her out")
-        return demands
-
     def _place_machines(self, capacity: Any, classes: tuple[Machine, ...] | None) -> None:
         if classes is None:
             if isinstance(capacity, Mapping):
@@ -403,120 +399,13 @@ class Instance:
             self._capacity = table(listed(capacity), (self.m,), places)
             self.capacity = self._capacity.floats
             return
-        names = unique([machine.name for machine in classes], "machine class")
-        if not classes:
-            raise InstanceError("the cluster has no machines: list at least one class")
-        rows = [
-            row_of(machine.capacity, self.resources, f"machine class {machine.name!r}")
-            if isinstance(machine.capacity, Mapping)
-            else listed(machine.capacity)
-            for machine in classes
-        ]
-        for machine, row in zip(classes, rows, strict=True):
-            if len(row) != self.m:
-                raise InstanceError(
-                    f"machine class {machine.name!r} has {len(row)} capacities, but there are {self.m} resources"
-                )
-        values = np.array(rows) if all(isinstance(row, np.ndarray) for row in rows) else [list(row) for row in rows]
-        places = Places("capacity", names, self.resources, row_word="machine class")
-        self._capacity = table(values, (len(classes), self.m), places)
+        self._capacity, self.counts = capacity_table(classes, self.resources)
         self.machine_capacity = self._capacity.floats
-        counts = np.array([count_of(machine) for machine in classes], dtype=np.int64)
-        counts.flags.writeable = False
-        self.counts = counts
-        self.machines = tuple(
-            Machine(machine.name, row, int(count))
-            for machine, row, count in zip(classes, self.machine_capacity, counts, strict=True)
-        )
-        totals = [
-            as_float(total, f"capacity of {r!r}") for total, r in zip(self.exact_capacity, self.resources, strict=True)
-        ]
-        self.capacity = np.array(totals)
+        rows = zip(classes, self.machine_capacity, self.counts.tolist(), strict=True)
+        self.machines = tuple(Machine(machine.name, row, count) for machine, row, count in rows)
+        totals = zip(self.exact_capacity, self.resources, strict=True)
+        self.capacity = np.array([as_float(total, f"capacity of {r!r}") for total, r in totals])
         self.capacity.flags.writeable = False
-
-    def _weight_table(self, weights: Any) -> tuple[Table, np.ndarray | None]:
-        """Return the weights, with 1 for who has 0, and who that is, bool (n,), None for nobody."""
-        if weights is None:
-            return Table(np.broadcast_to(1.0, (self.n,))), None  # one float, however many users
-        if isinstance(weights, Mapping):
-            weights = by_user(weights, self.users, "weights", 1)
-        values = listed(weights)
-        per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
-        if per_resource:
-            values = [self._weight_row(user, value) for user, value in zip(self.users, values, strict=False)]
-        two = per_resource or (isinstance(values, np.ndarray) and values.ndim == 2)
-        shape = (self.n, self.m) if two else (self.n,)
-        found = table(values, shape, Places("weight", _Names(self), self.resources))
-        if (found.floats > 0).all():
-            return found, None
-        last = ~(found.floats > 0)
-        if two:
-            i = int(np.argwhere(last)[0][0])
-            raise InstanceError(
-                f"user {self.users[i]!r}: weight of {self.resources[int(last[i].argmax())]!r} is 0: weights per "
-                "resource must be positive; write weight = 0 to serve her last"
-            )
-        if found.fractions is not None:
-            return table([w or Fraction(1) for w in found.fractions], shape, Places("weight", _Names(self))), last
-        return table(np.where(last, 1.0, found.floats), shape, Places("weight", _Names(self))), last
-
-    def _weight_row(self, user: str, value: Any) -> list:
-        if isinstance(value, Mapping):
-            return row_of(value, self.resources, f"user {user!r}: weight", missing=1)
-        return list(value) if isinstance(value, list | tuple) else [value] * self.m
-
-    def _limit_table(self, limits: Any) -> Table:
-        found = self._given_limits(limits)
-        if self.task_types is None:
-            return found
-        totals = [None if types is None else sum(kind.count for kind in types) for types in self.task_types]
-        lower = [
-            limit if total is None else Fraction(total) if limit is None else min(limit, Fraction(total))
-            for limit, total in zip(found.exact(), totals, strict=True)
-        ]
-        return table(lower, (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
-
-    def _given_limits(self, limits: Any) -> Table:
-        if limits is None:
-            return Table(np.broadcast_to(np.inf, (self.n,)))
-        if isinstance(limits, Mapping):
-            limits = by_user(limits, self.users, "max_tasks", None)
-        return table(listed(limits), (self.n,), Places("max_tasks", _Names(self)), unlimited=True)
-
-    def _eligibility(self, eligible: Any) -> Any:
-        if self.machines is None:
-            if eligible is not None:
-                raise InstanceError(
-                    "eligible machines are given, but the cluster is one pool: give machines, or drop it"
-                )
-            return None
-        if eligible is None:
-            allowed = np.ones((self.n, self.k), dtype=bool)
-        elif isinstance(eligible, Mapping):
-            allowed = np.ones((self.n, self.k), dtype=bool)
-            listed = by_user(eligible, self.users, "machines", None)
-            for i, names in enumerate(listed):
-                if names is not None:
-                    allowed[i] = self._classes_named(self.users[i], names, self.machine_names)
-        else:
-            allowed = np.array(eligible)
-            if allowed.shape != (self.n, self.k) or allowed.dtype != bool:
-                raise InstanceError(
-                    f"eligible has shape {allowed.shape} and type {allowed.dtype}, "
-                    f"but bool of shape {(self.n, self.k)} is needed"
-                )
-        allowed.flags.writeable = False
-        return allowed
-
-    def _classes_named(self, user: str, names: Iterable[str], known: Sequence[str]) -> np.ndarray:
-        listed = [names] if isinstance(names, str) else list(names)
-        for name in listed:
-            if name not in known:
-                raise InstanceError(
-                    f"user {user!r} may use machine class {name!r}, but the cluster has "
-                    f"{some(known)}{suggestion(str(name), known)}"
-                )
-        return np.array([name in listed for name in known], dtype=bool)
 
     def _organise(self, organisation: Organisation | None, last: np.ndarray | None) -> Organisation | None:
         if organisation is None and last is None:
@@ -527,10 +416,10 @@ class Instance:
 
     def _check_scale(self) -> None:
         """Refuse ratios of demand to capacity that floats cannot hold; everything behind works in those ratios."""
-        positive = (self.capacity > 0) & (self._extent.highest > 0)
+        positive = (self.capacity > 0) & (self._demands.extent.highest > 0)
         with np.errstate(over="ignore", under="ignore"):
-            largest = self._extent.highest[positive] / self.capacity[positive]
-            smallest = self._extent.lowest[positive] / self.capacity[positive]
+            largest = self._demands.extent.highest[positive] / self.capacity[positive]
+            smallest = self._demands.extent.lowest[positive] / self.capacity[positive]
         for j, low, high in zip(np.flatnonzero(positive), smallest, largest, strict=True):
             if high > 1e150 or low < 1e-150:
                 raise InstanceError(

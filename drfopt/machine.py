@@ -1,14 +1,16 @@
 """Machines at the door: classes of identical ones, given as `Machine`s or as rows of an array."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .arrays import Places, Table, table
 from .errors import InstanceError
+from .naming import listed, row_of, unique
 
-__all__ = ["Machine", "classes", "count_of"]
+__all__ = ["Machine", "capacity_table", "named_classes"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Machine:
     count: int = 1
 
 
-def classes(machines: Any) -> tuple[Machine, ...]:
+def named_classes(machines: Any) -> tuple[Machine, ...]:
     """Return the classes as machines with names, each speaking of all resources that any of them names."""
     if isinstance(machines, np.ndarray):
         if machines.ndim != 2:
@@ -56,8 +58,28 @@ def classes(machines: Any) -> tuple[Machine, ...]:
     )
 
 
-def count_of(machine: Machine) -> int:
-    """Return how many identical machines there are: a whole number, 1 or more."""
+def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[Table, np.ndarray]:
+    """Return what one machine of each class has, (k, m), and how many there are, int (k,)."""
+    names = unique([machine.name for machine in classes], "machine class")
+    rows = [
+        row_of(machine.capacity, resources, f"machine class {machine.name!r}")
+        if isinstance(machine.capacity, Mapping)
+        else listed(machine.capacity)
+        for machine in classes
+    ]
+    for machine, row in zip(classes, rows, strict=True):
+        if len(row) != len(resources):
+            raise InstanceError(
+                f"machine class {machine.name!r} has {len(row)} capacities, but there are {len(resources)} resources"
+            )
+    values = np.array(rows) if all(isinstance(row, np.ndarray) for row in rows) else [list(row) for row in rows]
+    places = Places("capacity", names, resources, row_word="machine class")
+    counts = np.array([_count(machine) for machine in classes], dtype=np.int64)
+    counts.flags.writeable = False
+    return table(values, (len(classes), len(resources)), places), counts
+
+
+def _count(machine: Machine) -> int:
     count = machine.count
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
         raise InstanceError(f"machine class {machine.name!r}: count is {count!r}: write a whole number, 1 or more")

@@ -99,6 +99,14 @@ class Organisation:
             or any(self.last)
         )
 
+    def named(self, users: Sequence[str]) -> "Organisation":
+        """Return a settled organisation as it is written, by names of users."""
+        by_name: dict[str, Any] = {
+            key: {user: value for user, value in zip(users, getattr(self, key), strict=True) if value}
+            for key in ("guarantees", "ceilings", "tiers", "paths")
+        }
+        return replace(self, **by_name, last=())
+
     def settled(self, users: Sequence[str], resources: Sequence[str], last: Sequence[bool]) -> "Organisation":
         """Return the same with one entry a user, exact amounts and all groups of the tree.
 

@@ -5,8 +5,9 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1 and Ta
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .engines.bulk_filling import bulk_filling
 from .errors import PolicyError, suggestion
 from .instance import Instance
 from .policies import POLICIES, Policy, policy_named
-from .reference.algorithm1 import Step, discrete_filling, placements
+from .reference.algorithm1 import Mix, Step, discrete_filling, kinds_started
 from .tables import SHOWN, Column, Sheet
 
 __all__ = ["Schedule", "schedule"]
@@ -46,6 +47,8 @@ class Schedule:
         One step a task, users and classes by their index, all numbers exact; None where none was kept.
     rule : str
         ``algorithm-1`` or ``sequential-min-max``.
+    types : dict from user to list of int
+        Of every user with several task types, how many of each were started.
     """
 
     instance: Instance
@@ -55,6 +58,7 @@ class Schedule:
     placement: np.ndarray | None
     trace: tuple[Step, ...] | None
     rule: str = "algorithm-1"
+    types: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def unplaced(self) -> tuple[str, ...]:
@@ -70,6 +74,8 @@ class Schedule:
                 user: {name: count for name, count in zip(classes, row, strict=True) if count}
                 for user, row in zip(users, self.placement.tolist(), strict=True)
             }
+        if self.types:
+            document["types"] = self.types
         document["unplaced"] = list(self.unplaced)
         document["trace"] = None if self.trace is None else [self._entry(*item) for item in enumerate(self.trace, 1)]
         return document
@@ -80,6 +86,7 @@ class Schedule:
             "step": number,
             "user": users[step.user],
             **({"machine": classes[step.machine]} if classes else {}),
+            **({"type": step.kind} if users[step.user] in self.types else {}),
             "dominant_shares": dict(zip(users, map(float, step.dominant_shares), strict=True)),
             "used": dict(zip(resources, map(float, step.used), strict=True)),
         }
@@ -131,6 +138,9 @@ class Schedule:
     def _notes(self) -> list[str]:
         counts = [f"{user} {count}" for user, count in zip(self.instance.users, self.tasks.tolist(), strict=True)]
         notes = [f"tasks: {_some(counts)}"]
+        if self.types:
+            each = [f"{user} {' + '.join(map(str, started))}" for user, started in self.types.items()]
+            notes.append(f"by type: {_some(each)}")
         if AHEAD[self.rule]:
             notes.append("SequentialMinMax: served is whose level after the task is lowest")
         if self.when_full == "stop":
@@ -176,11 +186,12 @@ def schedule(
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
         if name not in known:
             raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
-    chosen.check(instance)
+    chosen.check(instance, knows=("types", "types on machines"))
+    mixes = _mixes(instance, chosen)
     helpless = instance.unplaced(integer=True)
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(instance.exact_limits)]
     rates = chosen.exact_rates(instance)
-    if instance.machines is None and not trace and not AHEAD[rule]:
+    if instance.machines is None and not trace and not AHEAD[rule] and not mixes:
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
         return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
     machines = [(instance.exact_capacity, 1)]
@@ -188,12 +199,15 @@ def schedule(
         counts = [machine.count for machine in instance.machines]
         machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
     eligible = None if instance.eligible is None else instance.eligible.tolist()
-    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule])
+    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes)
     steps = tuple(discrete_filling(*run)[1]) if trace else None
-    started = placements(*run) if steps is None else ((step.user, step.machine) for step in steps)
+    started = kinds_started(*run) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
-    for where, count in Counter(started).items():
-        placement[where] = count
+    types = {i: [0] * len(mix.kinds) for i, mix in mixes.items()}
+    for (user, kind, machine), count in Counter(started).items():
+        placement[user, machine] += count
+        if user in types:
+            types[user][kind] += count
     return Schedule(
         instance,
         chosen.name,
@@ -202,7 +216,34 @@ def schedule(
         None if instance.machines is None else placement,
         steps,
         rule,
+        {instance.users[i]: counts for i, counts in types.items()},
     )
+
+
+def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:
+    """Return the users with several task types: their types as counted by the policy, which looks at what they use."""
+    if instance.task_types is None:
+        return {}
+    if policy.measure == "alone":
+        raise PolicyError(f"{policy.name} compares numbers of tasks that are alike, and these are not: use drf")
+    capacity, weights = instance.exact_capacity, instance.exact_weights
+    column = instance.resources.index(policy.argument) if policy.measure == "single" else None
+
+    def level(i: int, rows: list[tuple[Fraction, ...]], started: Sequence[int]) -> Fraction:
+        if policy.measure == "tasks":
+            return sum(started) / weights[i]
+        used = [sum(n * row[j] for n, row in zip(started, rows, strict=True)) for j in range(instance.m)]
+        shares = [Fraction(u) / c if c else Fraction(0) for u, c in zip(used, capacity, strict=True)]
+        return policy.exact_levels([shares], [weights[i]], instance.weights_per_resource, column)[0]
+
+    mixes = {}
+    for i, kinds in enumerate(instance.task_types):
+        if kinds is not None:
+            rows = [kind.demand for kind in kinds]
+            classes = instance.type_fits[i].tolist()
+            entries = [(kind.demand, kind.count, open_) for kind, open_ in zip(kinds, classes, strict=True)]
+            mixes[i] = Mix(entries, partial(level, i, rows))
+    return mixes
 
 
 def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:

@@ -104,6 +104,11 @@ def solve(
         interface(solver),
     )
     runner = engine_for(engine, problem, exact and not integer)
+    if problem.workers.several and not (runner.divides and instance.machines is not None):
+        raise EngineError(
+            f"engine {runner.name!r} has nothing here to divide among processes, lp-chain has on machines: "
+            "leave jobs and dask out"
+        )
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.placement(answer.amounts)

@@ -61,26 +61,15 @@ def with_more(instance: Instance, factor: Fraction | float | str, resource: str 
     if not times > 0:
         raise InstanceError(f"a capacity cannot be multiplied by {factor}: give a positive number")
 
-    def more(row: Sequence[Fraction]) -> dict[str, Fraction]:
+    def more(row: Sequence[Fraction]) -> list[Fraction]:
         named = zip(instance.resources, row, strict=True)
-        return {name: value * times if resource in (None, name) else value for name, value in named}
+        return [value * times if resource in (None, name) else value for name, value in named]
 
-    machines = None
-    if instance.machines is not None:
-        rows = zip(instance.machines, instance.exact_machine_capacity, strict=True)
-        machines = [Machine(machine.name, more(row), machine.count) for machine, row in rows]
-    return Instance(
-        [list(row) for row in instance.exact_demands],
-        more(instance.exact_capacity) if machines is None else None,
-        machines=machines,
-        users=instance.users,
-        resources=instance.resources,
-        weights=[list(w) if isinstance(w, tuple) else w for w in instance.exact_weights],
-        max_tasks=list(instance.exact_limits),
-        eligible=instance.eligible,
-        name=instance.name,
-        source=instance.source,
-    )
+    parts = instance.parts()
+    if instance.machines is None:
+        return Instance(**(parts | {"capacity": more(instance.exact_capacity)}))
+    machines = [Machine(machine.name, more(machine.capacity), machine.count) for machine in parts["machines"]]
+    return Instance(**(parts | {"machines": machines}))
 
 
 @dataclass(frozen=True, eq=False)

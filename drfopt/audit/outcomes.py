@@ -43,6 +43,8 @@ class Outcome:
         Whether other tasks are just as good under the policy; of whole tasks, the users listed first are served.
     computed : bool
         Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
+    span : (n,) pairs, or None
+        Of whole tasks, the fewest and the most of each user in any equally good division, where all are known.
     """
 
     tasks: tuple[Number, ...]
@@ -50,6 +52,7 @@ class Outcome:
     priced: frozenset[int] = frozenset()
     tied: bool = False
     computed: bool = False
+    span: tuple[tuple[Fraction, Fraction], ...] | None = None
 
     @property
     def exact(self) -> bool:
@@ -126,7 +129,8 @@ def _whole(cluster: Cluster, policy: Policy) -> Outcome:
         # How the tasks lie on the machines is not unique; what they are worth to another user is asked machine by
         # machine, and only `_computed` knows them.
         placement = tuple(() for _ in chosen)
-    return Outcome(tuple(Fraction(x) for x in chosen), placement, tied=len(best.allocations) > 1)
+    span = tuple((Fraction(min(column)), Fraction(max(column))) for column in zip(*best.allocations, strict=True))
+    return Outcome(tuple(Fraction(x) for x in chosen), placement, tied=len(best.allocations) > 1, span=span)
 
 
 def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:

@@ -36,6 +36,8 @@ class Engine:
         Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
     programs : bool
         Whether it is integer programs, so that it matters which solver is asked.
+    divides : bool
+        Whether it can give parts of the problem to other processes.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Engine:
     heuristic: bool = False
     largest: int | None = None
     programs: bool = False
+    divides: bool = False
 
     @property
     def takes(self) -> str:
@@ -81,7 +84,8 @@ LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
 
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
-    Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE),
+    Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE,
+           divides=True),
     Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),

@@ -13,6 +13,9 @@ of a class one after the other.  What happens when it fits nowhere is the one ch
     stop   everything ends, as printed in the paper, though there may be room for others; of two users below
            their limits the higher is then at most one task of hers ahead
 
+A user with several task types starts those of the first, then those of the second and so on; of a type that fits
+nowhere any more she is passed over, and her next type is tried.
+
 SequentialMinMax is the same with one difference, `ahead`: it takes the user whose level *after* her next task would be
 lowest, which matters where tasks are of different sizes.  Of the mechanisms for whole tasks in one pool it gives each
 user what she could run alone on her part (rounded down), wastes nothing, and leaves no envy beyond one bundle.
@@ -21,26 +24,35 @@ Sources: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1, Tabl
 Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 5, for SequentialMinMax.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-__all__ = ["Step", "discrete_filling", "placements"]
+__all__ = ["Mix", "Step", "discrete_filling", "kinds_started", "placements"]
 
 Row = Sequence[Fraction]
 Machines = Sequence[tuple[Row, int]]
 Limits = Sequence[Fraction | None]
+NO_MIX: Mapping[int, "Mix"] = {}
 Classes = Sequence[Sequence[bool]] | None
 
 
 class Step(NamedTuple):
-    """A row of the paper's Table 1: who is served, on which class, and shares (n,) and use (m,) after it."""
+    """A row of the paper's Table 1: who is served, where, shares (n,) and use (m,) after it, and the type of task."""
 
     user: int
     machine: int
     dominant_shares: tuple[Fraction, ...]
     used: tuple[Fraction, ...]
+    kind: int = 0
+
+
+class Mix(NamedTuple):
+    """A user with several task types: what each needs, how many there are, its classes; and her level with so many."""
+
+    kinds: Sequence[tuple[Row, Fraction | int | None, Sequence[bool] | None]]
+    level: Callable[[Sequence[int]], Fraction]
 
 
 def placements(
@@ -51,34 +63,71 @@ def placements(
     when_full: str,
     eligible: Classes,
     ahead: int = 0,
+    mixes: Mapping[int, Mix] = NO_MIX,
 ) -> Iterator[tuple[int, int]]:
     """Yield the tasks in the order in which they start: which user, on which machine class."""
+    steps = kinds_started(demands, machines, rates, limits, when_full, eligible, ahead, mixes)
+    return ((user, machine) for user, _, machine in steps)
+
+
+def kinds_started(
+    demands: Sequence[Row],
+    machines: Machines,
+    rates: Row,
+    limits: Limits,
+    when_full: str,
+    eligible: Classes,
+    ahead: int = 0,
+    mixes: Mapping[int, Mix] = NO_MIX,
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the same with the type of the task: user, type, machine class."""
     free: list[list[list[Fraction]]] = [[] for _ in machines]
 
-    def rooms(i: int) -> Iterator[tuple[int, list[Fraction]]]:
-        """Yield the machine for each further task of user i; one that refused her never takes one again."""
+    def rooms(demand: Row, classes: Sequence[bool] | None) -> Iterator[tuple[int, list[Fraction]]]:
+        """Yield the machine for each further task of a kind; one that refused it never takes one again."""
         for k, (row, count) in enumerate(machines):
-            if (eligible is None or eligible[i][k]) and _fits(demands[i], row):
+            if (classes is None or classes[k]) and _fits(demand, row):
                 for copy in range(count):
                     if copy == len(free[k]):
                         free[k].append(list(row))
-                    while _fits(demands[i], free[k][copy]):
+                    while _fits(demand, free[k][copy]):
                         yield k, free[k][copy]
 
-    search = [rooms(i) for i in range(len(demands))]
-    queue = [(rates[i] * ahead, i, 1) for i in range(len(demands))]
+    def plain(i: int) -> Mix:
+        classes = None if eligible is None else eligible[i]
+        return Mix([(demands[i], limits[i], classes)], lambda started: rates[i] * started[0])
+
+    users = [mixes.get(i) or plain(i) for i in range(len(demands))]
+    search = [[rooms(demand, classes) for demand, _, classes in user.kinds] for user in users]
+    started = [[0] * len(user.kinds) for user in users]
+    at = [0] * len(users)
+
+    def key(i: int) -> Fraction:
+        if not ahead:
+            return users[i].level(started[i])
+        return users[i].level([count + ahead * (t == at[i]) for t, count in enumerate(started[i])])
+
+    queue = [(key(i), i) for i in range(len(users))]
     heapify(queue)
     while queue:
-        _, i, task = heappop(queue)
-        if (limit := limits[i]) is not None and task > limit:
+        _, i = heappop(queue)
+        if (limit := limits[i]) is not None and sum(started[i]) + 1 > limit:
             continue
-        if found := next(search[i], None):
+        t = at[i]
+        demand, most, _ = users[i].kinds[t]
+        exhausted = most is not None and started[i][t] + 1 > most
+        found = None if exhausted else next(search[i][t], None)
+        if found:
             k, room = found
-            room[:] = [amount - need for amount, need in zip(room, demands[i], strict=True)]
-            heappush(queue, (rates[i] * (task + ahead), i, task + 1))
-            yield i, k
-        elif when_full == "stop":
+            room[:] = [amount - need for amount, need in zip(room, demand, strict=True)]
+            started[i][t] += 1
+            heappush(queue, (key(i), i))
+            yield i, t, k
+        elif when_full == "stop" and not exhausted:
             return
+        elif t + 1 < len(users[i].kinds):
+            at[i] += 1
+            heappush(queue, (key(i), i))
 
 
 def discrete_filling(
@@ -89,6 +138,7 @@ def discrete_filling(
     when_full: str = "skip",
     eligible: Classes = None,
     ahead: int = 0,
+    mixes: Mapping[int, Mix] = NO_MIX,
 ) -> tuple[list[int], list[Step]]:
     """Return the tasks of each user, (n,), and every step on the way; `placements` alone keeps none.
 
@@ -97,14 +147,16 @@ def discrete_filling(
     ([2, 3], ['B', 'A', 'A', 'B', 'A'])
     """
     total = [sum((row[j] * count for row, count in machines), Fraction(0)) for j in range(len(demands[0]))]
-    dominant = [max(d / c if c else Fraction(0) for d, c in zip(row, total, strict=True)) for row in demands]
     tasks, shares = [0] * len(demands), [Fraction(0)] * len(demands)
+    own = [[Fraction(0)] * len(total) for _ in demands]
     used, steps = [Fraction(0)] * len(total), []
-    for user, machine in placements(demands, machines, rates, limits, when_full, eligible, ahead):
+    for user, t, machine in kinds_started(demands, machines, rates, limits, when_full, eligible, ahead, mixes):
+        demand = mixes[user].kinds[t][0] if user in mixes else demands[user]
         tasks[user] += 1
-        shares[user] = tasks[user] * dominant[user]
-        used = [u + d for u, d in zip(used, demands[user], strict=True)]
-        steps.append(Step(user, machine, tuple(shares), tuple(used)))
+        own[user] = [u + d for u, d in zip(own[user], demand, strict=True)]
+        shares[user] = max(u / c if c else Fraction(0) for u, c in zip(own[user], total, strict=True))
+        used = [u + d for u, d in zip(used, demand, strict=True)]
+        steps.append(Step(user, machine, tuple(shares), tuple(used), t))
     return tasks, steps
 
 

@@ -97,6 +97,10 @@ def total(values: Iterable[Fraction]) -> Fraction:
     return found[0]
 
 
+KEYS = {"name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks"}
+"""What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
+
+
 class Cluster:
     """The instance in the letters above, from the data of an instance file."""
 
@@ -108,7 +112,9 @@ class Cluster:
         self.C = [self._row(c["capacity"], 0) for c in classes]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
-        users = data["users"]
+        users = [self._average(user) for user in data["users"]]
+        if beyond := sorted({key for table in (data, *users) for key in table} - KEYS):
+            raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
         self.users = [user["name"] for user in users]
         self.d = [self._row(user["demand"], 0) for user in users]
         self.w = [self._row(user.get("weight", 1), 1) for user in users]
@@ -120,6 +126,22 @@ class Cluster:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
         open_to = [user.get("machines", self.classes) for user in users]
         self.open = [[k for k, name in enumerate(self.classes) if name in names] for names in open_to]
+
+    def _average(self, user: dict[str, Any]) -> dict[str, Any]:
+        """Return a user with task types as one whose tasks are their average, of which she has their number."""
+        if "tasks" not in user:
+            return user
+        if not self.pool:
+            raise ValueError(f"{user['name']!r} has task types on machines, which is nothing that the verifier knows")
+        counts = [number(kind["count"]) for kind in user["tasks"]]
+        rows = [self._row(kind["demand"], 0) for kind in user["tasks"]]
+        mix = [
+            total(n * d for n, d in zip(counts, column, strict=True)) / sum(counts)
+            for column in zip(*rows, strict=True)
+        ]
+        most = [sum(counts), *([number(user["max_tasks"])] if user.get("max_tasks") is not None else [])]
+        rest = {key: value for key, value in user.items() if key != "tasks"}
+        return rest | {"demand": dict(zip(self.resources, mix, strict=True)), "max_tasks": min(most)}
 
     def _row(self, given: Any, missing: int) -> list[Fraction]:
         row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)

@@ -215,6 +215,8 @@ def test_groups_are_tried():
     assert found.verdict == FAILS
     assert " and user u3 reports " in str(found.witness)
     quiet = audit(Instance.library("nsdi2011"), "drf", name).results[0]
+    assert (quiet.verdict, quiet.exact) == (HOLDS, True)
+    quiet = audit(Instance([[1], [1]], [2]), "ceei", name).results[0]
     assert quiet.verdict == UNDECIDED
     assert quiet.trials > 0
 

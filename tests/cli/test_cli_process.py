@@ -32,6 +32,8 @@ def test_control_c_is_one_line():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell's background job ignores SIGINT, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     threading.Timer(1.0, waiting.send_signal, [signal.SIGINT]).start()
     out, err = waiting.communicate(timeout=30) if waiting.wait(timeout=30) else ("", "")

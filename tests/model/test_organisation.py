@@ -7,6 +7,8 @@ import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, crosscheck, solve
 from drfopt.errors import InstanceError
+from drfopt.verifier import verify
+from drfopt.writers.native import document
 
 CAPACITY = {"cpu": 9, "memory": 18}
 MIXED = [TaskType({"cpu": 1, "memory": 4}, 3), TaskType({"cpu": 1}, 1)]
@@ -90,3 +92,23 @@ def test_arithmetic_that_nobody_was_taught_is_refused():
     for ask in (lambda: audit(instance, "drf"),):
         with pytest.raises(PolicyError, match="several task types of one user on machines"):
             ask()
+
+
+def test_an_instance_is_made_again_of_its_parts():
+    asked = Organisation(guarantees={"A": {"cpu": 1}}, paths={"B": "eng/dev"}, tiers={"A": -1}, meaning="surplus")
+    pool = Instance({"A": MIXED, "B": {"cpu": 3}}, CAPACITY, organisation=asked, weights={"B": 0}, name="pool")
+    kinds = [TaskType({"cpu": "1/3"}, 2, ["m"], "small")]
+    machines = [Machine("m", CAPACITY, 3), Machine("l", {"cpu": 1})]
+    several = Instance({"A": kinds, "B": {"cpu": 1}}, machines=machines, eligible={"B": ["l"]}, max_tasks={"B": 0})
+    for instance in (pool, several, Instance.library("vector-weights"), Instance.library("sec72")):
+        assert Instance(**instance.parts()) == instance
+
+
+def test_the_verifier_reads_types_as_their_average_and_refuses_what_it_does_not_know():
+    allocation = solve(Instance({"A": MIXED, "B": {"cpu": 3, "memory": 1}}, CAPACITY), exact=True)
+    written = allocation.to_dict()
+    assert verify(written, document(allocation.instance)).valid
+    asked = Organisation(tiers={"A": 1})
+    tiered = Instance({"A": MIXED, "B": {"cpu": 3, "memory": 1}}, CAPACITY, organisation=asked)
+    with pytest.raises(ValueError, match="the key 'tier' of an instance is nothing that the verifier knows"):
+        verify(written, document(tiered))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from drfopt.errors import InstanceError, PolicyError, SolverError
+from drfopt.errors import EngineError, InstanceError, PolicyError, SolverError
 from drfopt.instance import Instance
 from drfopt.machine import Machine
 from drfopt.solve import solve
@@ -53,6 +53,12 @@ def test_parts_in_two_processes_are_the_serial_answer():
 def test_a_cluster_of_one_part_starts_no_process(monkeypatch):
     monkeypatch.setattr("drfopt.parallel._results", None)
     assert solve(Instance([[1], [1]], machines=[[2], [3]]), jobs=2).certificate.valid
+
+
+def test_who_asks_for_processes_where_nothing_is_divided_is_told_so():
+    for asked in ({"jobs": 2}, {"dask": "tcp://127.0.0.1:1"}):
+        with pytest.raises(EngineError, match="engine 'filling' has nothing here to divide"):
+            solve(Instance([[1], [1]], [2]), **asked)
 
 
 def test_a_time_limit_crosses_to_the_processes():

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..scene import Scene
-from . import filling, market, program, trials, whole
+from . import filling, market, prices, program, sums, trials, whole
 from .response import Response
 
 __all__ = ["Response", "best_response"]
@@ -34,7 +34,9 @@ KINDS: tuple[tuple[Callable[[Scene], bool], Callable[[Scene, int], Response]], .
     (lambda s: _pool(s) and s.policy.objective in ("leximin", "servers"), filling.best),
     (lambda s: _pool(s) and s.policy.objective == "alpha" and s.cluster.m == 1, _one_resource),
     (lambda s: _two_resources(s) and s.policy.alpha == 1, market.best),
+    (lambda s: s.market and s.fair_market, prices.best),
     (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "tasks", program.best),
+    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", sums.best),
     (lambda s: True, trials.best),
 )
 """The first row that takes the scene decides it."""

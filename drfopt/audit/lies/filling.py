@@ -13,6 +13,11 @@ so her best response is the least root v of these lines.  It equals the truth: s
 the instance rather than quoted.  A level that counts tasks depends on the report instead: claiming a task K times as
 large keeps her level K times as low, and the others then leave her all that she can use.
 
+Nor do two users gain together, by the same argument.  Say both would have more of what they need.  Then both would end
+at higher levels than in truth, so until the level t at which the first of them stopped in truth nothing that they claim
+is used up, and the others rise as without both.  Of a resource r that she needs they leave left[r](t) from then on, and
+if that is no more than the two hold in truth, one of them cannot have more of it.
+
 Source: the argument is theorem A of this package's notes on filling; Li and Xue, Egalitarian division under Leontief
 preferences, Economic Theory 2013, for the class of rules.
 """
@@ -25,7 +30,7 @@ from ..outcomes import rates
 from ..scene import Scene
 from .response import Response, worth
 
-__all__ = ["best"]
+__all__ = ["best", "pair_gains_nothing"]
 
 LARGEST_CLAIM = 64
 """Multiples of her task that are tried for the sentence; that some multiple pays is known before."""
@@ -86,3 +91,30 @@ def _least_root(scene: Scene, i: int) -> Fraction:
             speed, left = speed - drain, left - held
         found.append(left / speed)
     return min(found)
+
+
+def pair_gains_nothing(scene: Scene, i: int, k: int) -> bool:
+    """Say whether users i and k cannot both run more by lying together, where the bundle alone decides the level."""
+    cluster, truth = scene.cluster, [low(x) for x in scene.truth.tasks]
+    if any(truth[h] == cluster.limits[h] for h in (i, k)):
+        return True
+    speeds = rates(cluster, scene.policy)
+    first = min((i, k), key=lambda h: speeds[h] * truth[h])
+    level = speeds[first] * truth[first]
+    others = [h for h in range(cluster.n) if h not in (i, k)]
+    alone = progressive_filling(
+        [cluster.demands[h] for h in others],
+        cluster.pool,
+        [speeds[h] for h in others],
+        [cluster.limits[h] for h in others],
+    )
+    for r, need in enumerate(cluster.demands[first]):
+        if not need:
+            continue
+        held = sum(
+            (cluster.demands[h][r] * min(level / speeds[h], x) for h, x in zip(others, alone, strict=True) if x),
+            Fraction(0),
+        )
+        if cluster.pool[r] - held <= truth[i] * cluster.demands[i][r] + truth[k] * cluster.demands[k][r]:
+            return True
+    return False

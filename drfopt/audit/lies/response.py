@@ -1,6 +1,7 @@
 """What a user can gain by a lie: the report, what it brings her, and whether nothing brings more."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ..bounds import Number, times
 from ..cluster import Row
@@ -26,7 +27,9 @@ class Response:
     trials : int
         Reports that were tried where trying was all that could be done.
     tied : bool
-        Whether the outcome rests on how the policy breaks a tie.
+        Whether the outcome rests on how the policy breaks a tie; of an undecided response, that every gain does.
+    within : Fraction
+        By how much of the truth a lie may still gain where that there is none is decided up to a bound only.
     """
 
     report: Row | None
@@ -35,6 +38,7 @@ class Response:
     decided: bool = True
     trials: int = 0
     tied: bool = False
+    within: Fraction = Fraction(0)
 
 
 def worth(scene: Scene, i: int, report: Row) -> tuple[Number, bool]:

@@ -1,7 +1,8 @@
 """Group strategy-proofness, for groups of two: no two users can lie together so that both run more tasks.
 
-Who gains and who merely does not lose differs between authors; here both must gain.  Pairs of reports are tried, and
-that nothing is found proves nothing, except where the theorem of a policy says so.
+Who gains and who merely does not lose differs between authors; here both must gain.  For policies that fill a pool by
+levels of bundles every pair is decided (`drfopt.audit.lies.filling`); elsewhere pairs of reports are tried, and that
+nothing is found proves nothing.
 Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC 2015 (DRF is group strategy-proof).
 """
 
@@ -10,9 +11,10 @@ from itertools import combinations, islice
 
 from ..bounds import Number, below, shown, times, total
 from ..cluster import Row
+from ..lies import filling
 from ..lies.trials import nearby
 from ..scene import Scene
-from ..verdicts import FAILS, UNDECIDED, Finding, Witness, row
+from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 
 __all__ = ["NAME", "Conspiracy", "check"]
 
@@ -43,6 +45,8 @@ class Conspiracy(Witness):
 def check(scene: Scene) -> Finding:
     """Try pairs of reports for every two users."""
     cluster, truth, trials = scene.cluster, scene.truth, 0
+    if _filled(scene) and all(filling.pair_gains_nothing(scene, *p) for p in combinations(range(cluster.n), 2)):
+        return Finding(NAME, HOLDS)
     for pair in combinations(range(cluster.n), 2):
         claims = [[cluster.demands[i], *islice(nearby(scene, i, cluster.demands[i]), REPORTS)] for i in pair]
         for one in claims[0]:
@@ -61,6 +65,12 @@ def check(scene: Scene) -> Finding:
                     tied = truth.tied or found.tied
                     return Finding(NAME, FAILS, witness, exact=not truth.computed, trials=trials, tied=tied)
     return Finding(NAME, UNDECIDED, exact=False, trials=trials)
+
+
+def _filled(scene: Scene) -> bool:
+    """Say whether a filling of a pool by levels of bundles decides the outcome."""
+    pool = not scene.integer and scene.cluster.machines is None
+    return pool and scene.policy.objective in ("leximin", "servers") and scene.policy.measure != "tasks"
 
 
 def _worth(scene: Scene, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:

@@ -5,7 +5,9 @@ limit.  How the best lie is found is said in `drfopt.audit.lies`, one file for e
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ...progress import report as say
 from ..bounds import Number, below, shown
@@ -46,11 +48,13 @@ class Lie(Witness):
 def check(scene: Scene) -> Finding:
     """Ask every user for her best response."""
     truth, trials, decided, tied = scene.truth, 0, True, scene.truth.tied
+    within, open_to_trials = Fraction(0), False
     lie: tuple[Lie, bool] | None = None
     for i, user in enumerate(scene.cluster.users):
         say(f"strategy-proofness: {i} of {scene.cluster.n} users asked")
         response = best_response(scene, i)
         trials += response.trials
+        within = max(within, response.within)
         if response.report is not None and response.value is not None and below(truth.tasks[i], response.value):
             numbers = (truth.tasks[i], response.value, response.most)
             found = Lie(user, scene.cluster.demands[i], response.report, *numbers)
@@ -59,10 +63,18 @@ def check(scene: Scene) -> Finding:
             if not response.tied:
                 break
         elif not response.decided:
-            decided = False
+            decided, open_to_trials = False, open_to_trials or not response.tied
     if lie is not None:
         witness, broken = lie
         return Finding(NAME, FAILS, witness, exact=not truth.computed, trials=trials, tied=broken)
+    if decided and within:
+        return Finding(NAME, HOLDS, exact=False, note=f"no report brings more than (1 + {_rounded_up(within)}) times")
     if decided:
         return Finding(NAME, HOLDS, exact=not truth.computed, tied=tied)
-    return Finding(NAME, UNDECIDED, exact=False, trials=trials, tied=tied)
+    note = "" if open_to_trials else "nobody gains by a lie unless a tie is broken in her favour"
+    return Finding(NAME, UNDECIDED, exact=False, trials=trials, note=note, tied=tied)
+
+
+def _rounded_up(within: Fraction) -> str:
+    """Return the power of ten that is not below."""
+    return f"1e{math.ceil(math.log10(within))}"

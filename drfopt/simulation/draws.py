@@ -1,0 +1,151 @@
+"""Times that are drawn: distributions by name, each with its parameters, the same under every rule.
+
+A job draws from a stream of its own, named by the seed, the replication, the user and the job.  What one rule does with
+a task therefore changes no draw of another task: rules are compared on common random numbers.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InstanceError, suggestion
+
+__all__ = ["DISTRIBUTIONS", "Distribution", "Draw", "Times", "checked_times", "stream", "times"]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A law of positive times: its name, its parameters, how numbers are drawn by it, and its mean."""
+
+    name: str
+    parameters: tuple[str, ...]
+    numbers: Callable[..., np.ndarray]
+    mean: Callable[..., float]
+
+
+DISTRIBUTIONS = (
+    Distribution(
+        "exponential", ("mean",), lambda random, size, mean: random.exponential(mean, size), lambda mean: mean
+    ),
+    Distribution(
+        "uniform",
+        ("low", "high"),
+        lambda random, size, low, high: random.uniform(low, high, size),
+        lambda low, high: (low + high) / 2,
+    ),
+    Distribution(
+        "lognormal",
+        ("median", "sigma"),
+        lambda random, size, median, sigma: median * np.exp(sigma * random.standard_normal(size)),
+        lambda median, sigma: median * math.exp(sigma * sigma / 2),
+    ),
+    Distribution(
+        "weibull",
+        ("scale", "shape"),
+        lambda random, size, scale, shape: scale * random.weibull(shape, size),
+        lambda scale, shape: scale * math.gamma(1 + 1 / shape),
+    ),
+    Distribution(
+        "pareto",
+        ("least", "tail"),
+        lambda random, size, least, tail: least * (1 + random.pareto(tail, size)),
+        lambda least, tail: least * tail / (tail - 1) if tail > 1 else math.inf,
+    ),
+)
+"""Laws by which times are drawn; in a file ``{ distribution = "exponential", mean = 10 }``."""
+
+SHORTEST = 1e-9
+"""Seconds: a time drawn below this is raised to it, so that no task ends in the moment in which it starts."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A time that is drawn: ``Draw("exponential", mean=10)``.
+
+    Raises
+    ------
+    InstanceError
+        When the distribution is unknown, or a parameter is missing, unknown or not positive.
+    """
+
+    distribution: str
+    parameters: tuple[float, ...]
+
+    def __init__(self, distribution: str, **parameters: Any):
+        known = {row.name: row for row in DISTRIBUTIONS}
+        if distribution not in known:
+            raise InstanceError(
+                f"there is no distribution {distribution!r}{suggestion(str(distribution), known)} "
+                f"(known: {', '.join(known)})"
+            )
+        wanted = known[distribution].parameters
+        if set(parameters) != set(wanted):
+            raise InstanceError(
+                f"{distribution} is given {', '.join(parameters) or 'nothing'}: it takes {' and '.join(wanted)}"
+            )
+        object.__setattr__(self, "distribution", distribution)
+        object.__setattr__(self, "parameters", tuple(_positive(parameters[name], name) for name in wanted))
+        if distribution == "uniform" and self.parameters[0] > self.parameters[1]:
+            raise InstanceError(f"uniform has low {self.parameters[0]:g} above high {self.parameters[1]:g}: swap them")
+
+    @property
+    def law(self) -> Distribution:
+        """The row of `DISTRIBUTIONS`."""
+        return next(row for row in DISTRIBUTIONS if row.name == self.distribution)
+
+    @property
+    def mean(self) -> float:
+        """The expected time in seconds; inf where there is none."""
+        return self.law.mean(*self.parameters)
+
+    def numbers(self, random: np.random.Generator, size: int) -> np.ndarray:
+        """Return `size` times (size,) in seconds."""
+        return np.maximum(self.law.numbers(random, size, *self.parameters), SHORTEST)
+
+
+Times = float | Draw | tuple[float, ...] | None
+"""A time for each of some tasks: one number, a law, one each, or None for what never ends."""
+
+
+def stream(*names: int) -> np.random.Generator:
+    """Return the stream of random numbers of that name: seed, replication, user, job ..."""
+    return np.random.default_rng(names)
+
+
+def times(law: Times, random: np.random.Generator, size: int) -> float | np.ndarray:
+    """Return one time for all of `size` tasks, or a time each (size,)."""
+    if isinstance(law, Draw):
+        return law.numbers(random, size)
+    if isinstance(law, tuple):
+        return np.array(law)
+    return math.inf if law is None else law
+
+
+def checked_times(value: Any, what: str, tasks: int | None = None) -> Times:
+    """Return a time as it is kept: a positive float, a `Draw`, a tuple of floats, or None.
+
+    Raises
+    ------
+    InstanceError
+        When it is none of these, not positive, or a list that is not one time for each of `tasks`.
+    """
+    if value is None or isinstance(value, Draw):
+        return value
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        if tasks is None or len(value) != tasks:
+            raise InstanceError(f"{what}: there are {len(value)} times for {tasks or 'endless'} tasks: give one each")
+        return tuple(_positive(one, what) for one in value)
+    return _positive(value, what)
+
+
+def _positive(value: Any, what: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, bool) or not 0 < number < math.inf:
+        raise InstanceError(f"{what} is {value!r}: write a positive number")
+    return number

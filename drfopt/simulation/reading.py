@@ -1,0 +1,265 @@
+"""The scenario file, in TOML, JSON or YAML: the manners of the instance file, with jobs instead of demands.
+
+    until = 600                             seconds at which it stops; optional
+
+    [[machines]]                            or [capacity], which is one machine
+    name = "node"
+    count = 48
+    capacity = { cpu = 4, memory = "14G" }
+
+    [[users]]
+    name = "A"
+    weight = 1                              optional; also guarantee, group, tier, leaves
+    jobs = [{ tasks = 80, demand = { cpu = 1, memory = 1 }, duration = 10, count = 5, every = 60 }]
+
+    [[outages]]
+    machines = "node"
+    at = 100
+    count = 3
+    lasts = 60
+
+A job of several stages has ``stages = [{ tasks, demand, duration, lasts, machines }, ...]`` in the place of these keys.
+A time is a number of seconds or ``{ distribution = "exponential", mean = 10 }``; one that is left out is without end.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InstanceError, suggestion
+from ..instance import Machine
+from ..quantities import exact
+from ..readers.syntax import sniff, tree
+from ..readers.text import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
+from .draws import Draw
+from .scenario import Job, Outage, Scenario, Stage, User
+
+__all__ = ["load", "loads"]
+
+
+def load(path: str | Path) -> Scenario:
+    """Read a scenario file; ``-`` is standard input.
+
+    Raises
+    ------
+    InstanceError
+        In one line: the file, the place in it, the value and the remedy.
+    """
+    text = read_text(path)
+    if str(path) == "-":
+        return loads(text, sniff(text), STANDARD_INPUT)
+    return loads(text, format_of(path), str(path))
+
+
+def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenario:
+    """Read a scenario from text, ``toml``, ``json`` or ``yaml``; found out from the text when not given.
+
+    Raises
+    ------
+    InstanceError
+        In one line: `place`, where in it, the value and the remedy.
+    """
+    text = text.removeprefix("\ufeff")
+    format = format or sniff(text)
+    known = sorted(set(FORMATS.values()))
+    if format not in known:
+        raise InstanceError(f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}")
+    if not text.strip():
+        raise failure(place, "is empty: see 'drfopt simulate --help' for what a scenario is")
+    try:
+        return _scenario(tree(text, format, place))
+    except InstanceError as error:
+        sentence = str(error).removeprefix(f"{place}: ")
+        raise failure(place, sentence) from None
+
+
+# ---- values --------------------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InstanceError(f"is {shown(value)}: write a text in quotes")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, dict | list | bool) or value is None:
+        raise InstanceError(f"is {shown(value)}: write a number")
+    return float(exact(value))
+
+
+def _whole(value: Any) -> int:
+    number = exact(value) if not isinstance(value, dict | list) and value is not None else None
+    if number is None or number.denominator != 1:
+        raise InstanceError(f"is {shown(value)}: write a whole number")
+    return number.numerator
+
+
+def _count(value: Any) -> int | None:
+    return None if value == "endless" else _whole(value)
+
+
+def _weight(value: Any) -> Any:
+    if isinstance(value, dict | list) or value is None:
+        raise InstanceError(f"is {shown(value)}: write a number")
+    return exact(value)
+
+
+def _amounts(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InstanceError(f"is {shown(value)}: write resources and amounts, such as {{ cpu = 1, memory = 4 }}")
+    found = {}
+    for resource, amount in value.items():
+        if isinstance(amount, dict | list) or amount is None:
+            raise InstanceError(f"of {resource!r} is {shown(amount)}: write a number")
+        found[resource] = exact(amount)
+    return found
+
+
+def _groups(value: Any) -> dict[str, Any]:
+    found = {}
+    for index, entry in enumerate(_list(value)):
+        keys = _fields(entry, GROUP, f"groups[{index}]")
+        found[keys["name"]] = keys.get("weight", 1)
+    return found
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InstanceError(f'is {shown(value)}: write a list of machine classes, such as ["xl"]')
+    return tuple(value)
+
+
+def _times(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    if not isinstance(value, dict):
+        return _number(value)
+    rest = dict(value)
+    if "distribution" not in rest:
+        raise InstanceError('is a table without a distribution: write { distribution = "exponential", mean = 10 }')
+    name = _text(rest.pop("distribution"))
+    return Draw(name, **{key: _number(one) for key, one in rest.items()})
+
+
+def _list(value: Any) -> list:
+    if not isinstance(value, list):
+        raise InstanceError(f"is {shown(value)}: write a list of tables")
+    return value
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+
+class Key(NamedTuple):
+    """How the value of a key is read, and whether the key has to be there."""
+
+    read: Callable[[Any], Any]
+    needed: bool = False
+
+
+STAGE = {
+    "demand": Key(_amounts, True),
+    "tasks": Key(_count),
+    "duration": Key(_times),
+    "lasts": Key(_number),
+    "machines": Key(_names),
+}
+JOB = {
+    "name": Key(_text),
+    "arrival": Key(_number),
+    "count": Key(_count),
+    "every": Key(_times),
+    "stages": Key(_list),
+}
+USER = {
+    "name": Key(_text, True),
+    "jobs": Key(_list, True),
+    "weight": Key(_weight),
+    "guarantee": Key(_amounts),
+    "group": Key(_text),
+    "tier": Key(_whole),
+    "leaves": Key(_number),
+}
+MACHINE = {"name": Key(_text, True), "capacity": Key(_amounts, True), "count": Key(_whole)}
+OUTAGE = {"machines": Key(_text, True), "at": Key(_number, True), "count": Key(_whole), "lasts": Key(_number)}
+GROUP = {"name": Key(_text, True), "weight": Key(_weight)}
+TOP = {
+    "name": Key(_text),
+    "source": Key(_text),
+    "until": Key(_number),
+    "capacity": Key(_amounts),
+    "machines": Key(_list),
+    "users": Key(_list, True),
+    "outages": Key(_list),
+    "groups": Key(_groups),
+}
+
+
+def _fields(table: Any, known: Mapping[str, Key], place: str) -> dict[str, Any]:
+    """Return the values of a table, read; unknown keys, and missing ones, are errors that name the place."""
+    where = f"{place}: " if place else ""
+    if not isinstance(table, dict):
+        raise InstanceError(f"{place or 'the file'} is {shown(table)}: write a table")
+    found = {}
+    for key, value in table.items():
+        if key not in known:
+            near = suggestion(str(key), known)
+            raise InstanceError(f"{where}unknown key {key!r}: the keys here are {', '.join(known)}{near}")
+        try:
+            found[key] = known[key].read(value)
+        except InstanceError as error:
+            raise InstanceError(f"{where}{key} {_after(str(error))}") from None
+    for key, how in known.items():
+        if how.needed and key not in found:
+            raise InstanceError(f"{where}the key {key!r} is missing")
+    return found
+
+
+def _after(sentence: str) -> str:
+    """Return a sentence so that it goes on from the name of a key."""
+    return sentence if sentence.startswith(("is ", "of ")) else f"is wrong: {sentence}"
+
+
+def _scenario(table: Any) -> Scenario:
+    keys = _fields(table, TOP, "")
+    if ("capacity" in keys) == ("machines" in keys):
+        raise InstanceError("the cluster needs either [capacity] (one machine) or [[machines]]: give one of them")
+    machines: Any = keys.get("capacity")
+    if machines is None:
+        rows = [_fields(entry, MACHINE, f"machines[{k}]") for k, entry in enumerate(keys["machines"])]
+        machines = tuple(Machine(row["name"], row["capacity"], row.get("count", 1)) for row in rows)
+    outages = [_made(Outage, entry, OUTAGE, f"outages[{k}]") for k, entry in enumerate(keys.get("outages", []))]
+    users = [_user(entry, f"users[{i}]") for i, entry in enumerate(keys["users"])]
+    rest = {key: keys[key] for key in ("name", "source", "until", "groups") if key in keys}
+    return Scenario(machines, tuple(users), tuple(outages), **rest)
+
+
+def _user(entry: Any, place: str) -> User:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    place += f" ({name!r})" if isinstance(name, str) else ""
+    keys = _fields(entry, USER, place)
+    jobs = tuple(_job(job, f"{place}: jobs[{k}]") for k, job in enumerate(keys.pop("jobs")))
+    return _checked(lambda: User(jobs=jobs, **keys), place)
+
+
+def _job(entry: Any, place: str) -> Job:
+    if isinstance(entry, dict) and "stages" not in entry:
+        keys = _fields(entry, {**JOB, **STAGE}, place)
+        stage = {key: keys.pop(key) for key in STAGE if key in keys}
+        return _checked(lambda: Job(stages=(Stage(**stage),), **keys), place)
+    keys = _fields(entry, JOB, place)
+    stages = tuple(_made(Stage, row, STAGE, f"{place}: stages[{k}]") for k, row in enumerate(keys.pop("stages")))
+    return _checked(lambda: Job(stages=stages, **keys), place)
+
+
+def _made(make: Callable[..., Any], entry: Any, known: Mapping[str, Key], place: str) -> Any:
+    keys = _fields(entry, known, place)
+    return _checked(lambda: make(**keys), place)
+
+
+def _checked(make: Callable[[], Any], place: str) -> Any:
+    try:
+        return make()
+    except InstanceError as error:
+        raise InstanceError(f"{place}: {error}") from None

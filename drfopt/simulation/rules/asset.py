@@ -1,0 +1,26 @@
+"""Asset fairness task by task: served is whose shares of all resources, summed and divided by her weight, are lowest.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4.1.
+"""
+
+from operator import mul
+
+from ..cluster import Cluster
+from .drf import Drf
+
+__all__ = ["AssetFairness", "build"]
+
+
+class AssetFairness(Drf):
+    """Serve the lowest weighted sum of shares."""
+
+    name = "asset"
+
+    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+        """Return the sum of shares, in a unit common to all."""
+        return sum(map(mul, cluster.used[user], self._rates[user]))
+
+
+def build(argument: str = "") -> AssetFairness:
+    """Return the rule."""
+    return AssetFairness()

@@ -1,0 +1,87 @@
+"""CEEI worked out anew whenever somebody begins or ceases to ask: served is who is furthest below her part of it.
+
+At every moment the users who run tasks or have tasks waiting stand for an instance: one pool of all machines that are
+up, each user with the average demand of her tasks.  Its competitive equilibrium from equal incomes says how many tasks
+each should run; served is who runs the smallest part of hers.  A user with fewer tasks than her part has a limit.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4.2, for the policy; recomputing it as tasks come
+and go is the obvious way of scheduling by it.
+"""
+
+import numpy as np
+
+from ...batch import solve_many
+from ..cluster import ENDLESS, Cluster
+from ..lowest_first import LowestFirst
+
+__all__ = ["Ceei", "build"]
+
+KNOWN = 10_000
+"""Equilibria that are kept, for the same users ask for the same again and again."""
+
+
+class Ceei(LowestFirst):
+    """Serve the smallest part of the tasks that the equilibrium gives."""
+
+    name = "ceei"
+
+    def resized(self, cluster: Cluster) -> None:
+        """Forget the equilibria of another cluster."""
+        super().resized(cluster)
+        self._known: dict[tuple, list[float]] = {}
+        self._asking: tuple = ()
+        self._tasks: list[float] = [0.0] * cluster.n
+
+    def dispatch(self, cluster: Cluster) -> None:
+        """Work out the equilibrium of the moment, then serve."""
+        if any(cluster.askers[kind] for kind in range(len(cluster.askers))):
+            asking = self._moment(cluster)
+            if asking != self._asking:
+                self._asking = asking
+                self._tasks = self._equilibrium(cluster, asking)
+                cluster.moved.update(dict.fromkeys(range(cluster.n)))
+        super().dispatch(cluster)
+
+    def level(self, cluster: Cluster, user: int, kind: int) -> float:
+        """Return the tasks that run as a part of those of the equilibrium."""
+        tasks = self._tasks[user]
+        return cluster.running[user] / tasks if tasks > 0 else float(cluster.running[user])
+
+    def _moment(self, cluster: Cluster) -> tuple:
+        """Return who asks for tasks of which average demand, up to which limit."""
+        found = []
+        totals = cluster.totals
+        for user in range(cluster.n):
+            tasks = cluster.running[user] + cluster.waiting[user]
+            if not tasks:
+                continue
+            total = cluster.used[user]
+            for kind, line in cluster.queues[user].items():
+                count = sum(lot.waiting for lot in line)
+                total = [amount + count * need for amount, need in zip(total, cluster.demands[kind], strict=True)]
+            demand = tuple(amount / tasks for amount in total)
+            most = min((room / need for room, need in zip(totals, demand, strict=True) if need), default=0.0)
+            limit = None if tasks >= most or tasks > ENDLESS // 2 else tasks
+            found.append((user, demand, limit))
+        return tuple(found)
+
+    def _equilibrium(self, cluster: Cluster, asking: tuple) -> list[float]:
+        """Return the tasks of each user in the equilibrium, (n,)."""
+        if asking not in self._known:
+            if len(self._known) >= KNOWN:
+                self._known.clear()
+            demands = np.array([demand for _, demand, _ in asking])
+            weights = np.array([float(cluster.plan.weights[user]) for user, _, _ in asking])
+            limits = np.array([np.inf if limit is None else float(limit) for _, _, limit in asking])
+            pool = np.array(cluster.totals, dtype=float)
+            found = solve_many(demands[None], pool, "ceei", weights=weights, limits=limits).tasks[0]
+            tasks = [0.0] * cluster.n
+            for (user, _, _), count in zip(asking, found.tolist(), strict=True):
+                tasks[user] = count
+            self._known[asking] = tasks
+        return self._known[asking]
+
+
+def build(argument: str = "") -> Ceei:
+    """Return the rule."""
+    return Ceei()

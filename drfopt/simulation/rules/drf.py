@@ -1,0 +1,32 @@
+"""DRF task by task: Algorithm 1, served is whose dominant share, divided by her weight, is lowest.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1; weights as in its section 4.3.
+"""
+
+from operator import mul
+
+from ..cluster import Cluster
+from ..levels import whole_rates
+from ..lowest_first import LowestFirst
+
+__all__ = ["Drf", "build"]
+
+
+class Drf(LowestFirst):
+    """Serve the lowest weighted dominant share."""
+
+    name = "drf"
+
+    def resized(self, cluster: Cluster) -> None:
+        """Measure shares of what is there now."""
+        super().resized(cluster)
+        self._rates = whole_rates(cluster)
+
+    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+        """Return the dominant share, in a unit common to all."""
+        return max(map(mul, cluster.used[user], self._rates[user]))
+
+
+def build(argument: str = "") -> Drf:
+    """Return the rule."""
+    return Drf()

@@ -1,0 +1,26 @@
+"""First in, first out: served is whose waiting job came first; nobody's share is looked at.
+
+What an unconfigured Hadoop did, and what fair sharing was invented against (Zaharia et al., Job Scheduling for
+Multi-User MapReduce Clusters, UC Berkeley, 2009).
+"""
+
+from ..cluster import Cluster
+from ..lowest_first import LowestFirst
+
+__all__ = ["Fifo", "build"]
+
+
+class Fifo(LowestFirst):
+    """Serve the job that came first, of those that have tasks waiting which fit."""
+
+    name = "fifo"
+
+    def level(self, cluster: Cluster, user: int, kind: int) -> tuple[float, int]:
+        """Return when the user's first waiting job with tasks of that kind came."""
+        lot = cluster.queues[user][kind][0]
+        return lot.job.arrival, lot.number
+
+
+def build(argument: str = "") -> Fifo:
+    """Return the rule."""
+    return Fifo()

@@ -1,0 +1,123 @@
+"""Karma: credits for demands that vary, on one resource: ``karma:cpu``.
+
+Every `quantum` seconds slices of the resource are divided anew by credits (`drfopt.simulation.schedulers.karma`); a
+slice is the largest amount of which every demand is a multiple.  Users ask for the slices that their running and
+waiting tasks need.  Tasks beyond a user's slices are revoked, the latest first, and begin anew later; tasks that need
+nothing of the resource are free to start.
+
+Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI 2023.
+"""
+
+import math
+from collections.abc import Mapping
+
+from ..cluster import ENDLESS, Cluster
+from ..schedulers.karma import Karma
+from ..turns import Turns
+
+__all__ = ["KarmaRule", "build"]
+
+QUANTUM = 60.0
+"""Seconds between two divisions, unless given."""
+
+PUBLIC = 0.5
+"""Part of the slices that belongs to nobody, unless given."""
+
+
+class KarmaRule(Turns):
+    """Divide one resource by credits.
+
+    Parameters
+    ----------
+    resource : str
+    quantum : float
+        Seconds between two divisions.
+    public : float
+        Part of the slices that belongs to nobody.
+    credits : int or None
+        What every user starts with; None is ten times all slices.
+    inflation : int
+        What every user gains at a division.
+    """
+
+    everywhere = True
+
+    def __init__(
+        self,
+        resource: str,
+        quantum: float = QUANTUM,
+        public: float = PUBLIC,
+        credits: int | None = None,
+        inflation: int = 0,
+    ):
+        self.name = f"karma:{resource}"
+        self.resource, self.quantum, self.public = resource, quantum, public
+        self.credits, self.inflation = credits, inflation
+
+    def begin(self, cluster: Cluster) -> None:
+        """Cut the resource into slices."""
+        scenario = cluster.plan.scenario
+        if self.resource not in scenario.resources:
+            raise self.refuse(f"divides {self.resource!r}, but the cluster has {', '.join(scenario.resources)}")
+        self._j = scenario.resources.index(self.resource)
+        self._needs = [kind.demand[self._j] for kind in cluster.plan.kinds]
+        self._slice = math.gcd(*self._needs)
+        if not self._slice:
+            raise self.refuse(f"divides {self.resource!r}, but no task needs any of it")
+        slices = cluster.totals[self._j] // self._slice
+        start = 10 * slices if self.credits is None else self.credits
+        users = tuple(map(str, range(cluster.n)))
+        self._state = Karma(users, slices, int(self.public * slices), self.inflation, dict.fromkeys(users, start))
+        self._parts = [0] * cluster.n
+        self._next = 0.0
+
+    def resized(self, cluster: Cluster) -> None:
+        """Divide what is there now, from the next division on."""
+        self._state.slices = cluster.totals[self._j] // self._slice
+        self._state.public = int(self.public * self._state.slices)
+
+    def dispatch(self, cluster: Cluster) -> None:
+        """Divide anew if it is time, then serve everybody within her slices."""
+        if cluster.now >= self._next and any(cluster.waiting):
+            self._divide(cluster)
+            self._next = cluster.now + self.quantum
+            cluster.wake(self._next)
+        super().dispatch(cluster)
+
+    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
+        """Return the user who holds the least, of those whose next task stays within her slices."""
+        able = [
+            (cluster.used[user][self._j], user)
+            for user, kind in asking.items()
+            if cluster.used[user][self._j] + self._needs[kind] <= self._parts[user]
+        ]
+        return min(able)[1] if able else None
+
+    def _divide(self, cluster: Cluster) -> None:
+        most = self._state.slices
+        demands = {}
+        for user, queue in enumerate(cluster.queues):
+            wanted = cluster.used[user][self._j] + sum(
+                self._needs[lot.kind] * min(lot.waiting, most if lot.tasks == ENDLESS else lot.waiting)
+                for line in queue.values()
+                for lot in line
+            )
+            demands[str(user)] = min(wanted // self._slice, most)
+        given = self._state.round(demands)
+        self._parts = [given[str(user)] * self._slice for user in range(cluster.n)]
+        self._take_back(cluster)
+
+    def _take_back(self, cluster: Cluster) -> None:
+        """Revoke what users hold beyond their slices, what started last first."""
+        over = {user for user in range(cluster.n) if cluster.used[user][self._j] > self._parts[user]}
+        running = [batch for on in cluster.on for batch in on.values() if batch.lot.user in over]
+        for batch in sorted(running, key=lambda batch: -batch.number):
+            need, user = self._needs[batch.lot.kind], batch.lot.user
+            surplus = cluster.used[user][self._j] - self._parts[user]
+            if need and surplus > 0:
+                cluster.revoke(batch, min(batch.count, -(-surplus // need)))
+
+
+def build(argument: str) -> KarmaRule:
+    """Return the rule that divides that resource."""
+    return KarmaRule(argument)

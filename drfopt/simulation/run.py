@@ -1,0 +1,270 @@
+"""One run of a scenario under a rule, and what is measured in it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InstanceError
+from ..tables import Column, Sheet
+from .pace import Pace, Slowdown
+from .plan import Plan
+from .rule import Rule
+from .rules import rule_named
+from .scenario import Scenario
+from .simulator import Simulator
+from .timeline import Samples, Timeline
+
+__all__ = ["Run", "simulate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What became of a scenario under a rule.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    rule : str
+    seed, replication : int
+    seconds : float
+        When the simulation ended, in the scenario's own time.
+    jobs : dict of arrays (jobs,)
+        A row a job that came: ``user`` and ``job`` (which of hers) by number, ``number`` (which coming of it),
+        ``arrival``, ``begun`` (when its first task started), ``finished`` (NaN when it has not), ``tasks`` done.
+    samples : Samples
+        The state as time went by.
+    started, ended, revoked, stopped : int
+        Tasks: started, done, stopped to be run again, stopped for good.
+    moments : int
+        Moments at which something happened.
+    work : array (n, m)
+        What each user held of each resource, times seconds.
+    waiting, running : array (n,)
+        Tasks at the end; waiting ones without end are inf.
+    unplaced : tuple of str
+        Users with tasks that no machine can ever run.
+    """
+
+    scenario: Scenario
+    rule: str
+    seed: int
+    replication: int
+    seconds: float
+    jobs: dict[str, np.ndarray]
+    samples: Samples
+    started: int
+    ended: int
+    revoked: int
+    stopped: int
+    moments: int
+    work: np.ndarray
+    waiting: np.ndarray
+    running: np.ndarray
+    unplaced: tuple[str, ...]
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Names of the users, (n,)."""
+        return tuple(user.name for user in self.scenario.users)
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the resources, (m,)."""
+        return self.scenario.resources
+
+    @property
+    def responses(self) -> np.ndarray:
+        """Seconds from arrival to end of every job, NaN for those that have not ended, (jobs,)."""
+        return self.jobs["finished"] - self.jobs["arrival"]
+
+    @property
+    def jobs_ended(self) -> np.ndarray:
+        """Jobs of each user that have ended, (n,)."""
+        done = ~np.isnan(self.jobs["finished"])
+        return np.bincount(self.jobs["user"][done], minlength=len(self.users))
+
+    @property
+    def mean_responses(self) -> np.ndarray:
+        """Mean seconds from arrival to end of each user's jobs that have ended, NaN for none, (n,)."""
+        done = ~np.isnan(self.jobs["finished"])
+        total = np.bincount(self.jobs["user"][done], self.responses[done], minlength=len(self.users))
+        return np.divide(total, self.jobs_ended, out=np.full(len(self.users), np.nan), where=self.jobs_ended > 0)
+
+    @property
+    def mean_shares(self) -> np.ndarray:
+        """Mean share of each resource that each user held, of the whole cluster, (n, m)."""
+        room = self._capacity * self.seconds
+        return np.divide(self.work, room, out=np.zeros_like(self.work), where=room > 0)
+
+    @property
+    def utilization(self) -> np.ndarray:
+        """Mean part of each resource that was held, (m,); above 1 where machines were oversubscribed."""
+        return self.mean_shares.sum(axis=0)
+
+    @property
+    def _capacity(self) -> np.ndarray:
+        rows = [
+            [float(machine.capacity.get(resource, 0) * machine.count) for resource in self.resources]
+            for machine in self.scenario.machines
+        ]
+        return np.sum(rows, axis=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt simulate --json`` prints."""
+        users = [
+            {
+                "name": name,
+                "jobs": int(jobs),
+                "response": float(response),
+                "mean_shares": dict(zip(self.resources, map(float, shares), strict=True)),
+                "running": int(running),
+                "waiting": float(waiting),
+            }
+            for name, jobs, response, shares, running, waiting in zip(
+                self.users,
+                self.jobs_ended,
+                self.mean_responses,
+                self.mean_shares,
+                self.running,
+                self.waiting,
+                strict=True,
+            )
+        ]
+        return {
+            "scenario": self.scenario.name,
+            "rule": self.rule,
+            "seed": self.seed,
+            "replication": self.replication,
+            "seconds": self.seconds,
+            "tasks": {"started": self.started, "ended": self.ended, "revoked": self.revoked, "stopped": self.stopped},
+            "users": users,
+            "utilization": dict(zip(self.resources, map(float, self.utilization), strict=True)),
+            "unplaced": list(self.unplaced),
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user."""
+        columns = (
+            Column("user"),
+            Column("jobs done", number=True),
+            Column("mean response", number=True),
+            *(Column(f"mean share of {resource}", number=True) for resource in self.resources),
+            Column("running", number=True),
+            Column("waiting", number=True),
+        )
+        rows = [
+            (name, int(jobs), float(response), *(f"{share:.4f}" for share in shares), int(running), float(waiting))
+            for name, jobs, response, shares, running, waiting in zip(
+                self.users,
+                self.jobs_ended,
+                self.mean_responses,
+                self.mean_shares,
+                self.running,
+                self.waiting,
+                strict=True,
+            )
+        ]
+        used = ", ".join(f"{name} {used:.1%}" for name, used in zip(self.resources, self.utilization, strict=True))
+        notes = [f"{self.ended:,} tasks done in {self.seconds:.6g} s; mean utilization: {used}"]
+        if self.revoked:
+            notes.append(f"{self.revoked:,} tasks were stopped and began anew")
+        if self.unplaced:
+            notes.append(f"unplaced (some task fits on no machine): {', '.join(self.unplaced)}")
+        name = f" - {self.scenario.name}" if self.scenario.name else ""
+        return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict())
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def simulate(
+    scenario: Scenario,
+    rule: str | Rule = "drf",
+    *,
+    seed: int = 0,
+    replication: int = 0,
+    until: float | None = None,
+    every: float | None = None,
+    slowdown: Slowdown | None = None,
+    checked: bool = False,
+) -> Run:
+    """Let a scheduler work, and return what becomes of users and machines.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    rule : str or Rule
+        A name (``drfopt rules`` lists them), or a rule of your own (see `drfopt.simulation.rule`).
+    seed, replication : int
+        Name the random numbers; the same ones give the same run.  Under every rule tasks run equally long.
+    until : float, optional
+        Seconds at which it stops; by default the scenario's own end, or when nothing can happen any more.
+    every : float, optional
+        Seconds between samples of the state; 0 for every moment in which something happens.
+    slowdown : Slowdown, optional
+        How machines that are oversubscribed slow down.
+    checked : bool
+        Whether to count everything anew after every moment, which takes long.
+
+    Raises
+    ------
+    InstanceError, PolicyError
+        On bad input, or a rule that cannot take the scenario.
+    CertificateError
+        When tasks or amounts do not add up: the simulation is not believed.
+
+    Examples
+    --------
+    >>> from drfopt.simulation import Job, Scenario, Stage, User
+    >>> a = User("A", Job(Stage({"cpu": 1, "memory": 4}, tasks=12, duration=10)))
+    >>> b = User("B", Job(Stage({"cpu": 3, "memory": 1}, tasks=12, duration=10)))
+    >>> simulate(Scenario({"cpu": 9, "memory": 18}, (a, b))).jobs["finished"].tolist()
+    [40.0, 60.0]
+    """
+    for name, number in (("seed", seed), ("replication", replication)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+            raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
+    chosen = rule_named(rule)
+    scenario = scenario.stopping(until)
+    pace = Pace(Plan.of(scenario), slowdown or Slowdown())
+    simulator = Simulator(
+        scenario, chosen, (int(seed), int(replication)), pace, Timeline(every, scenario.until), checked
+    )
+    simulator.run()
+    return _run(simulator, int(seed), int(replication))
+
+
+def _run(simulator: Simulator, seed: int, replication: int) -> Run:
+    cluster, scenario = simulator.cluster, simulator.scenario
+    work = np.zeros((cluster.n, cluster.m))
+    units = np.array(simulator.plan.units, dtype=float)
+    for (user, kind), seconds in cluster.worked().items():
+        work[user] += np.array(simulator.plan.kinds[kind].demand, dtype=float) / units * seconds
+    samples = simulator.timeline.samples(cluster)
+    helpless = {
+        scenario.users[user].name: None
+        for user, jobs in enumerate(simulator.plan.stages)
+        if any(not cluster.able[kind] for stages in jobs for kind in stages)
+    }
+    return Run(
+        scenario=scenario,
+        rule=simulator.rule.name,
+        seed=seed,
+        replication=replication,
+        seconds=cluster.now,
+        jobs=simulator.records.columns(),
+        samples=samples,
+        started=cluster.started,
+        ended=cluster.ended,
+        revoked=cluster.revoked,
+        stopped=cluster.stopped,
+        moments=simulator.moments,
+        work=work,
+        waiting=samples.waiting[-1],
+        running=samples.running[-1],
+        unplaced=tuple(helpless),
+    )

@@ -1,0 +1,333 @@
+"""What a simulation is given: machines, users with their jobs, and what happens to the machines meanwhile.
+
+A task needs one demand on one machine for a time.  A stage is a number of like tasks; the stages of a job follow one
+another, the next beginning when the last task of the one before has ended.  A job may come again and again, at
+intervals or as soon as the one before is done.  Everything is checked here, once.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ..errors import InstanceError, suggestion
+from ..instance import Instance, Machine
+from ..naming import some, unique
+from ..quantities import exact
+from .draws import Draw, Times, checked_times
+
+__all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
+
+POOL = "pool"
+"""The name of the one machine that a pool is."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A number of like tasks.
+
+    Attributes
+    ----------
+    demand : mapping from resource to number
+        What one task needs; a resource not listed is 0.
+    tasks : int or None
+        How many; None for as many as find room for as long as the stage `lasts`.
+    duration : float, Draw, one float a task, or None
+        Seconds that a task runs; None for ever.
+    lasts : float or None
+        Seconds after which no more tasks of it start; those that run run on.
+    machines : tuple of str, or None
+        The classes of machines that may run it; None for all.
+    """
+
+    demand: Mapping[str, Any]
+    tasks: int | None = 1
+    duration: Times = None
+    lasts: float | None = None
+    machines: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        demand = {str(resource): exact(amount) for resource, amount in self.demand.items()}
+        for resource, amount in demand.items():
+            if amount < 0:
+                raise InstanceError(f"demand of {resource!r} is {amount}: write 0 or more")
+        if not any(demand.values()):
+            raise InstanceError("a task demands nothing: give it a positive demand")
+        if self.tasks is not None:
+            _whole(self.tasks, "tasks", 1)
+        elif self.lasts is None:
+            raise InstanceError("tasks without end need an end: say how many seconds the stage lasts")
+        object.__setattr__(self, "demand", demand)
+        object.__setattr__(self, "duration", checked_times(self.duration, "duration", self.tasks))
+        object.__setattr__(self, "lasts", _seconds(self.lasts, "lasts"))
+        if self.machines is not None:
+            object.__setattr__(self, "machines", tuple(map(str, self.machines)))
+
+
+@dataclass(frozen=True)
+class Job:
+    """Stages that follow one another, and when the job comes.
+
+    Attributes
+    ----------
+    stages : tuple of Stage
+    arrival : float
+        Seconds from the start at which it comes first.
+    count : int or None
+        How often it comes; None for without end.
+    every : float, Draw or None
+        Seconds from one coming to the next; None: the next comes when the one before has ended.
+    name : str
+    """
+
+    stages: tuple[Stage, ...]
+    arrival: float = 0.0
+    count: int | None = 1
+    every: float | Draw | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
+        if not stages:
+            raise InstanceError("a job has no stages: give it at least one")
+        object.__setattr__(self, "stages", stages)
+        object.__setattr__(self, "arrival", _moment(self.arrival, "arrival"))
+        if self.count is not None:
+            _whole(self.count, "count", 1)
+        every = checked_times(self.every, "every")
+        object.__setattr__(self, "every", every)
+
+
+@dataclass(frozen=True)
+class User:
+    """Who has jobs, and how she is weighed.
+
+    Attributes
+    ----------
+    name : str
+    jobs : tuple of Job
+    weight : number
+        Positive.
+    guarantee : mapping from resource to number
+        What no revocation takes from her; rules with quotas serve it first.
+    group : str
+        Her place in a hierarchy, ``"a/b"``, for rules that have one.
+    tier : int
+        Higher is served first by rules that have priorities.
+    leaves : float
+        Seconds at which she leaves: what waits is withdrawn, what runs is stopped.
+    """
+
+    name: str
+    jobs: tuple[Job, ...]
+    weight: Any = Fraction(1)
+    guarantee: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
+    tier: int = 0
+    leaves: float = math.inf
+
+    def __post_init__(self) -> None:
+        jobs = (self.jobs,) if isinstance(self.jobs, Job) else tuple(self.jobs)
+        object.__setattr__(self, "name", str(self.name))
+        object.__setattr__(self, "jobs", jobs)
+        weight = exact(self.weight)
+        if weight <= 0:
+            raise InstanceError(f"user {self.name!r}: weight is {weight}: weights must be positive")
+        object.__setattr__(self, "weight", weight)
+        guarantee = {str(resource): exact(amount) for resource, amount in self.guarantee.items()}
+        if any(amount < 0 for amount in guarantee.values()):
+            raise InstanceError(f"user {self.name!r}: a guarantee is negative: write 0 or more")
+        object.__setattr__(self, "guarantee", guarantee)
+        if isinstance(self.tier, bool) or not isinstance(self.tier, int):
+            raise InstanceError(f"user {self.name!r}: tier is {self.tier!r}: write a whole number")
+        object.__setattr__(self, "leaves", _moment(self.leaves, "leaves", endless=True))
+
+
+@dataclass(frozen=True)
+class Outage:
+    """Machines that are lost, and come back: `count` of a class, `at` some second, for `lasts` seconds."""
+
+    machines: str
+    at: float
+    count: int = 1
+    lasts: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", _moment(self.at, "at"))
+        _whole(self.count, "count", 1)
+        object.__setattr__(self, "lasts", _seconds(self.lasts, "lasts"))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A cluster, its users, and what happens to them.
+
+    Attributes
+    ----------
+    machines : tuple of Machine
+        Classes of machines; each machine runs tasks of its own.  A mapping of capacities instead is one machine.
+    users : tuple of User
+    outages : tuple of Outage
+    until : float or None
+        Seconds at which the simulation stops; None: when nothing can happen any more.
+    groups : mapping from path to weight
+        Weights of groups, for rules with hierarchies; 1 where not listed.
+    name, source : str
+
+    Raises
+    ------
+    InstanceError
+        With the culprit, its value and the remedy.
+    """
+
+    machines: tuple[Machine, ...]
+    users: tuple[User, ...]
+    outages: tuple[Outage, ...] = ()
+    until: float | None = None
+    groups: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        machines = self.machines
+        if isinstance(machines, Mapping):
+            machines = (Machine(POOL, machines),)
+        object.__setattr__(self, "machines", tuple(_machine(machine) for machine in machines))
+        object.__setattr__(self, "users", tuple(self.users))
+        object.__setattr__(self, "outages", tuple(self.outages))
+        object.__setattr__(self, "until", _seconds(self.until, "until"))
+        object.__setattr__(self, "groups", {str(path): exact(weight) for path, weight in self.groups.items()})
+        if not self.machines:
+            raise InstanceError("the cluster has no machines: list at least one class")
+        if not self.users:
+            raise InstanceError("the scenario has no users: list at least one")
+        unique([machine.name for machine in self.machines], "machine class")
+        unique([user.name for user in self.users], "user")
+        for user in self.users:
+            try:
+                self._check_user(user)
+            except InstanceError as error:
+                raise InstanceError(f"user {user.name!r}: {error}") from None
+        for outage in self.outages:
+            self._check_class(outage.machines)
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the resources, (m,), in the order in which machines name them."""
+        return tuple(dict.fromkeys(resource for machine in self.machines for resource in machine.capacity))
+
+    def _check_user(self, user: User) -> None:
+        known = self.resources
+        demands = [stage.demand for job in user.jobs for stage in job.stages]
+        for resource in (resource for row in (*demands, user.guarantee) for resource in row):
+            if resource not in known:
+                raise InstanceError(
+                    f"the cluster has no {resource!r}: it has {some(known)}{suggestion(resource, known)}"
+                )
+        for job in user.jobs:
+            for stage in job.stages:
+                for name in stage.machines or ():
+                    self._check_class(name)
+            endless = job.count is None and min(self._until, user.leaves) == math.inf
+            if endless:
+                raise InstanceError("a job comes without end: say until when, or how often it comes (count)")
+
+    @property
+    def _until(self) -> float:
+        return math.inf if self.until is None else self.until
+
+    def _check_class(self, name: str) -> None:
+        known = [machine.name for machine in self.machines]
+        if name not in known:
+            raise InstanceError(f"there is no machine class {name!r}: there is {some(known)}{suggestion(name, known)}")
+
+    def stopping(self, until: float | None) -> "Scenario":
+        """Return the scenario with another end; None leaves it as it is."""
+        return self if until is None else replace(self, until=until)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Scenario":
+        """Read a scenario file (TOML, JSON or YAML by its suffix; ``-`` is standard input)."""
+        from .reading import load
+
+        return load(path)
+
+    @classmethod
+    def library(cls, name: str) -> "Scenario":
+        """Return a named scenario that is shipped with the package."""
+        from .shipped import load
+
+        return load(name)
+
+    @classmethod
+    def of(cls, instance: Instance, duration: Times = None, tasks: int = 1_000_000) -> "Scenario":
+        """Return an instance as a scenario: every user has one job, there from the start, of her limit or `tasks`.
+
+        Tasks run for `duration` seconds; by default for ever, which makes a simulation of DRF Algorithm 1.
+        """
+        classes = instance.machines
+        rows = [instance.exact_capacity] if classes is None else instance.exact_machine_capacity
+        names = [(POOL, 1)] if classes is None else [(machine.name, machine.count) for machine in classes]
+        machines = tuple(
+            Machine(name, dict(zip(instance.resources, row, strict=True)), count)
+            for (name, count), row in zip(names, rows, strict=True)
+        )
+        if instance.weights_per_resource:
+            raise InstanceError("a scenario has one weight a user, the instance one a resource: give one a user")
+        users = []
+        for i, name in enumerate(instance.users):
+            limit = instance.exact_limits[i]
+            count = tasks if limit is None else math.floor(limit)
+            demand = dict(zip(instance.resources, instance.exact_demands[i], strict=True))
+            able = (
+                None
+                if classes is None
+                else [machine.name for machine, may in zip(classes, instance.eligible[i], strict=True) if may]
+            )
+            stage = Stage(demand, max(count, 1), duration, machines=None if able is None else tuple(able))
+            users.append(User(name, (Job((stage,)),) if count else (), instance.exact_weights[i]))
+        return cls(machines, tuple(users), name=instance.name, source=instance.source)
+
+
+def _machine(machine: Machine) -> Machine:
+    if not isinstance(machine, Machine) or not isinstance(machine.capacity, Mapping):
+        raise InstanceError(f"{machine!r} is no machine: use Machine(name, {{'cpu': 4, 'memory': 14}}, count)")
+    _whole(machine.count, f"machine class {machine.name!r}: count", 1)
+    capacity = {str(resource): exact(amount) for resource, amount in machine.capacity.items()}
+    for resource, amount in capacity.items():
+        if amount < 0:
+            raise InstanceError(f"machine class {machine.name!r} has {amount} of {resource!r}: write 0 or more")
+    return Machine(str(machine.name), capacity, machine.count)
+
+
+def _whole(value: Any, what: str, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InstanceError(f"{what} is {value!r}: write a whole number, {least} or more")
+
+
+def _moment(value: Any, what: str, endless: bool = False) -> float:
+    """Return a time from 0 on."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, bool) or not (0 <= number < math.inf or (endless and number == math.inf)):
+        raise InstanceError(f"{what} is {value!r}: write a number of seconds, 0 or more")
+    return number
+
+
+def _seconds(value: Any, what: str) -> float | None:
+    """Return a positive time, or None."""
+    if value is None:
+        return None
+    number = _moment(value, what)
+    if number == 0:
+        raise InstanceError(f"{what} is 0: write a positive number of seconds, or leave it out")
+    return number
+
+
+def every_stage(users: Iterable[User]) -> Iterable[Stage]:
+    """Yield all stages of all jobs."""
+    return (stage for user in users for job in user.jobs for stage in job.stages)

@@ -1,0 +1,56 @@
+"""Koordinator: the runtime quota of each group of one resource, in whole units.
+
+A group starts with its minimum, or its guarantee where that is more, but with no more than it requests (a group that
+does not lend keeps the whole minimum).  The rest is shared by weight among those who request more, by the method of
+largest remainders; what exceeds a request is shared again among the others.
+
+Source: Koordinator, pkg/scheduler/plugins/elasticquota/core/runtime_quota_calculator.go and its test.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["Group", "runtime_quotas"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a group requests of one resource, its minimum, its guarantee, its weight, and whether it lends."""
+
+    request: int
+    minimum: int = 0
+    weight: int = 1
+    guarantee: int = 0
+    lends: bool = True
+
+
+def runtime_quotas(total: int, groups: Mapping[str, Group]) -> dict[str, int]:
+    """Return the runtime quota of each group.
+
+    >>> runtime_quotas(10, {"a": Group(2, weight=1), "b": Group(9, weight=1), "c": Group(9, weight=1)})
+    {'a': 2, 'b': 4, 'c': 4}
+    """
+    floors = {name: max(group.minimum, group.guarantee) for name, group in groups.items()}
+    quotas = {name: min(group.request, floors[name]) if group.lends else floors[name] for name, group in groups.items()}
+    asking = [name for name, group in groups.items() if group.request > floors[name]]
+    rest = total - sum(quotas.values())
+    while rest > 0 and any(groups[name].weight > 0 for name in asking):
+        for name, part in _largest_remainders(rest, {name: groups[name].weight for name in asking}).items():
+            quotas[name] += part
+        rest = sum(max(0, quotas[name] - groups[name].request) for name in asking)
+        for name in asking:
+            quotas[name] = min(quotas[name], groups[name].request)
+        asking = [name for name in asking if quotas[name] < groups[name].request]
+    return quotas
+
+
+def _largest_remainders(amount: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """Share whole units by weight; of equal remainders the name that comes first gets the unit."""
+    total = sum(weights.values())
+    parts = {name: amount * weight // total for name, weight in weights.items()}
+    by_remainder = sorted(
+        (name for name, weight in weights.items() if weight), key=lambda name: (-(amount * weights[name] % total), name)
+    )
+    for name in by_remainder[: amount - sum(parts.values())]:
+        parts[name] += 1
+    return parts

@@ -1,0 +1,131 @@
+"""What a run looks like as time goes by: the state at regular moments, or at every one in which something happened."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cluster import ENDLESS, Cluster
+
+__all__ = ["Samples", "Timeline"]
+
+KEPT = 500
+"""Moments that are kept when no interval is asked for: as many as a picture is wide."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The state at some moments; what holds at one holds until something happens.
+
+    Attributes
+    ----------
+    times : array (s,)
+        Seconds.
+    used : array (s, n, m)
+        What each user holds.
+    running, waiting : array (s, n)
+        Tasks of each user; waiting ones without end are inf.
+    wanted : array (s, n, m)
+        The average demand of the tasks that a user runs and has waiting; 0 where she has none.
+    capacity : array (s, m)
+        Of the machines that are up.
+    """
+
+    times: np.ndarray
+    used: np.ndarray
+    running: np.ndarray
+    waiting: np.ndarray
+    wanted: np.ndarray
+    capacity: np.ndarray
+
+    @property
+    def dominant_shares(self) -> np.ndarray:
+        """Dominant share of each user, (s, n)."""
+        room = self.capacity[:, None, :]
+        return np.divide(self.used, room, out=np.zeros_like(self.used), where=room > 0).max(axis=2, initial=0.0)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Share of each user of each resource, (s, n, m)."""
+        room = self.capacity[:, None, :]
+        return np.divide(self.used, room, out=np.zeros_like(self.used), where=room > 0)
+
+    @property
+    def utilization(self) -> np.ndarray:
+        """Part of each resource that is held, (s, m); above 1 where machines are oversubscribed."""
+        held = self.used.sum(axis=1)
+        return np.divide(held, self.capacity, out=np.zeros_like(held), where=self.capacity > 0)
+
+
+class Timeline:
+    """Takes samples during a run.
+
+    Parameters
+    ----------
+    every : float or None
+        Seconds between samples; 0 for every moment in which something happens.  By default an interval that makes
+        about `KEPT` of them.
+    until : float or None
+        When the run ends, if that is known; if not, the interval doubles when there are too many.
+    """
+
+    def __init__(self, every: float | None = None, until: float | None = None):
+        self.every, self.until = every, until
+        self._step = every
+        self._next = 0.0
+        self._rows: list[tuple] = []
+
+    def upto(self, now: float, cluster: Cluster) -> None:
+        """Take the samples from the last one up to before `now`, in which nothing has changed."""
+        if self.every == 0:
+            self._rows.append(self._row(cluster.now, cluster))
+            return
+        if self._step is None:
+            self._step = now / 8 if self.until is None else self.until / KEPT
+        row = None
+        while self._next < now:
+            if self.every is None and len(self._rows) >= 2 * KEPT:
+                self._thin()
+                continue
+            row = row or self._row(self._next, cluster)
+            self._rows.append((self._next, *row[1:]))
+            self._advance()
+
+    def close(self, cluster: Cluster) -> None:
+        """Take the last sample, at the end."""
+        if not self._rows or self._rows[-1][0] < cluster.now:
+            self._rows.append(self._row(cluster.now, cluster))
+
+    def samples(self, cluster: Cluster) -> Samples:
+        """Return all samples as arrays."""
+        units = np.array(cluster.plan.units, dtype=float)
+        times, used, running, waiting, wanted, capacity = (
+            np.array(column, dtype=float) for column in zip(*self._rows, strict=True)
+        )
+        tasks = (running + waiting)[:, :, None]
+        average = np.divide(wanted, tasks, out=np.zeros_like(wanted), where=tasks > 0)
+        waiting[waiting >= ENDLESS // 2] = np.inf
+        return Samples(times, used / units, running, waiting, average / units, capacity / units)
+
+    def _thin(self) -> None:
+        """Keep every other sample, and take twice the interval from now on."""
+        self._rows = self._rows[::2]
+        self._step = 2 * (self._step or 1.0)
+        self._next = self._rows[-1][0]
+        self._advance()
+
+    def _advance(self) -> None:
+        # By counting, for sums of an interval would drift away from its multiples.
+        step = self._step or 1.0
+        self._next = (math.floor(self._next / step + 0.5) + 1) * step
+
+    def _row(self, time: float, cluster: Cluster) -> tuple:
+        wanted = []
+        for held, queue in zip(cluster.used, cluster.queues, strict=True):
+            total = held
+            for kind, line in queue.items():
+                count = sum([lot.waiting for lot in line])
+                total = [amount + count * need for amount, need in zip(total, cluster.demands[kind], strict=True)]
+            wanted.append(total)
+        # Lists of what is held are made anew whenever it changes, so they may be kept as they are.
+        return time, list(cluster.used), list(cluster.running), list(cluster.waiting), wanted, cluster.totals

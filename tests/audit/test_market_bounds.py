@@ -1,0 +1,133 @@
+"""The bound on lies against a market: never beaten by a report, attained where it says so, valid at any prices."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from drfopt import Instance, audit
+from drfopt.audit.bounds import high, low
+from drfopt.audit.cluster import cluster_of
+from drfopt.audit.lies import best_response, market, option_set, prices
+from drfopt.audit.lies.cones import optima
+from drfopt.audit.lies.response import worth
+from drfopt.audit.scene import Scene
+from drfopt.policies import policy_named
+
+SP = "strategy-proofness"
+SLACK = 1 + Fraction(1, 10**7)
+"""Alpha fairness is known to a certificate's error, and so is what a report brings."""
+
+
+def scene(instance, policy):
+    return Scene(cluster_of(instance), policy_named(policy))
+
+
+def some_reports(dice, demand, count):
+    for _ in range(count):
+        yield tuple(
+            d * Fraction(dice.randint(1, 6), dice.randint(1, 4)) if d else Fraction(dice.randint(0, 2)) for d in demand
+        )
+
+
+@pytest.mark.parametrize(("policy", "seeds"), [("ceei", 10), ("alpha:2", 4), ("alpha:1.5", 8)])
+def test_no_report_beats_the_bound(policy, seeds, draw):
+    decided = 0
+    for seed in range(seeds):
+        case = draw(seed, users=(2, 3), resources=(2, 3), weights=2, limits=seed % 2 == 0)
+        at, dice = Scene(case.cluster(), policy_named(policy)), random.Random(seed)
+        for i in range(at.cluster.n):
+            response, truth = prices.best(at, i), high(at.truth.tasks[i])
+            if not response.decided or (response.report is not None and response.most is None):
+                continue
+            decided += 1
+            most = truth * (1 + response.within) if response.report is None else high(response.most)
+            assert most >= low(at.truth.tasks[i])
+            for report in some_reports(dice, at.cluster.demands[i], 5):
+                assert low(worth(at, i, report)[0]) <= most * SLACK
+    assert decided > seeds
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_resources_agree_with_the_curve(seed, draw):
+    at = Scene(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))
+    for i in range(at.cluster.n):
+        curve, program = market.best(at, i), prices.best(at, i)
+        assert program.decided
+        assert (curve.report is None) == (program.report is None)
+        if curve.report is not None:
+            assert float(program.value) == pytest.approx(float(curve.value), rel=1e-6)
+            assert high(program.most) >= low(curve.value)
+
+
+def test_three_resources_are_decided():
+    lie = audit(Instance([[1, 2, 1], [2, 1, 1]], [1, 1, 9]), "ceei", SP).results[0]
+    assert (lie.witness.instead, lie.witness.most) == (Fraction(3, 8), Fraction(3, 8))
+    assert str(lie.witness).endswith("no report brings more")
+    quiet = audit(Instance([[1, 1, 1], [1, 1, 1]], [1, 1, 1]), "ceei", SP).results[0]
+    assert (quiet.verdict, quiet.exact, quiet.note) == ("holds", True, "")
+
+
+def test_limits_are_decided():
+    cluster = Instance([[1, 2], [2, 1], [1, 1]], [1, 1], max_tasks=[None, "1/5", "1/4"])
+    lie = audit(cluster, "ceei", SP).results[0]
+    assert (lie.witness.tasks, lie.witness.instead, lie.witness.most) == (
+        *(Fraction(11, 40), Fraction(9, 32)),
+        Fraction(9, 32),
+    )
+    # At her own limit nobody has anything to gain.
+    full = scene(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=["1/10", None]), "ceei")
+    assert best_response(full, 0).report is None
+    assert best_response(full, 0).decided
+
+
+def test_more_limits_than_sets_are_looked_at_are_tried():
+    rows = [[1, 2 + k, 1] for k in range(7)]
+    at = scene(Instance(rows, [1, 1, 1], max_tasks=["1/100"] * 6 + [None]), "ceei")
+    response = prices.best(at, 6)
+    assert response.report is not None or not response.decided
+
+
+def test_alpha_fairness_says_what_is_certified():
+    held = audit(Instance([[1, 1, 1], [1, 1, 1]], [1, 1, 1]), "alpha:2", SP).results[0]
+    assert (held.verdict, held.exact) == ("holds", False)
+    assert held.note == "no report brings more than (1 + 1e-6) times"
+    lie = audit(Instance.library("thm4"), "alpha:2", SP).results[0].witness
+    assert float(lie.instead) == pytest.approx(4.49514, rel=1e-5)
+    assert float(lie.most) == pytest.approx(float(lie.instead), rel=1e-5)
+    assert high(lie.most) >= low(lie.instead)
+
+
+def test_any_prices_prove_something_and_the_best_prove_most():
+    at = scene(Instance.library("thm4"), "ceei")
+    stated = option_set.market_of(at.cluster, 0, 1)
+    most = Fraction(75, 16) * stated.size
+    (_, best), *_ = optima(stated, most)
+    assert option_set.bound(stated, [best], most) == most
+    for guess in ((1, 1), (1, 5), (7, 2), (0, 1)):
+        assert option_set.bound(stated, [tuple(map(Fraction, guess))], most) >= most
+
+
+def test_a_bound_that_forgets_a_user_would_show():
+    # Were the others' demands left out, the bound would be above what anybody can get; were they doubled, below.
+    at = scene(Instance.library("thm4"), "ceei")
+    stated = option_set.market_of(at.cluster, 0, 1)
+    most = Fraction(75, 16) * stated.size
+    (other,) = stated.others
+    heavier = option_set.Market(
+        stated.mine,
+        stated.income,
+        stated.size,
+        (option_set.Other(other.row, 2 * other.income, None),),
+        stated.alpha,
+        stated.resources,
+    )
+    assert option_set.bound(heavier, [p for _, p in optima(heavier, most)], most) < most
+
+
+def test_prices_at_which_incomes_are_spent():
+    # With a user at her limit prices add up to less than all incomes.
+    at = scene(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=[None, "1/5"]), "ceei")
+    stated = option_set.market_of(at.cluster, 0, 1)
+    assert stated.left((Fraction(1), Fraction(1))) == (Fraction(3, 5), Fraction(4, 5))
+    assert stated.left((Fraction(0), Fraction(0))) is None

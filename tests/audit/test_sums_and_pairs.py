@@ -1,0 +1,97 @@
+"""Lies against the sum of shares, told from ties; pairs who lie together against a filling."""
+
+import random
+from fractions import Fraction
+from itertools import combinations, product
+
+import pytest
+
+from drfopt import Instance, audit
+from drfopt.audit.cluster import cluster_of
+from drfopt.audit.lies import filling, sums
+from drfopt.audit.lies.option_set import market_of
+from drfopt.audit.lies.response import worth
+from drfopt.audit.outcomes import rates
+from drfopt.audit.scene import Scene
+from drfopt.policies import policy_named
+
+AMOUNTS = [Fraction(p, 4) for p in range(17)]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_no_report_of_a_grid_beats_the_sum_of_shares(seed, draw):
+    at = Scene(draw(seed, users=(2, 4), resources=(2, 2), weights=1, limits=seed % 2 == 0).cluster(), UTILITARIAN)
+    for i in range(at.cluster.n):
+        response, truth = sums.best(at, i), at.truth.tasks[i]
+        hangs_on_ties = response.report is None and not response.decided
+        bound = response.most if response.report is not None else truth
+        for report in product(AMOUNTS, repeat=2):
+            if all(r or not d for r, d in zip(report, at.cluster.demands[i], strict=True)) and any(report):
+                value, tied = worth(at, i, report)
+                if not hangs_on_ties:
+                    assert value <= bound
+                elif not at.truth.tied:
+                    assert value <= truth or tied
+        if response.report is not None:
+            assert truth < response.value <= response.most
+            assert worth(at, i, response.report)[0] == response.value
+
+
+UTILITARIAN = policy_named("utilitarian")
+
+
+def test_the_prices_of_the_others():
+    at = Scene(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [1, 1])), UTILITARIAN)
+    market = market_of(at.cluster, 0, 1)
+    # p + q / 2 >= 1 and p / 2 + q >= 1: where both hold with equality, and on the axes.
+    assert set(sums.vertices(market)) == {(Fraction(2, 3), Fraction(2, 3)), (0, 2), (2, 0)}
+
+
+def test_a_lie_against_the_sum_names_what_nothing_exceeds():
+    (finding,) = audit(Instance([[1, 2], [2, 1]], [1, 1]), "utilitarian", "strategy-proofness").results
+    assert finding.verdict == "fails"
+    assert finding.exact
+    assert finding.witness.most >= finding.witness.instead > finding.witness.tasks
+
+
+def test_gains_that_hang_on_a_tie_are_said_to():
+    # However one resource is divided, the sum is the same: only the tie decides.
+    (finding,) = audit(Instance([[1], [1]], [1]), "utilitarian", "strategy-proofness").results
+    assert finding.verdict == "fails" or "tie" in finding.note
+    assert finding.tied
+
+
+def test_one_user_or_one_at_her_limit_has_nothing_to_gain():
+    alone = Scene(cluster_of(Instance([[1, 2]], [1, 1])), UTILITARIAN)
+    assert sums.best(alone, 0).decided
+    full = Scene(cluster_of(Instance([[1, 2], [2, 1]], [9, 9], max_tasks=[1, 1])), UTILITARIAN)
+    assert [sums.best(full, i).decided for i in range(2)] == [True, True]
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "single:r1", "tsf", "per-server"])
+@pytest.mark.parametrize("seed", range(20))
+def test_no_two_gain_together_against_a_filling(policy, seed, draw):
+    case = draw(seed, users=(2, 4), zero=policy != "single:r1", limits=seed % 2 == 0 and policy != "per-server")
+    at = Scene(case.cluster(), policy_named(policy))
+    assert all(filling.pair_gains_nothing(at, *pair) for pair in combinations(range(at.cluster.n), 2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_pair_of_drawn_reports_gains_against_a_filling(seed, draw):
+    at, dice = Scene(draw(seed, users=(2, 3), resources=(2, 2)).cluster(), policy_named("drf")), random.Random(seed)
+    for pair in combinations(range(at.cluster.n), 2):
+        for _ in range(40):
+            reports = {i: tuple(dice.choice(AMOUNTS[1:]) for _ in range(2)) for i in pair}
+            found = at.run(at.cluster.reporting_all(reports))
+            got = [at.limited(i, at.per_task(i, reports[i]) * found.tasks[i]) for i in pair]
+            assert not all(value > at.truth.tasks[i] for i, value in zip(pair, got, strict=True))
+
+
+def test_a_pair_that_could_gain_would_show(monkeypatch):
+    # With levels that count tasks the truth of the filling is not what the argument needs.
+    at = Scene(cluster_of(Instance([[1, 3], [3, 1], [2, 2]], [4, 4])), policy_named("drf"))
+    assert at.truth.tasks
+    monkeypatch.setattr(
+        filling, "rates", lambda cluster, policy: [r / 4**i for i, r in enumerate(rates(cluster, policy))]
+    )
+    assert not all(filling.pair_gains_nothing(at, *pair) for pair in combinations(range(3), 2))

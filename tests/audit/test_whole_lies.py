@@ -1,0 +1,82 @@
+"""Whole tasks: claiming all that the others leave as one task is the best lie, against a grid of reports."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from drfopt import Instance, audit
+from drfopt.audit.cluster import cluster_of
+from drfopt.audit.lies import whole
+from drfopt.audit.lies.response import worth
+from drfopt.audit.scene import Scene
+from drfopt.policies import policy_named
+
+THIRDS = [Fraction(p, 3) for p in range(13)]
+SIXTHS = [Fraction(p, 6) for p in range(25)]
+
+
+def scene(case, policy):
+    return Scene(case.cluster(), policy_named(policy), integer=True)
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "utilitarian"])
+@pytest.mark.parametrize("seed", range(8))
+def test_no_report_of_a_grid_beats_the_bound(policy, seed, draw):
+    at = scene(draw(seed, users=(2, 3), resources=(1, 2), weights=2, limits=seed % 3 == 0), policy)
+    for i in range(at.cluster.n):
+        response = whole.best(at, i)
+        most = response.most if response.report is not None else at.truth.tasks[i]
+        if most is None or (response.report is None and not response.decided):
+            continue
+        for report in product(SIXTHS if at.cluster.m == 1 else THIRDS, repeat=at.cluster.m):
+            useful = all(r or not d for r, d in zip(report, at.cluster.demands[i], strict=True))
+            assert not (useful and any(report)) or worth(at, i, report)[0] <= most
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_not_decided_hangs_on_a_tie(seed, draw):
+    at = scene(draw(seed, users=(2, 3), resources=(1, 2)), "drf")
+    responses = [whole.best(at, i) for i in range(at.cluster.n)]
+    assert all(r.decided or r.tied for r in responses)
+
+
+def test_a_smaller_gain_does_not_hide_a_larger_one():
+    # Whole or in halves 4 units bring her 2; one task of 3 brings 3, where the tie between u1 and u2 is hers.
+    cluster = Instance([[1], [2], [1]], [4], weights=[1, 2, 2])
+    response = whole.best(Scene(cluster_of(cluster), policy_named("tasks"), integer=True), 0)
+    assert response.value == 2
+    assert response.most == 3
+
+
+def test_nobody_lies_when_the_others_leave_nothing_worth_it():
+    finding = audit(Instance([[2, 1], [1, 2]], [3, 3]), "drf", "strategy-proofness", integer=True).results[0]
+    assert (finding.verdict, finding.exact, finding.trials) == ("holds", True, 0)
+
+
+def test_what_the_others_leave_is_written_down():
+    at = Scene(cluster_of(Instance([[1], [2]], [5])), policy_named("drf"), integer=True)
+    rows, complete = whole.leftovers(at, 0, Fraction(1))
+    assert complete
+    assert sorted(rows) == [(1,), (3,), (5,)]
+
+
+def test_counted_tasks_are_claimed_in_pieces():
+    # In one piece of 3 she ties with u2; in two pieces of 3/2 she leaves no room for u2 and is the higher.
+    (finding,) = audit(Instance([[1], [2]], [3]), "tasks", "strategy-proofness", integer=True).results
+    assert finding.verdict == "fails"
+    assert not finding.tied
+    assert finding.witness.report == (Fraction(3, 2),)
+
+
+def test_sixteen_units_of_weighted_users_are_quick():
+    (finding,) = audit(Instance.library("mm-weighted-16"), "drf", "strategy-proofness", integer=True).results
+    assert finding.verdict == "fails"
+    assert "no report brings more" in str(finding.witness)
+
+
+def test_too_many_divisions_are_called_no_more_than_tried(monkeypatch):
+    monkeypatch.setattr(whole, "STEPS", 2)
+    at = Scene(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [4, 4])), policy_named("drf"), integer=True)
+    responses = [whole.best(at, i) for i in range(3)]
+    assert not any(r.decided for r in responses if r.report is None and r.most is None)

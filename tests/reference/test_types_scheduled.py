@@ -1,0 +1,61 @@
+"""Algorithm 1 for users with several task types: types in the order listed, levels by what they use."""
+
+import pytest
+
+from drfopt import Instance, Machine, PolicyError, TaskType, schedule
+
+CAPACITY = {"cpu": 9, "memory": 18}
+A = [TaskType({"cpu": 1, "memory": 4}, 2), TaskType({"cpu": 1}, 9)]
+
+
+def test_types_are_started_in_their_order_until_they_are_used_up():
+    found = schedule(Instance({"A": A, "B": {"cpu": 3, "memory": 1}}, CAPACITY))
+    # A has 2/9 and then 4/9 of the memory; a task that needs only cpu leaves her at 4/9.
+    assert "".join(found.instance.users[step.user] for step in found.trace) == "ABABA"
+    assert [step.kind for step in found.trace if step.user == 0] == [0, 0, 1]
+    assert found.types == {"A": [2, 1]}
+    assert found.to_dict()["types"] == {"A": [2, 1]}
+    assert "by type: A 2 + 1" in str(found)
+
+
+def test_without_a_trace_the_outcome_is_the_same():
+    instance = Instance({"A": A, "B": {"cpu": 3, "memory": 1}}, CAPACITY)
+    for rule in ("algorithm-1", "sequential-min-max"):
+        kept, counted = (schedule(instance, rule=rule, trace=trace) for trace in (True, False))
+        assert kept.types == counted.types
+        assert kept.tasks.tolist() == counted.tasks.tolist()
+
+
+def test_one_type_is_the_same_as_a_demand_with_a_limit():
+    demand = {"cpu": 1, "memory": 4}
+    typed = Instance({"A": [TaskType(demand, 2)], "B": {"cpu": 3, "memory": 1}}, CAPACITY)
+    plain = Instance({"A": demand, "B": {"cpu": 3, "memory": 1}}, CAPACITY, max_tasks={"A": 2})
+    for rule in ("algorithm-1", "sequential-min-max"):
+        for when_full in ("skip", "stop"):
+            for policy in ("drf", "asset", "tasks", "single:cpu"):
+                ours, theirs = (schedule(one, policy, rule=rule, when_full=when_full) for one in (typed, plain))
+                assert ours.trace == theirs.trace
+
+
+def test_a_type_that_fits_nowhere_is_passed_over_and_the_next_one_tried():
+    kinds = [TaskType({"cpu": 20}, 1), TaskType({"cpu": 4}, 5)]
+    instance = Instance({"A": kinds}, CAPACITY)
+    assert schedule(instance).types == {"A": [0, 2]}
+    assert schedule(instance, when_full="stop").types == {"A": [0, 0]}
+
+
+def test_each_type_goes_to_its_own_classes():
+    machines = [Machine("small", {"cpu": 2}), Machine("large", {"cpu": 8}, 2)]
+    kinds = [TaskType({"cpu": 2}, 3, ["small"]), TaskType({"cpu": 5}, 3)]
+    found = schedule(Instance({"A": kinds}, machines=machines))
+    assert found.types == {"A": [1, 2]}
+    assert found.placement.tolist() == [[1, 2]]
+
+
+def test_max_tasks_counts_all_types():
+    assert schedule(Instance({"A": A}, CAPACITY, max_tasks={"A": 3})).types == {"A": [2, 1]}
+
+
+def test_task_shares_of_unlike_tasks_are_refused():
+    with pytest.raises(PolicyError, match="tsf compares numbers of tasks that are alike"):
+        schedule(Instance({"A": A}, CAPACITY), "tsf")

@@ -1,0 +1,280 @@
+"""The rules of real schedulers in the simulator: they do what their pure decisions say, and lose no task."""
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drfopt import Machine, PolicyError
+from drfopt.quantities import exact
+from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User, simulate
+from drfopt.simulation.rules.hierarchy import Hierarchy
+from drfopt.simulation.rules.karma import KarmaRule
+from drfopt.simulation.rules.mesos import Mesos
+from drfopt.simulation.schedulers.hierarchy import MEASURES, Leaf, hierarchical_filling
+
+VECTORS = {
+    vector["id"]: vector
+    for vector in json.loads(
+        (Path(__file__).parents[1] / "facts" / "schedulers.json").read_text(encoding="utf-8"), parse_float=exact
+    )
+}
+MINE = (
+    "mesos",
+    "mesos-priority",
+    "yarn:intended",
+    "yarn:hadoop-2",
+    "yarn:hadoop-3",
+    "yunikorn",
+    "hierarchy:hdrf",
+    "hierarchy:scaled",
+    "hierarchy:sum",
+    "dynamic",
+    "karma:cpu",
+)
+
+
+def for_ever(name, demand, tasks, **more):
+    return User(name, Job(Stage(demand, tasks)), **more)
+
+
+def counts(run):
+    return dict(zip(run.users, run.running.tolist(), strict=True))
+
+
+def small_scenario(number):
+    """Machines of two classes, users of all kinds: ties, no group, nested groups, guarantees, tasks too large."""
+    chance = random.Random(number)
+    machines = (
+        Machine("a", {"cpu": 4, "gpu": 2}, chance.randint(1, 3)),
+        Machine("b", {"cpu": 7}, chance.randint(0, 1) + 1),
+    )
+    users = []
+    for i in range(chance.randint(1, 5)):
+        jobs = tuple(
+            Job(
+                tuple(
+                    Stage(
+                        {"cpu": chance.choice((1, 2, 5, 9)), "gpu": chance.choice((0, 0, 1))},
+                        chance.randint(1, 6),
+                        chance.choice((1.0, Draw("exponential", mean=3))),
+                    )
+                    for _ in range(chance.randint(1, 2))
+                ),
+                arrival=chance.choice((0.0, 0.0, 2.5)),
+            )
+            for _ in range(chance.randint(1, 2))
+        )
+        users.append(
+            User(
+                f"u{i}",
+                jobs,
+                weight=chance.choice((1, 1, Fraction(1, 3))),
+                guarantee=chance.choice(({}, {}, {"cpu": 2})),
+                group=chance.choice(("", "g", "g/h", "k")),
+                tier=chance.randint(0, 1),
+                leaves=chance.choice((np.inf, np.inf, 4.0)),
+            )
+        )
+    return Scenario(
+        machines, tuple(users), (Outage("a", 1.5, 1, chance.choice((None, 2.0))),), until=60, groups={"g": 2}
+    )
+
+
+@pytest.mark.parametrize("rule", MINE)
+def test_no_task_is_lost_or_run_twice(rule):
+    for number in range(25):
+        scenario = small_scenario(number)
+        run = simulate(scenario, rule, seed=number, checked=True)
+        again = simulate(scenario, rule, seed=number)
+        assert all(np.array_equal(run.jobs[name], again.jobs[name], equal_nan=True) for name in run.jobs)
+
+
+def test_whatever_rule_everything_that_can_is_done_in_the_end():
+    stages = tuple(Stage({"cpu": 1 + k}, 7, 3.0) for k in range(2))
+    users = tuple(User(f"u{i}", Job(stages, arrival=2.0 * i), group=group) for i, group in enumerate(("", "g", "g")))
+    scenario = Scenario((Machine("a", {"cpu": 4}, 2),), users)
+    for rule in MINE:
+        assert simulate(scenario, rule).ended == 42, rule
+
+
+# Mesos
+
+
+def test_a_framework_takes_all_of_the_machine_it_is_offered():
+    users = (for_ever("A", {"cpu": 1}, 9), for_ever("B", {"cpu": 1}, 9))
+    one, many = (Scenario((Machine("m", {"cpu": 8 // k}, k),), users) for k in (1, 8))
+    assert counts(simulate(one, "mesos")) == {"A": 8, "B": 0}
+    assert counts(simulate(many, "mesos")) == counts(simulate(many, "drf")) == {"A": 4, "B": 4}
+
+
+def test_what_is_refused_is_offered_to_the_next_in_the_next_cycle():
+    users = (User("L", Job(Stage({"cpu": 3}, 9, 50.0))), User("S", Job(Stage({"cpu": 1}, 1, 10.0))))
+    scenario = Scenario((Machine("m", {"cpu": 4}),), users, until=30)
+    for interval in (1.0, 0.25, 0.0):
+        run = simulate(scenario, Mesos(interval=interval))
+        assert run.jobs["begun"].tolist() == [0.0, interval] or run.jobs["begun"].tolist() == [interval, 0.0]
+
+
+def test_a_framework_that_refused_is_passed_over_until_the_refusal_ends():
+    # L is lowest and its task fits nowhere: it refuses the machine, and S gets it one cycle later, not at once.
+    large = User("L", Job(Stage({"cpu": 3}, 1, 5.0)))
+    small = User("S", Job(Stage({"cpu": 1}, 3, 2.0)), weight=Fraction(1, 100))
+    held = User("H", Job(Stage({"cpu": 2}, 1, 100.0)), tier=1)
+    scenario = Scenario((Machine("m", {"cpu": 4}),), (large, small, held), until=50)
+    run = simulate(scenario, Mesos(priorities=True))
+    begun = dict(zip(run.jobs["user"].tolist(), run.jobs["begun"].tolist(), strict=True))
+    assert begun[2] == 0 and np.isnan(begun[0]) and begun[1] == 2
+
+
+def test_roles_share_before_their_frameworks():
+    users = [for_ever(name, {"cpu": 1}, 20, group=group) for name, group in (("a", "x"), ("b", "x"), ("c", "y"))]
+    scenario = Scenario((Machine("m", {"cpu": 1}, 12),), tuple(users), groups={"x": 2})
+    assert counts(simulate(scenario, "mesos")) == {"a": 4, "b": 4, "c": 4}
+    assert counts(simulate(Scenario(scenario.machines, scenario.users), "mesos")) == {"a": 3, "b": 3, "c": 6}
+
+
+def test_an_excluded_resource_does_not_count():
+    users = (for_ever("A", {"gpu": 1, "cpu": 1}, 9), for_ever("B", {"cpu": 1}, 99))
+    scenario = Scenario((Machine("g", {"cpu": 1, "gpu": 1}, 6), Machine("c", {"cpu": 1}, 6)), users)
+    assert counts(simulate(scenario, Mesos(excluded=["gpu"]))) == {"A": 3, "B": 9}
+    assert counts(simulate(scenario, "mesos")) == {"A": 2, "B": 10}
+
+
+def test_a_quota_is_served_first_and_kept_free():
+    quota = for_ever("Q", {"cpu": 1}, 2, guarantee={"cpu": 6})
+    others = for_ever("R", {"cpu": 1}, 99)
+    scenario = Scenario((Machine("m", {"cpu": 1}, 10),), (others, quota))
+    # Q asks for 2 of the 6 she is promised; the other 4 stay free for her.
+    assert counts(simulate(scenario, "mesos")) == {"R": 4, "Q": 2}
+
+
+def test_a_lower_priority_gets_what_is_left():
+    users = [
+        for_ever(name, {"cpu": 1}, tasks, tier=tier) for name, tasks, tier in (("a", 99, 0), ("b", 7, 1), ("c", 99, 0))
+    ]
+    scenario = Scenario((Machine("m", {"cpu": 1}, 11),), tuple(users))
+    assert counts(simulate(scenario, "mesos-priority")) == {"a": 2, "b": 7, "c": 2}
+
+
+# Hierarchies
+
+
+def tree_scenario(given):
+    users = tuple(
+        for_ever(path, row["demand"], row["tasks"], group=path.rpartition("/")[0])
+        for path, row in given["users"].items()
+    )
+    return Scenario(dict(given["capacity"]), users)
+
+
+@pytest.mark.parametrize("name", ["yarn-drf-apps", "yarn-drf-queues", "yarn-drf-hierarchy"])
+@pytest.mark.parametrize("version", ["intended", "hadoop-2", "hadoop-3", "hadoop-3-fixed"])
+def test_yarn_in_the_simulator_starts_what_its_own_tests_say(name, version):
+    vector = VECTORS[name]
+    run = simulate(tree_scenario(vector["given"]), f"yarn:{version}", checked=True)
+    sequence = vector["expect"]["sequence"]
+    assert counts(run) == {path: sequence.count(path) for path in vector["given"]["users"]}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_hierarchies_in_the_simulator_fill_like_the_pure_ones(measure):
+    for number in range(40):
+        chance = random.Random(number)
+        paths = ["a/x", "a/y", "b/c/z", "b/w", "v"][: chance.randint(2, 5)]
+        demands = [{"cpu": chance.randint(0, 3), "gpu": chance.randint(1, 2)} for _ in paths]
+        tasks = [chance.choice((1, 4, 30)) for _ in paths]
+        capacity = {"cpu": chance.randint(5, 20), "gpu": chance.randint(5, 20)}
+        weights = {"a": chance.choice((1, 2)), "b": 1}
+        order = hierarchical_filling(
+            [Leaf(*row) for row in zip(paths, demands, tasks, strict=True)], capacity, weights, measure
+        )
+        users = tuple(
+            for_ever(path, demand, count, group=path.rpartition("/")[0])
+            for path, demand, count in zip(paths, demands, tasks, strict=True)
+        )
+        run = simulate(Scenario(capacity, users, groups=weights), Hierarchy(measure))
+        assert counts(run) == {path: order.count(path) for path in paths}
+
+
+def test_a_tree_of_one_level_is_drf():
+    for number in range(20):
+        chance = random.Random(number)
+        users = tuple(
+            User(
+                f"u{i}",
+                Job(Stage({"cpu": chance.randint(1, 3), "gpu": chance.randint(0, 3)}, 12, Draw("exponential", mean=4))),
+                weight=chance.choice((1, 2, Fraction(1, 2))),
+            )
+            for i in range(4)
+        )
+        scenario = Scenario((Machine("m", {"cpu": 6, "gpu": 5}, 3),), users)
+        drf = simulate(scenario, "drf", seed=number)
+        for measure in MEASURES:
+            flat = simulate(scenario, Hierarchy(measure), seed=number)
+            assert flat.jobs["finished"].tolist() == drf.jobs["finished"].tolist()
+
+
+def test_yunikorn_serves_the_lowest_part_of_a_guarantee():
+    users = (for_ever("A", {"cpu": 1}, 99, guarantee={"cpu": 6}), for_ever("B", {"cpu": 1}, 99, guarantee={"cpu": 3}))
+    assert counts(simulate(Scenario({"cpu": 12}, users), "yunikorn")) == {"A": 8, "B": 4}
+
+
+# Arrivals and credits
+
+
+def test_dynamic_drf_in_the_simulator_follows_the_published_example():
+    given, expect = (VECTORS["dynamic-drf"][key] for key in ("given", "expect"))
+    names, scale = ("r1", "r2", "r3"), 36
+    users = tuple(
+        User(f"u{i}", Job(Stage(dict(zip(names, row, strict=True)), 99), arrival=float(i)))
+        for i, row in enumerate(given["demands"])
+    )
+    scenario = Scenario(dict.fromkeys(names, scale), users)
+    for step, shares in enumerate(expect["shares"]):
+        run = simulate(scenario, "dynamic", until=step + 0.5)
+        assert run.running.tolist()[: step + 1] == [scale * exact(share) for share in shares]
+
+
+def test_karma_in_the_simulator_follows_the_published_test():
+    given, expect = (VECTORS["karma-test-inflation"][key] for key in ("given", "expect"))
+    users = tuple(
+        User(
+            name, tuple(Job(Stage({"slice": 1}, d, 60.0, lasts=60.0), arrival=60.0 * t) for t, d in enumerate(row) if d)
+        )
+        for name, row in given["demands"].items()
+    )
+    rule = KarmaRule(
+        "slice",
+        public=given["public"] / given["slices"],
+        credits=given["credits"],
+        inflation=given["inflation"],
+    )
+    for t in range(5):
+        run = simulate(Scenario({"slice": given["slices"]}, users), rule, until=60.0 * t + 30, checked=True)
+        assert counts(run) == {name: row[t] for name, row in expect["allocations"].items()}
+
+
+def test_karma_takes_back_what_was_borrowed():
+    users = (for_ever("A", {"cpu": 1}, 99), User("B", Job(Stage({"cpu": 1}, 99), arrival=30.0)))
+    scenario = Scenario({"cpu": 8}, users)
+    assert counts(simulate(scenario, "karma:cpu", until=59)) == {"A": 8, "B": 0}
+    later = simulate(scenario, "karma:cpu", until=61, checked=True)
+    assert later.revoked and counts(later)["B"] >= 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("karma:disk", "divides 'disk', but the cluster has cpu"),
+        ("yarn:hadoop-4", "did you mean 'hadoop-3'"),
+        ("hierarchy:drf", "known: sum, scaled, hdrf"),
+        ("yarn", "needs its argument"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(rule, words):
+    with pytest.raises(PolicyError, match=words):
+        simulate(Scenario({"cpu": 1}, (for_ever("A", {"cpu": 1}, 1),)), rule)
