@@ -1,4 +1,4 @@
-"""Questions of whoever plans a cluster: why is it so, what if, what is one more unit worth, what to buy, what to move."""
+"""What planners of a cluster ask: why is it so, what if, what is one more unit worth, what to buy, what to move."""
 
 from .changes import Change
 from .explain import Explanation, explain

@@ -54,6 +54,9 @@ NARROWINGS = 4
 LOOSE = 1e-4
 """Part by which all needs together would grow if a proportion were known better, for which it is worth dividing."""
 
+MANY = 10**9
+"""Steps of the cost from which on it counts as divisible: bounds in floats do not tell one from the next."""
+
 FEW = 1000
 """Purchases in a region up to which steps alone are divided, and proportions no more."""
 
@@ -156,8 +159,12 @@ class Search:
             first = self._relaxed(root)
             if first is None:
                 self.done = True
+                if np.isfinite(self.most).all():
+                    self._judged(self._exact(self.most))
                 return
             self._first_purchase(first)
+            if self.best is not None and self.grain is not None and self.best.cost > self.grain * MANY:
+                self.grain = None
             self._branch(root)
         except TimeLimitError:
             return

@@ -22,6 +22,9 @@ __all__ = ["Concession", "concessions"]
 HALVINGS = 30
 """Times an interval of factors is halved: to a billionth."""
 
+NOTHING = 1e-6
+"""Part of a target that is as good as nothing: tolerances of the program leave some."""
+
 NAMED = 20
 """Targets that are looked at one by one, and no more."""
 
@@ -59,7 +62,7 @@ class Concession:
         if self.all >= 1:
             return ["there is room for all targets, but no fair allocation of anything for sale meets them"]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
-        if able := [(target, factor) for target, factor in self.alone if factor > 0]:
+        if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
             told = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
             found.append(f"giving up one alone, at least: {told}")
         return found
@@ -95,7 +98,7 @@ def _largest(search: Search, scaled: Any, deadline: Deadline) -> float:
             low = middle
         else:
             high = middle
-    return high
+    return high if low else 0.0
 
 
 def _fits(search: Search, targets: Sequence[Target], deadline: Deadline) -> bool:

@@ -253,6 +253,8 @@ class Fairest:
         """
         users = len(self.problem.members)
         if sum(count for _, count in self.decided) == users:
+            if not users and self.most is not None and Tasks(self.problem, self.current).gone > self.most:
+                raise Within("no plan keeps within the moves")
             return None
         done = sum(count for _, count in self.decided)
         report(f"{done} of {users} users stopped, {len(self.decided)} levels decided")

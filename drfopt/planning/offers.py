@@ -131,22 +131,16 @@ def _with(instance: Instance, capacity: Any, machines: list[Machine] | None, kep
         list(row) if kinds is None else [_kept(kind, names) for kind in kinds]
         for row, kinds in zip(instance.exact_demands, types, strict=True)
     ]
-    # Behind the door a user of weight 0 has 1 among the weights.
-    last = instance.organisation.last if instance.organisation is not None else (False,) * instance.n
-    weights = [
-        0 if served_last else list(w) if isinstance(w, tuple) else w
-        for w, served_last in zip(instance.exact_weights, last, strict=True)
-    ]
+    weights = [list(w) if isinstance(w, tuple) else w for w in instance.exact_weights]
     return Instance(
         demands,
         capacity,
         machines=machines,
         users=instance.users,
         resources=instance.resources,
-        weights=weights if instance.weighted or any(last) else None,
+        weights=weights if instance.weighted else None,
         max_tasks=list(instance.exact_limits) if instance.limited else None,
         eligible=None if kept is None else instance.eligible[:, kept],
-        organisation=instance.organisation,
         name=instance.name,
         source=instance.source,
     )

@@ -349,7 +349,7 @@ class Relaxation:
 
     def _lines(self, slopes: np.ndarray, rows: np.ndarray) -> None:
         """Set the entries by which needs grow with the capacity of the whole cluster."""
-        now = slopes.any(axis=1)
+        now = np.array(slopes.any(axis=1))
         sloping = now | self.sloping
         for row, part in zip(rows.tolist(), self.asked.tolist(), strict=True):
             i = self.parts.user[part]

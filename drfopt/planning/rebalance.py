@@ -22,7 +22,7 @@ from ..tables import Column, Sheet
 from .current import Current, current_of, load_current
 from .moves import Fairest, Plan, Tasks, Within
 
-__all__ = ["Rebalancing", "Step", "rebalance"]
+__all__ = ["Rebalancing", "Step", "check", "rebalance"]
 
 SEARCH = 0.5
 """Part of the time in which the optimum, or the levels within the moves, are looked for; the rest is for the moves."""
@@ -222,7 +222,7 @@ def rebalance(
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
     wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
     plan, fewest = wanted.fairest.fewest(deadline)
-    _check(problem, there, plan, wanted.fairest)
+    check(problem, there, plan, wanted.fairest)
     rates = chosen.exact_rates(instance)
     levels = tuple(rate * int(x) for rate, x in zip(rates, plan.tasks.sum(axis=1), strict=True))
     return Rebalancing(
@@ -306,7 +306,7 @@ def _current(current: Current | Mapping | str | Path, instance: Instance) -> Cur
     return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
 
 
-def _check(problem: Problem, current: Current, plan: Plan, wanted: Fairest) -> None:
+def check(problem: Problem, current: Current, plan: Plan, wanted: Fairest) -> None:
     """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
     instance = problem.instance
     packing = plan.packing

@@ -159,7 +159,10 @@ class Purchase:
     def _notes(self) -> list[str]:
         notes = []
         if self.cost is None:
-            notes.append("nothing that may be bought meets the targets; above is what came nearest")
+            notes.append(
+                "nothing that may be bought meets the targets"
+                + ("; above is what came nearest" if self.nearest else "")
+            )
             if self.concessions is not None:
                 notes.extend(self.concessions.sentences())
         else:

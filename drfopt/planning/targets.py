@@ -23,6 +23,9 @@ EVERYBODY = "*"
 MEASURES = ("tasks", "share", "level")
 """What a target may be about."""
 
+LARGEST = 10**12
+"""Most tasks that a target asks for: floats tell the next one from it, with something to spare."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -124,7 +127,9 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
             )
         least = least / 100 * (limit if measure == "tasks" and limit is not None else 1)
     if not least > 0:
-        raise InstanceError(f"target {text!r}: everybody has at least {float(least):g}: give a positive number")
+        raise InstanceError(f"target {text!r}: ask for a positive number: everybody has at least {right}")
+    if measure == "tasks" and least > LARGEST:
+        raise InstanceError(f"target {text!r}: nobody needs over {LARGEST:.0e} tasks: check the number")
     if measure == "tasks" and limit is not None and least > limit:
         raise InstanceError(
             f"target {text!r}: user {name!r} has at most {limit} tasks: raise her max_tasks, or ask for less"

@@ -44,7 +44,9 @@ def loads(instance, k):
         for i, row in enumerate(instance.exact_demands)
     ]
     for tasks in itertools.product(*(range(x + 1) for x in most)):
-        used = [sum(x * row[j] for x, row in zip(tasks, instance.exact_demands, strict=True)) for j in range(instance.m)]
+        used = [
+            sum(x * row[j] for x, row in zip(tasks, instance.exact_demands, strict=True)) for j in range(instance.m)
+        ]
         if all(u <= c for u, c in zip(used, capacity, strict=True)):
             yield tasks
 
@@ -54,11 +56,7 @@ def best(instance, current, moves):
     rates = policy_named("drf").exact_rates(instance)
     alone = [machine for k, machine in enumerate(instance.machines) for _ in range(machine.count)]
     classes = [instance.machine_names.index(machine.name) for machine in alone]
-    members = [
-        i
-        for i in range(instance.n)
-        if not instance.unplaced(integer=True)[i] and instance.exact_limits[i] != 0
-    ]
+    members = [i for i in range(instance.n) if not instance.unplaced(integer=True)[i] and instance.exact_limits[i] != 0]
     found = None
     for packed in itertools.product(*(list(loads(instance, k)) for k in classes)):
         after = np.array(packed).T
