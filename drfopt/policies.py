@@ -111,14 +111,19 @@ class Policy:
         `knows` are the features of an instance (`drfopt.instance.FEATURES`) that whoever asks has been taught; what
         whole tasks of several types would mean has not been defined.
         """
-        if unknown := sorted(instance.features - (set(knows) - {"types"} if integer else set(knows))):
-            whole = "with whole tasks " if integer and unknown == ["types"] else ""
+        taught = set() if integer else set(knows)
+        if self.objective != "leximin":
+            taught -= {"organisation"}
+        if unknown := sorted(instance.features - taught):
+            whole = "with whole tasks " if integer and unknown[0] in knows else ""
             raise PolicyError(
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: "
                 "leave them out"
             )
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.measure == "alone" and instance.type_table is not None:
+            raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
             i = int(np.isfinite(instance.limits).argmax())
             raise PolicyError(
@@ -126,7 +131,7 @@ class Policy:
                 f"{instance.users[i]!r} has one: leave limits out, or use drf"
             )
         if self.measure == "single":
-            j = self._column(instance)
+            j = self.column(instance)
             without = np.flatnonzero(instance.demands[:, j] == 0)
             if without.size:
                 raise PolicyError(
@@ -139,7 +144,7 @@ class Policy:
         whole = MEASURES[self.measure].machines
         if whole is not None and instance.machines is not None:
             return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
-        measure, column = MEASURES[self.measure].floats, self._column(instance)
+        measure, column = MEASURES[self.measure].floats, self.column(instance)
         # What is not there has share 0: its users are unplaced.
         capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
         weighted = self.weights != "none" and instance.weighted
@@ -162,7 +167,7 @@ class Policy:
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
         shares = [_exact_shares(row, instance) for row in instance.exact_demands]
-        return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self._column(instance))
+        return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
 
     def exact_levels(
         self, shares: Sequence[list[Fraction]], weights: Sequence, per_resource: bool, column: int | None
@@ -181,7 +186,8 @@ class Policy:
             for row, rows in zip(shares, weights, strict=True)
         ]
 
-    def _column(self, instance: Instance) -> int | None:
+    def column(self, instance: Instance) -> int | None:
+        """Return the number of the resource of ``single:RESOURCE``, None for other policies."""
         if self.measure != "single":
             return None
         if self.argument not in instance.resources:

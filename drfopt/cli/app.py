@@ -8,18 +8,25 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
-from .listing import engines, library, policies
+from .explain import explain
+from .export import export
+from .listing import engines, formats, library, policies
 from .new import new
+from .price import price
 from .program import Program
 from .rebalance import rebalance
+from .report import report
+from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
+from .simulate import simulate
 from .size import size
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
 from .verify import verify
 from .versions import versions
+from .whatif import whatif
 
 __all__ = ["app"]
 
@@ -63,13 +70,22 @@ for command in (
     search,
     theorems,
     schedule,
+    simulate,
+    explain,
+    whatif,
+    price,
     sweep,
     size,
     rebalance,
+    report,
     convert,
+    export,
     new,
     engines,
     policies,
     library,
+    formats,
+    rules,
+    scenarios,
 ):
     app.command()(command)

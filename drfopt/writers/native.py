@@ -16,7 +16,7 @@ from ..readers.text import format_of
 from ..task_types import TaskType
 from .files import write_whole
 
-__all__ = ["document", "dumps", "save"]
+__all__ = ["document", "dumps", "save", "yaml_text"]
 
 LARGEST_INTEGER = 2**63
 """TOML promises integers below this and no others."""
@@ -59,11 +59,12 @@ def document(instance: Instance) -> dict[str, Any]:
             data["excluded"] = list(organisation.excluded)
         if organisation.groups:
             data["groups"] = [_group(group) for group in organisation.groups]
-    data["users"] = [_user(instance, i) for i in range(instance.n)]
+    bounds = None if organisation is None else organisation.most_tasks(instance.resources, instance.exact_demands)
+    data["users"] = [_user(instance, i, None if bounds is None else bounds[i]) for i in range(instance.n)]
     return data
 
 
-def _user(instance: Instance, i: int) -> dict[str, Any]:
+def _user(instance: Instance, i: int, bound: Fraction | None) -> dict[str, Any]:
     owner = f"user {instance.users[i]!r}"
     entry: dict[str, Any] = {"name": instance.users[i]}
     kinds = None if instance.task_types is None else instance.task_types[i]
@@ -78,7 +79,8 @@ def _user(instance: Instance, i: int) -> dict[str, Any]:
         entry["weight"] = _amounts(instance.resources, weight, owner)
     elif weight != 1:
         entry["weight"] = _number(weight, owner)
-    if limit is not None:
+    # Nor is what her ceilings say a limit of its own.
+    if limit is not None and limit != bound:
         entry["max_tasks"] = _number(limit, owner)
     if instance.eligible is not None and not instance.eligible[i].all():
         allowed = zip(instance.machine_names, instance.eligible[i], strict=True)
@@ -155,7 +157,7 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     InstanceError
         On another format, or a value with so many digits that no file may hold it.
     """
-    writers = {"toml": _toml, "json": _json, "yaml": _yaml}
+    writers = {"toml": _toml, "json": _json, "yaml": yaml_text}
     if format not in writers:
         raise InstanceError(f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}")
     return writers[format](document(instance))
@@ -179,7 +181,8 @@ def _json(data: dict[str, Any]) -> str:
 # ---- YAML --------------------------------------------------------------------------------------------------
 
 
-def _yaml(data: dict[str, Any]) -> str:
+def yaml_text(data: Mapping[str, Any]) -> str:
+    """Return a tree as YAML that says the same to every reader of it."""
     import yaml
 
     from ..readers.yaml_tree import resolve

@@ -12,12 +12,17 @@ COMMANDS = (
     "search",
     "theorems",
     "schedule",
+    "explain",
+    "whatif",
+    "price",
     "sweep",
     "convert",
+    "export",
     "new",
     "engines",
     "policies",
     "library",
+    "formats",
 )
 
 
