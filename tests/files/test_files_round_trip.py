@@ -251,4 +251,4 @@ def test_a_limit_above_a_ceiling_is_kept() -> None:
     assert instance.exact_limits == (Fraction(10, 3), None)
     again = reader.loads(writer.dumps(instance))
     assert again == instance
-    assert again.given_limits == (20, None)
+    assert again.max_tasks == (20, None)
