@@ -223,7 +223,8 @@ def _sweep(sweep: Sweep) -> Document:
     return {
         "policy": sweep.policy,
         "resource": sweep.resource,
-        "axis": f"{sweep.resource or 'all capacity'}, times",
+        "what": sweep.resource or "every capacity",
+        "axis": f"{sweep.resource or 'every capacity'}, multiplied by",
         "resources": list(sweep.instance.resources),
         "steps": [
             {
@@ -246,8 +247,8 @@ def _whatif(found: WhatIf) -> Document:
         "changes": [str(change) for change in found.changes],
         "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
         "totals": [
-            {"name": name, "before": _float(before), "after": _float(after)}
-            for name, (before, after) in found.totals().items()
+            {"when": when, **{name: _float(pair[side]) for name, pair in found.totals().items()}}
+            for side, when in enumerate(("before", "after"))
         ],
         "users": [
             {

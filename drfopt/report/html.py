@@ -18,6 +18,7 @@ from ..tables import clean
 from . import contents, svg
 from .drawing import Drawing, Key, swatch
 from .figures import figures
+from .holdings import title_of
 from .palette import INKS
 
 __all__ = ["page"]
@@ -68,7 +69,7 @@ def _json(document: dict[str, Any]) -> str:
 @cache
 def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "drawn": _drawn, "swatch": _swatch}
+    environment.filters |= {"clean": clean, "drawn": _drawn, "swatch": _swatch, "titled": title_of}
     return environment.from_string(_source("page.html"))
 
 
