@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from browser import chromium, missing
+from benchmarks.browser import chromium, missing
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from drfopt.planning import whatif
