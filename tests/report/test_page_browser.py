@@ -6,9 +6,9 @@ import os
 import re
 
 import pytest
-from benchmarks.browser import chromium, missing
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
+from benchmarks.browser import chromium, missing
 from drfopt.planning import whatif
 from drfopt.report import page, study
 from drfopt.sweep import sweep
