@@ -89,7 +89,7 @@ def solve(
         raise PolicyError(
             f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
         )
-    chosen.check(instance, integer)
+    chosen.check(instance, integer, knows=("types", "types on machines"))
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if solver != DIRECT and not integer:
@@ -111,7 +111,7 @@ def solve(
         )
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
-    placement = None if answer.amounts is None else problem.placement(answer.amounts)
+    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
@@ -130,6 +130,7 @@ def solve(
         levels=_levels(problem, tasks, answer),
         certificate=proof,
         placed=partial(fewest, instance, tasks, placement),
+        placed_by_type=None if instance.type_table is None else placement,
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,

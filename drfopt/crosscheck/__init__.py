@@ -146,7 +146,7 @@ def crosscheck(
         Path of a formulation file that states the same policy; its code is run.
     """
     chosen = policy_named(policy)
-    chosen.check(instance, integer)
+    chosen.check(instance, integer, knows=("types", "types on machines"))
     problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):

@@ -122,7 +122,8 @@ def _left(problem: Problem) -> float | None:
 
 
 def _exact_chain_takes(problem: Problem) -> bool:
-    small = problem.instance.machines is not None and problem.n and len(problem.pairs[0]) <= EXACT_PAIRS
+    plain = problem.instance.machines is not None and problem.instance.type_table is None
+    small = plain and problem.n and len(problem.pairs[0]) <= EXACT_PAIRS
     return bool(small) and _is(problem, "leximin", integer=False)
 
 

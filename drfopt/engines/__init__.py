@@ -38,6 +38,8 @@ class Engine:
         Whether it is integer programs, so that it matters which solver is asked.
     divides : bool
         Whether it can give parts of the problem to other processes.
+    types : bool
+        Whether it takes users with several task types on machines.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Engine:
     largest: int | None = None
     programs: bool = False
     divides: bool = False
+    types: bool = False
 
     @property
     def takes(self) -> str:
@@ -66,7 +69,9 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        return objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact and asked
+        alike = self.types or problem.instance.type_table is None
+        takes = objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact
+        return takes and asked and alike
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
@@ -85,7 +90,7 @@ LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
     Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE,
-           divides=True),
+           divides=True, types=True),
     Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
@@ -147,5 +152,7 @@ def _small_enough(engine: Engine, problem: Problem) -> bool:
 def _what(problem: Problem, exact: bool) -> str:
     tasks = "whole tasks" if problem.integer else "divisible tasks"
     cluster = "a pool" if problem.instance.machines is None else "machines"
+    if problem.instance.type_table is not None:
+        cluster += " with several task types of one user"
     solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
     return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"
