@@ -111,8 +111,10 @@ class Policy:
         `knows` are the features of an instance (`drfopt.instance.FEATURES`) that whoever asks has been taught; what
         whole tasks of several types would mean has not been defined.
         """
-        defined = {"organisation"} if integer else set(FEATURES)
-        if unknown := sorted(instance.features - (set(knows) & defined)):
+        taught = set() if integer else set(knows)
+        if self.objective != "leximin":
+            taught -= {"organisation"}
+        if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
             raise PolicyError(
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: "

@@ -103,6 +103,12 @@ class Cluster:
         """Return the cluster after a user has left."""
         return self.keeping([i for i in range(self.n) if i != user])
 
+    def server(self, k: int) -> tuple[list[int], "Cluster"]:
+        """Return the users who may run something on machines of class k, and one of these as their pool."""
+        machine = (self.machines or ())[k]
+        users = [i for i, row in enumerate(self.demands) if machine.fits(i, row)]
+        return users, replace(self.keeping(users), pool=machine.capacity, machines=None)
+
     def reporting(self, user: int, demand: Row) -> "Cluster":
         """Return the cluster as it looks when the user says her task needs `demand`, and knows no limit."""
         return self.reporting_all({user: demand})

@@ -7,7 +7,7 @@ from ..deadline import Deadline
 from ..policies import Policy, policy_named
 from . import Audit, audit
 from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, Claim, claim_for
-from .properties import EIGHT, properties_named
+from .properties import PROPERTIES, properties_named
 from .search import search, told
 from .search.space import Space
 from .verdicts import FAILS, UNDECIDED, Finding
@@ -69,5 +69,5 @@ def _claim(policy: Policy, name: str, domain: str) -> Claim | None:
         kind = "ceei" if policy.alpha == 1 else ("alpha:2" if policy.alpha > 1 else "alpha:0.5")
     elif policy.name.startswith("alpha:"):
         kind = "utilitarian"
-    known = kind in POLICIES and name in {row.name for row in EIGHT}
+    known = kind in POLICIES and name in {row.name for row in PROPERTIES}
     return claim_for(kind, name, domain) if known else None

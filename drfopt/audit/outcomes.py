@@ -21,7 +21,7 @@ from .cluster import Cluster
 from .market import clear
 from .simplex import largest
 
-__all__ = ["Outcome", "outcome", "rates"]
+__all__ = ["Outcome", "outcome", "packed", "rates"]
 
 NOTHING = Fraction(0)
 
@@ -40,9 +40,12 @@ class Outcome:
     priced : frozenset of int
         Resources that are certainly used up although the tasks are known as enclosures only.
     tied : bool
-        Whether other tasks are just as good under the policy; of whole tasks, the users listed first are served.
+        Whether other tasks are, or may be, just as good under the policy; of whole tasks, the users listed first are
+        served.
     computed : bool
         Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
+    packing : tuple of (class, machines, {user: tasks on each of them}), or None
+        Where whole tasks run on machines, one of the ways in which they fit.
     span : (n,) pairs, or None
         Of whole tasks, the fewest and the most of each user in any equally good division, where all are known.
     """
@@ -53,6 +56,7 @@ class Outcome:
     tied: bool = False
     computed: bool = False
     span: tuple[tuple[Fraction, Fraction], ...] | None = None
+    packing: tuple[tuple[int, int, dict[int, int]], ...] | None = None
 
     @property
     def exact(self) -> bool:
@@ -87,8 +91,23 @@ def outcome(cluster: Cluster, policy: Policy, integer: bool = False) -> Outcome:
     return _computed(cluster, policy, integer)
 
 
+def packed(cluster: Cluster, policy: Policy) -> Outcome:
+    """Return whole tasks on machines with the packing that the policy's engine found for them."""
+    return _computed(cluster, policy, integer=True)
+
+
 def _filling(cluster: Cluster, policy: Policy) -> Outcome:
     return Outcome(tuple(progressive_filling(cluster.demands, cluster.pool, rates(cluster, policy), cluster.limits)))
+
+
+def _servers(cluster: Cluster, policy: Policy) -> Outcome:
+    """Fill one machine of each class by itself, in shares of that machine."""
+    amounts = [[NOTHING] * len(cluster.machines or ()) for _ in range(cluster.n)]
+    for k, machine in enumerate(cluster.machines or ()):
+        users, pool = cluster.server(k)
+        for i, x in zip(users, _filling(pool, policy).tasks, strict=True):
+            amounts[i][k] = machine.count * low(x)
+    return Outcome(tuple(sum(row, NOTHING) for row in amounts), tuple(map(tuple, amounts)))
 
 
 def _market(cluster: Cluster, policy: Policy) -> Outcome:
@@ -126,8 +145,7 @@ def _whole(cluster: Cluster, policy: Policy) -> Outcome:
     chosen = max(best.allocations)
     placement = None
     if cluster.machines is not None:
-        # How the tasks lie on the machines is not unique; what they are worth to another user is asked machine by
-        # machine, and only `_computed` knows them.
+        # How the tasks lie on the machines is not unique; `packed` knows one way.
         placement = tuple(() for _ in chosen)
     span = tuple((Fraction(min(column)), Fraction(max(column))) for column in zip(*best.allocations, strict=True))
     return Outcome(tuple(Fraction(x) for x in chosen), placement, tied=len(best.allocations) > 1, span=span)
@@ -136,7 +154,10 @@ def _whole(cluster: Cluster, policy: Policy) -> Outcome:
 def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:
     instance = cluster.instance()
     if integer:
-        return Outcome(tuple(Fraction(int(x)) for x in solve(instance, policy, integer=True).tasks))
+        whole = solve(instance, policy, integer=True)
+        packing = None if cluster.machines is None else whole.certificate.evidence.get("packing")
+        tasks = tuple(Fraction(int(x)) for x in whole.tasks)
+        return Outcome(tasks, packing=None if packing is None else tuple(packing))
     try:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:
@@ -148,6 +169,8 @@ def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:
         tuple(_known(x, error) for x in allocation.tasks.tolist()),
         None if placement is None else tuple(tuple(_known(z, error) for z in row) for row in placement.tolist()),
         frozenset(j for j, p in enumerate(prices) if low(p) > 0),
+        # Which of several largest sums a solver ends at says nothing.
+        tied=policy.objective == "sum",
         computed=bool(error),
     )
 
@@ -162,6 +185,7 @@ KINDS: tuple[tuple[Takes, Callable[[Cluster, Policy], Outcome]], ...] = (
     (lambda c, p, whole: whole and p.objective in ("leximin", "sum") and _small(c), _whole),
     (lambda c, p, whole: whole and p.alpha == 1 and _small(c), _whole),
     (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
+    (lambda c, p, whole: not whole and p.objective == "servers", _servers),
     (lambda c, p, whole: not whole and c.machines is None and p.alpha == 1, _market),
     (lambda c, p, whole: not whole and c.machines is None and p.objective == "sum", _program),
 )

@@ -9,7 +9,7 @@ from ..enclosures import Enclosure
 from ..policies import Policy
 from .bounds import Number, high, least, low, times, total
 from .cluster import Cluster, Row
-from .outcomes import Outcome, outcome
+from .outcomes import Outcome, outcome, packed
 
 __all__ = ["Scene"]
 
@@ -25,6 +25,14 @@ class Scene:
     def truth(self) -> Outcome:
         """The outcome when everybody is there and truthful."""
         return self.run(self.cluster)
+
+    @cached_property
+    def shared(self) -> Outcome:
+        """The outcome as users see each other's: whole tasks on machines with a packing."""
+        if self.integer and self.cluster.machines is not None:
+            self.deadline.check("the audit")
+            return packed(self.cluster, self.policy)
+        return self.truth
 
     @property
     def market(self) -> bool:
@@ -71,5 +79,13 @@ class Scene:
         scaled = tuple(cluster.weight(i, j) / cluster.weight(k, j) * d for j, d in enumerate(cluster.demands[k]))
         each = self.per_task(i, scaled)
         open_to_me = {c for c, _ in cluster.classes(i)}
+        if self.shared.packing is not None:
+            # Machine by machine: parts of a task on two machines are none.
+            whole = sum(
+                count * math.floor(each * pattern.get(k, 0))
+                for c, count, pattern in self.shared.packing
+                if c in open_to_me
+            )
+            return self.limited(i, Fraction(whole))
         amounts = self.truth.amounts(k)
         return self.limited(i, total(times(each, amounts[c]) for c in open_to_me))

@@ -36,6 +36,8 @@ class Engine:
         Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
     programs : bool
         Whether it is integer programs, so that it matters which solver is asked.
+    organised : bool
+        Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
     divides : bool
         Whether it can give parts of the problem to other processes.
     types : bool
@@ -51,6 +53,7 @@ class Engine:
     heuristic: bool = False
     largest: int | None = None
     programs: bool = False
+    organised: bool = False
     divides: bool = False
     types: bool = False
 
@@ -69,9 +72,10 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
+        known = self.organised == (problem.instance.organisation is not None)
         alike = self.types or problem.instance.type_table is None
-        takes = objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact
-        return takes and asked and alike
+        fits = objective in self.objectives and cluster in self.clusters
+        return fits and tasks and self.exact == exact and asked and known and alike
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
@@ -108,6 +112,9 @@ ENGINES = (
            integer=True, programs=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine("tree-filling", "guarantees, tiers and groups: filling from stop to stop", LEXIMIN, POOL, organised=True),
+    Engine("tree-chain", "guarantees, tiers and groups: stops by linear programs", LEXIMIN, MACHINES, organised=True),
+    Engine("rational-tree", "the same in rational numbers", LEXIMIN, POOL, exact=True, organised=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
 

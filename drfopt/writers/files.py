@@ -13,10 +13,11 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: str | Path, text: str | bytes) -> None:
-    """Write `text` to a file so that the file is at every moment the old one or the new one; a `str` in UTF-8.
+    """Write `text` to a file, so that the file is at every moment the old one or the new one.
 
-    The text goes to a new file in the same folder, which then takes the place of `path`; a link is followed,
-    and an existing file keeps its permissions. A device or pipe (``/dev/stdout``) is written to directly.
+    Text is written in UTF-8, bytes as they are.  They go to a new file in the same folder, which then takes the place
+    of `path`; a link is followed, and an existing file keeps its permissions. A device or pipe (``/dev/stdout``) is
+    written to directly.
 
     Raises
     ------
@@ -27,7 +28,7 @@ def write_whole(path: str | Path, text: str | bytes) -> None:
     if not place:
         raise InstanceError("the file to write has no name: give one")
     try:
-        data = text.encode() if isinstance(text, str) else text
+        data = text if isinstance(text, bytes) else text.encode()
     except UnicodeEncodeError as error:
         character = f"U+{ord(error.object[error.start]):04X}"
         raise failure(place, f"a name holds the character {character}, half of a pair: no file can hold it") from None

@@ -153,12 +153,19 @@ def test_whole_tasks_on_machines():
 
 
 def test_machines_the_drfh_example_breaks_sharing_incentive():
-    found = audit(Instance.library("drfh-sharing-incentive"), "drf", [SI, EF, PE])
+    # The library has it with machines of half the size, on one of which u2's task would not fit.
+    machines = [Machine("m1", [2, 4]), Machine("m2", [4, 2])]
+    found = audit(Instance([[1, 1], [1, 2]], machines=machines), "drf", [SI, EF, PE])
     assert found[SI].verdict == FAILS
-    assert found[SI].witness.tasks == Fraction(2, 3)
-    assert found[SI].witness.alone == Fraction(3, 4)
+    assert found[SI].witness.tasks == Fraction(4, 3)
+    assert found[SI].witness.alone == Fraction(3, 2)
     assert found[SI].exact
     assert found[PE].verdict == HOLDS
+
+
+def test_machines_on_which_a_task_does_not_fit_are_no_part_of_her_share():
+    instance = Instance([[2]], machines=[Machine("m1", [1]), Machine("m2", [2])])
+    assert audit(instance, "drf", SI).results[0].verdict == HOLDS
 
 
 def test_machines_waste_is_found():

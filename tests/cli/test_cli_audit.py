@@ -135,7 +135,7 @@ def test_without_an_instance_it_is_about_all_of_them(drfopt):
         (("--policy", "single:cpu", "--property", "sharing-incentive"), "(1, 1) for (1, 1), (1, 2): user u1"),
         (("--policy", "drf", "--integer", "--property", "envy-freeness"), "(3) for (1), (2): user u1"),
         (("--policy", "drf", "--property", "no-justified-complaints"), "no more of any resource that is used up"),
-        (("--policy", "tsf", "--property", "pareto-efficiency"), "small instances"),
+        (("--policy", "drf", "--integer", "--property", "group-strategy-proofness"), "small instances"),
     ],
 )
 def test_policies_and_properties_of_every_kind_without_an_instance(drfopt, arguments, words):

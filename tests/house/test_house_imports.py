@@ -34,7 +34,7 @@ FLOORS = (
         "readers",
         "writers",
     ),
-    ("policies", "packings", "certificates"),
+    ("policies", "packings", "ascent", "certificates"),
     ("engines", "reference"),
     ("solve", "schedule", "batch"),
     ("compare", "beside", "crosscheck", "audit", "planning", "simulation", "sweep"),
@@ -73,13 +73,17 @@ SAME_FLOOR = {
     ("readers", "task_types"): "and what it is made of",
     ("readers", "organisation"): "and what it is made of",
     ("writers", "instance"): "what they are given",
+    ("writers", "allocation"): "what exporters are given",
     ("writers", "task_types"): "and what it is made of",
     ("writers", "organisation"): "and what it is made of",
     ("writers", "readers"): "keys and grammar of the native file are stated once",
+    ("ascent", "policies"): "what rises together is measured by a policy",
+    ("certificates", "ascent"): "a proof replays the clock that defines what is fair",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
     ("compare", "beside"): "with whole tasks, what stands beside an optimum",
+    ("cli", "report"): "a command is the door to the page",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 

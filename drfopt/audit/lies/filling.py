@@ -30,7 +30,7 @@ from ..outcomes import rates
 from ..scene import Scene
 from .response import Response, worth
 
-__all__ = ["best", "pair_gains_nothing"]
+__all__ = ["best", "on_servers", "pair_gains_nothing"]
 
 LARGEST_CLAIM = 64
 """Multiples of her task that are tried for the sentence; that some multiple pays is known before."""
@@ -43,6 +43,19 @@ def best(scene: Scene, i: int) -> Response:
     most = scene.limited(i, _least_root(scene, i))
     truth = scene.truth.tasks[i]
     return Response(None, None, most, decided=low(most) <= low(truth))
+
+
+def on_servers(scene: Scene, i: int) -> Response:
+    """Return user i's best response where every machine is filled by itself: there is one on each of them.
+
+    A report that fits where her true demand does not brings her nothing there, and it changes nothing elsewhere.
+    """
+    most = Fraction(0)
+    for k, machine in enumerate(scene.cluster.machines or ()):
+        users, pool = scene.cluster.server(k)
+        if i in users:
+            most += machine.count * _least_root(Scene(pool, scene.policy), users.index(i))
+    return Response(None, None, most, decided=most <= low(scene.truth.tasks[i]))
 
 
 def _larger_task(scene: Scene, i: int) -> Response:

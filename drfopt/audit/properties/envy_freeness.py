@@ -39,9 +39,9 @@ class Envy(Witness):
 
 def check(scene: Scene) -> Finding:
     """Compare every user's tasks with those she could run on the bundle of every other."""
-    count, truth, cluster = Count(), scene.truth, scene.cluster
-    if scene.integer and cluster.machines is not None:
-        return Finding(NAME, "no violation found", exact=False, note="which machine runs what is not unique")
+    count, truth, cluster = Count(), scene.shared, scene.cluster
+    packed = truth.packing is not None
+    note = "as the tasks are packed here, one way of several" if packed else ""
     for i, user in enumerate(cluster.users):
         for k, other in enumerate(cluster.users):
             if i == k:
@@ -50,6 +50,6 @@ def check(scene: Scene) -> Finding:
             if count.falls(truth.tasks[i], instead):
                 scaled = cluster.weights[i] != cluster.weights[k]
                 witness = Envy(user, other, truth.tasks[i], instead, scaled)
-                return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
+                return Finding(NAME, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
     settled = BY_PRICES if scene.fair_market else ""
-    return count.finding(NAME, exact=not truth.computed, settled=settled, tied=truth.tied)
+    return count.finding(NAME, exact=not truth.computed, settled=settled, note=note, tied=truth.tied or packed)

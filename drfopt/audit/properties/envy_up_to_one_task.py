@@ -11,7 +11,7 @@ from fractions import Fraction
 from ...enclosures import Enclosure
 from ..bounds import Number, high, low, shown
 from ..scene import Scene
-from ..verdicts import FAILS, UNDECIDED, Count, Finding, Witness
+from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "EnvyUpToOne", "check"]
 
@@ -37,9 +37,9 @@ class EnvyUpToOne(Witness):
 
 def check(scene: Scene) -> Finding:
     """Compare every user's tasks, and one more, with those she could run on the bundle of every other."""
-    count, truth, cluster = Count(), scene.truth, scene.cluster
-    if scene.integer and cluster.machines is not None:
-        return Finding(NAME, UNDECIDED, exact=False, note="which machine runs what is not unique")
+    count, truth, cluster = Count(), scene.shared, scene.cluster
+    packed = truth.packing is not None
+    note = "as the tasks are packed here, one way of several" if packed else ""
     for i, user in enumerate(cluster.users):
         for k, other in enumerate(cluster.users):
             if i == k:
@@ -47,8 +47,8 @@ def check(scene: Scene) -> Finding:
             instead = scene.of_another(i, k)
             if count.falls(truth.tasks[i], _one_less(instead)):
                 witness = EnvyUpToOne(user, other, truth.tasks[i], instead)
-                return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
-    return count.finding(NAME, exact=not truth.computed, tied=truth.tied)
+                return Finding(NAME, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
+    return count.finding(NAME, exact=not truth.computed, note=note, tied=truth.tied or packed)
 
 
 def _one_less(tasks: Number) -> Number:

@@ -51,7 +51,9 @@ def check(scene: Scene) -> Finding:
     undecided = 0
     for i, user in enumerate(cluster.users):
         x, limit, mine = truth.tasks[i], cluster.limits[i], part(cluster, i)
-        stuck = any(d and not c for d, c in zip(cluster.demands[i], cluster.pool, strict=True))
+        stuck = any(
+            d and (d > c if scene.integer else not c) for d, c in zip(cluster.demands[i], cluster.pool, strict=True)
+        )
         if stuck or (limit is not None and reaches(x, limit)):
             continue
         held = {j: times(cluster.demands[i][j] / c, x) for j, c in enumerate(cluster.pool) if c}

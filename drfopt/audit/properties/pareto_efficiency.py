@@ -1,14 +1,15 @@
 """Pareto efficiency: nobody could run more without another running less.
 
 In a pool that is so exactly when every user below her limit needs a resource that is used up; on machines a linear
-program asks for the most tasks all could have besides what they have; whole tasks that nothing exceeds are listed.
+program in fractions asks for the most tasks all could have besides what they have; whole tasks that nothing exceeds are
+listed.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...deadline import Deadline
 from ...enclosures import Enclosure
 from ...reference import enumeration
 from ..bounds import Number, around, below, high, least, low, reaches, shown, times, total
@@ -84,44 +85,69 @@ def _whole(scene: Scene) -> Finding:
 
 
 def _machines(scene: Scene) -> Finding:
-    """Ask a linear program for the most tasks, counted in what each has, that leave nobody with less."""
-    import numpy as np
-    from scipy.optimize import linprog
-
+    """Ask a linear program, in fractions, for the most tasks that leave nobody with less, counted in what each has."""
     cluster, truth = scene.cluster, scene.truth
     pairs = [(i, k) for i in range(cluster.n) for k, _ in cluster.classes(i)]
-    held = [float(low(x)) for x in truth.tasks]
-    unit = [x or 1.0 for x in held]
-    rows = []
-    for k, machine in enumerate(cluster.machines or ()):
-        for j, room in enumerate(machine.room):
-            rows.append(
-                [float(cluster.demands[i][j]) * unit[i] / (float(room) or 1.0) if c == k else 0.0 for i, c in pairs]
-            )
-    full = [1.0 if room else 0.0 for machine in cluster.machines or () for room in machine.room]
-    least_of = [[-1.0 if i == h else 0.0 for i, _ in pairs] for h in range(cluster.n)]
-    most = [(h, limit) for h, limit in enumerate(cluster.limits) if limit is not None]
-    bound = np.array(
-        [*full, *(-x / u for x, u in zip(held, unit, strict=True)), *(float(u) / unit[h] for h, u in most)]
-    )
-    matrix = np.array([*rows, *least_of, *([1.0 if i == h else 0.0 for i, _ in pairs] for h, _ in most)])
     if not pairs:
         return Finding(NAME, HOLDS)
-    found = linprog(-np.ones(len(pairs)), A_ub=matrix, b_ub=bound, method="highs")
-    if found.status != 0:
-        return Finding(NAME, UNDECIDED, exact=False, trials=1, note="the linear program ended without an optimum")
-    gains = _tasks_of(found.x, pairs, unit, cluster)
-    i = max(range(cluster.n), key=lambda h: (gains[h] - held[h]) / unit[h])
-    if gains[i] - held[i] > FILE_ERROR * unit[i]:
-        witness = Waste(cluster.users[i], truth.tasks[i], around(gains[i], FILE_ERROR))
+    held = [low(x) for x in truth.tasks]
+    gains = _most(cluster, pairs, held, scene.deadline)
+    i = max(range(cluster.n), key=lambda h: (gains[h] - held[h]) / (held[h] or 1))
+    if truth.exact and gains[i] > held[i]:
+        return Finding(NAME, FAILS, Waste(cluster.users[i], truth.tasks[i], gains[i]), exact=True, tied=truth.tied)
+    if truth.exact:
+        return Finding(NAME, HOLDS, tied=truth.tied)
+    # The program starts from the least the tasks may be: what it gains within their error is nothing.
+    if gains[i] - held[i] > Fraction(FILE_ERROR) * (held[i] or 1):
+        witness = Waste(cluster.users[i], truth.tasks[i], around(float(gains[i]), FILE_ERROR))
         return Finding(NAME, FAILS, witness, exact=False)
-    return Finding(NAME, HOLDS, exact=False, note="by a linear program, to its tolerance")
+    return Finding(NAME, HOLDS, exact=False, note="to the error of the tasks, which are computed in floats")
 
 
-def _tasks_of(
-    amounts: Sequence[float], pairs: list[tuple[int, int]], unit: list[float], cluster: Cluster
-) -> list[float]:
-    tasks = [0.0] * cluster.n
-    for amount, (i, _) in zip(amounts, pairs, strict=True):
-        tasks[i] += float(amount) * unit[i]
+def _most(cluster: Cluster, pairs: list[tuple[int, int]], held: list[Fraction], deadline: Deadline) -> list[Fraction]:
+    """Return the tasks (n,) of a largest sum, each counted in what she has, in which nobody has less than `held`.
+
+    Floats propose a basis, exact arithmetic decides it.
+    """
+    import numpy as np
+    from scipy import sparse
+
+    from ...engines.exact_lp import Program, maximise
+    from ...engines.linear import INFINITY, basic_columns, load, run
+
+    unit = [x or Fraction(1) for x in held]
+    cells: dict[tuple[int, int], int] = {}
+    columns: list[dict[int, Fraction]] = []
+    room: list[Fraction] = []
+    for i, k in pairs:
+        column = {}
+        for j, d in enumerate(cluster.demands[i]):
+            if d:
+                whole = (cluster.machines or ())[k].room[j]
+                row = cells.setdefault((k, j), len(cells))
+                column[row] = d * unit[i] / whole
+        columns.append(column)
+    room += [Fraction(1)] * len(cells)
+    for h, x in enumerate(held):
+        limit = cluster.limits[h]
+        if x:
+            room.append(-x / unit[h])
+        if limit is not None:
+            room.append(limit / unit[h])
+        for (i, _), column in zip(pairs, columns, strict=True):
+            if i == h and x:
+                column[len(room) - 1 - (limit is not None)] = Fraction(-1)
+            if i == h and limit is not None:
+                column[len(room) - 1] = Fraction(1)
+    entries = [(float(value), r, q) for q, column in enumerate(columns) for r, value in column.items()]
+    values, rows, places = zip(*entries, strict=True)
+    matrix = sparse.csr_matrix((values, (rows, places)), shape=(len(room), len(pairs)))
+    most = np.array([float(value) for value in room])
+    highs = load(-np.ones(len(pairs)), np.full(len(pairs), INFINITY), matrix, np.full(len(room), -INFINITY), most)
+    run(highs, "the program of what more is possible", deadline)
+    program = Program(columns, room, [Fraction(1)] * len(pairs))
+    found = maximise(program, basic_columns(highs), "the program of what more is possible", deadline)
+    tasks = [Fraction(0)] * cluster.n
+    for (i, _), amount in zip(pairs, found.x, strict=True):
+        tasks[i] += amount * unit[i]
     return tasks

@@ -3,7 +3,8 @@
     x[i] >= tasks that user i could run in (w[i] / sum_k w[k]) of the cluster;
 
 with weights per resource her part of resource j is w[i, j] / sum_k w[k, j].  On machines it is that part of every
-machine she may use, divisible tasks running there as on a pool; with whole tasks those on it are rounded down.
+machine on which her task fits, divisible tasks running there as on a pool; with whole tasks those on it are rounded
+down.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
@@ -62,8 +63,7 @@ def check(scene: Scene) -> Finding:
 def _alone(scene: Scene, i: int) -> Number:
     cluster, mine = scene.cluster, part(scene.cluster, i)
     if cluster.machines is None or not scene.integer:
-        whole_rooms = [cluster.pool] if cluster.machines is None else [c.room for c in cluster.machines if c.open_to[i]]
-        rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for room in whole_rooms)
+        rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for _, room in cluster.classes(i))
         return scene.limited(i, sum((scene.per_task(i, room) for room in rooms), Fraction(0)))
     whole = Fraction(0)
     for k, _ in cluster.classes(i):
