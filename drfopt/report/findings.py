@@ -20,7 +20,7 @@ from ..sweep import Sweep
 from ..tables import finite
 from .measures import measures
 
-__all__ = ["Document", "study"]
+__all__ = ["Document", "study", "told_of_sweep"]
 
 Document = dict[str, Any]
 """What JSON can say."""
@@ -95,7 +95,7 @@ def study(
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
         "stops": [{"limit": s.limit, "unplaced": s.unplaced, "unknown": s.unknown} for s in stops],
-        "sweeps": [_sweep(sweep) for sweep in sweeps],
+        "sweeps": [told_of_sweep(sweep) for sweep in sweeps],
         "whatifs": [_whatif(found) for found in whatifs],
     }
     return finite(document)
@@ -218,22 +218,20 @@ def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list
     ]
 
 
-def _sweep(sweep: Sweep) -> Document:
-    """Return one row a factor, in the yardsticks of the page."""
+def told_of_sweep(sweep: Sweep) -> Document:
+    """Return one row a value, in the yardsticks of the page."""
     return {
         "policy": sweep.policy,
-        "resource": sweep.resource,
-        "what": sweep.resource or "every capacity",
-        "axis": f"{sweep.resource or 'every capacity'}, multiplied by",
+        "axis": sweep.axis.name,
         "resources": list(sweep.instance.resources),
         "steps": [
             {
-                "at": float(factor),
+                "at": float(value),
                 **asdict(measures(allocation)),
                 "tasks": float(allocation.tasks.sum()),
                 "used": allocation.utilization.astype(float).tolist(),
             }
-            for factor, allocation in zip(sweep.factors, sweep.allocations, strict=True)
+            for value, allocation in zip(sweep.values, sweep.allocations, strict=True)
         ],
     }
 

@@ -24,7 +24,7 @@ def figure(sweep: dict[str, Any], place: int) -> Figure:
     used = [[step["used"][j] for step in steps] for j in range(len(resources))]
     return Figure(
         name=f"sweep-{place}",
-        title=f"{policy}, sweep of {sweep['what']}",
+        title=f"{policy} as {what} changes",
         caption="The lowest level, the sum of the dominant shares, and the used part of every resource.",
         alternative=f"From {what} {number(first['at'])} to {number(last['at'])} the lowest level goes from "
         f"{percent(first['lowest'])} to {percent(last['lowest'])}, the sum of dominant shares from "
