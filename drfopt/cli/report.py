@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
+
 def report(
     instance: options.InstanceName,
     policies: Annotated[

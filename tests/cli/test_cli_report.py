@@ -32,7 +32,8 @@ def test_the_numbers_are_those_of_compare(drfopt, cluster, tmp_path):
 
 def test_sweeps_and_changes_are_told(drfopt, cluster, tmp_path):
     ran = drfopt(
-        "report", cluster, "--sweep", "scale:cpu=1/2,1,2", "--sweep", "cpu=9..11/2", "--whatif", "set-weight A=2; scale cpu=2",
+        "report", cluster, "--sweep", "scale:cpu=1/2,1,2", "--sweep", "cpu=9..11/2",
+        "--whatif", "set-weight A=2; scale cpu=2",
         "--whatif", "add-user C{cpu=1;weight=2}", "--title", "Ours", "--date", "today", "--json",
     )  # fmt: skip
     document = json.loads(ran.out)

@@ -84,7 +84,6 @@ SAME_FLOOR = {
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
     ("sweep", "planning"): "what is swept over is a change with its value left open",
     ("compare", "beside"): "with whole tasks, what stands beside an optimum",
-    ("cli", "report"): "a command is the door to the page",
 }
 """Arrows between two files or folders of one floor, each with its reason."""
 
