@@ -16,8 +16,25 @@ Document = dict[str, Any]
 MOST_ROWS = 2000
 """Users with a row of their own; of more, those with the largest dominant shares."""
 
-OTHER_STOPS = (("limit", "their own limit"), ("unplaced", "a task that fits nowhere"), ("unknown", "what is not known"))
+OTHER_STOPS = (
+    ("limit", "their own limit"),
+    ("ceiling", "the ceiling of a group"),
+    ("unplaced", "a task that fits nowhere"),
+    ("unknown", "what is not known"),
+)
 """What stops users beside resources."""
+
+RULES = (
+    ("types", None, "count"),
+    ("weight", 1, "number"),
+    ("limit", None, "number"),
+    ("group", "", "text"),
+    ("tier", 0, "count"),
+    ("last", False, "text"),
+    ("guarantee", "", "text"),
+    ("ceiling", "", "text"),
+)
+"""What a user may have beside her demand: its key, what everybody has, and how it is shown."""
 
 GLOSSARY = (
     ("dominant share", "what a user holds of the resource of which she holds the largest part of the cluster"),
@@ -184,6 +201,7 @@ def _machines(document: Document) -> Table:
 
 def _users(document: Document) -> Table:
     users = document["users"]
+    typed = any(user["types"] for user in users)
     columns = [Column("user", ("users", None, "name"))]
     columns.append(Column("dominant resource", ("comparison", "allocations", 0, "users", None, "dominant_resource")))
     for place, policy in enumerate(document["policies"]):
@@ -192,12 +210,12 @@ def _users(document: Document) -> Table:
         columns.append(Column("dominant share", (*here, "dominant_share"), "share", title))
         columns.append(Column("stopped by", ("users", None, "stopped", place), "text", title))
     columns += [
-        Column(name, ("users", None, "demand", name), "number", "needs for a task")
+        Column(name, ("users", None, "demand", name), "number", "needs for a task" + (", on average" if typed else ""))
         for name in (resource["name"] for resource in document["resources"])
     ]
-    for heading, ordinary in (("weight", 1), ("limit", None)):
-        if any(user[heading] != ordinary for user in users):
-            columns.append(Column(heading, ("users", None, heading), "number", "has"))
+    for heading, ordinary, kind in RULES:
+        if any(user.get(heading, ordinary) != ordinary for user in users):
+            columns.append(Column(heading, ("users", None, heading), kind, "has"))
     chosen = list(range(len(users)))
     if len(users) > MOST_ROWS:
         shares = [max(a["users"][i]["dominant_share"] for a in document["comparison"]["allocations"]) for i in chosen]
