@@ -139,7 +139,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "types": len(kinds) if (kinds := types[i]) else None,
             **({} if rules is None else _rules(rules, i)),
             "stopped": [
-                stopped(names[i], allocation.tasks[i], limit, user in helpless)
+                stopped(instance, i, names[i], allocation.tasks[i], user in helpless)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
             ],
         }
@@ -184,7 +184,7 @@ def _stops(allocation: Allocation) -> Stops:
             # What is no resource is the ceiling of a group.
             counts["ceiling"] += len(mine) == 0
         else:
-            known = stopped(None, allocation.tasks[i], instance.limits[i], False)
+            known = stopped(instance, i, None, allocation.tasks[i], False)
             counts["limit" if known else "unknown"] += 1
     return Stops(
         counts["limit"],
