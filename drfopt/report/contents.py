@@ -18,7 +18,7 @@ MOST_ROWS = 2000
 
 OTHER_STOPS = (
     ("limit", "their own limit"),
-    ("ceiling", "the ceiling of a group"),
+    ("ceiling", "a ceiling"),
     ("unplaced", "a task that fits nowhere"),
     ("unknown", "what is not known"),
 )

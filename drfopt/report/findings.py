@@ -29,6 +29,9 @@ Document = dict[str, Any]
 VERDICTS = ("wins", "loses", "same", "joins", "leaves")
 """What changes may do to a user."""
 
+KINDS = {"her limit": "limit", "her ceiling": "ceiling", "": "unknown"}
+"""How those are counted whom no resource stops, by what a table says of them."""
+
 
 @dataclass(frozen=True)
 class Stops:
@@ -181,11 +184,10 @@ def _stops(allocation: Allocation) -> Stops:
             # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
             mine = {resource for name in names for resource in _resource(instance, name)}
             resources.update(mine)
-            # What is no resource is the ceiling of a group.
+            # What is no resource is the ceiling of a group; her own is told below.
             counts["ceiling"] += len(mine) == 0
         else:
-            known = stopped(instance, i, None, allocation.tasks[i], False)
-            counts["limit" if known else "unknown"] += 1
+            counts[KINDS[stopped(instance, i, None, allocation.tasks[i], False)]] += 1
     return Stops(
         counts["limit"],
         counts["ceiling"],
