@@ -161,9 +161,7 @@ def best_lies(bench: Bench, size: tuple[int, int]) -> list[Row]:
         dice = random.Random(17)
         rows = [[dice.randint(1, 9) for _ in range(resources)] for _ in range(LIARS)]
         most = [Fraction(1, 60) if i < limits else None for i in range(LIARS)]
-        scene = Scene(cluster_of(Instance(rows, [1] * resources, max_tasks=most)), policy_named("ceei"))
-        # What everybody has in truth is known before anybody thinks of lying.
-        return scene if scene.truth.tasks else scene
+        return Scene(cluster_of(Instance(rows, [1] * resources, max_tasks=most)), policy_named("ceei"))
 
     def judge(scene: Scene, found: list[Response]) -> Verdict:
         lies = [r for r in found if r.report is not None and r.value is not None]

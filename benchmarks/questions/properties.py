@@ -84,5 +84,11 @@ QUESTIONS = (
         sizes=((2, 0), (3, 0), (5, 0), (3, 3)),
         run=audits.best_lies,
         smoke=((2, 0),),
+        happened=(
+            "All are certified, in about the time that trying takes on 3 and 5 resources (25 to 40 ms a user), a tenth "
+            "of it on 2, and two to five times as much with limits, 35 ms a user. The lies found are at most 5e-5 "
+            "below the bound, and 1e-12 with limits, where one resource decides. Trying is better than expected: it "
+            "found 8 of the 10 lies and nine tenths of their gain or more, and proves nothing."
+        ),
     ),
 )
