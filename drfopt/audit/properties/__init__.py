@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...deadline import NEVER, Deadline
-from ...errors import PolicyError, suggestion
+from ...errors import PolicyError, TimeLimitError, suggestion
 from ...policies import Policy
 from ...progress import report
 from ..cluster import Cluster
 from ..scene import Scene
-from ..verdicts import Finding
+from ..verdicts import UNDECIDED, Finding
 from . import (
     bottleneck_fairness,
     envy_freeness,
@@ -38,19 +38,24 @@ class Property:
     summary : str
     check : callable
         ``check(scene)`` returns the finding.
+    slow : bool
+        Whether it asks for the outcomes of many other clusters, so that it had better come last when time is short.
     """
 
     name: str
     short: str
     summary: str
     check: Callable[[Scene], Finding]
+    slow: bool = False
 
 
 PROPERTIES = (
     Property(
         sharing_incentive.NAME, "SI", "nobody is better off alone in her part of the cluster", sharing_incentive.check
     ),
-    Property(strategy_proofness.NAME, "SP", "nobody gains by a lie about her demand", strategy_proofness.check),
+    Property(
+        strategy_proofness.NAME, "SP", "nobody gains by a lie about her demand", strategy_proofness.check, slow=True
+    ),
     Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
     Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
     Property(
@@ -61,9 +66,11 @@ PROPERTIES = (
         bottleneck_fairness.check,
     ),
     Property(
-        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check
+        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check, slow=True
     ),
-    Property(resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check),
+    Property(
+        resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check, slow=True
+    ),
     Property(
         envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
     ),
@@ -72,7 +79,8 @@ PROPERTIES = (
         no_justified_complaints.check,
     ),
     Property(
-        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check
+        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check,
+        slow=True,
     ),
 )  # fmt: skip
 
@@ -110,10 +118,23 @@ def findings(
     integer: bool = False,
     deadline: Deadline = NEVER,
 ) -> tuple[Finding, ...]:
-    """Return the finding on each property; what they ask for in common is computed once."""
+    """Return the finding on each property; what they ask for in common is computed once.
+
+    When the time runs out, what is found so far is returned, and the rest is marked as cut short.
+
+    Raises
+    ------
+    TimeLimitError
+        When the time runs out before anything is found.
+    """
     scene = Scene(cluster, policy, integer, deadline)
-    found = []
-    for row in properties:
+    found: dict[Property, Finding] = {}
+    for row in sorted(properties, key=lambda row: row.slow):
         report(f"auditing {row.name}")
-        found.append(row.check(scene))
-    return tuple(found)
+        try:
+            found[row] = row.check(scene)
+        except TimeLimitError:
+            found[row] = Finding(row.name, UNDECIDED, exact=False, note="the time limit ran out", cut_short=True)
+            if len(found) == len(properties) and all(finding.cut_short for finding in found.values()):
+                raise
+    return tuple(found[row] for row in properties)
