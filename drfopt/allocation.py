@@ -13,7 +13,7 @@ from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
-__all__ = ["Allocation", "Certificate"]
+__all__ = ["Allocation", "Certificate", "stopped"]
 
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
@@ -105,6 +105,8 @@ class Allocation:
         The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
     placed : callable
         Returns the tasks of each user on each machine class, (n, k), None for a pool; `placement` asks it once.
+    placed_by_type : array (q, k) or None
+        The same by task type, where users have several on machines; rows as in ``instance.type_table``.
     prices : array (m,) or (k, m), or None
         Duals of the capacities in the stated objective; None for leximin and for whole tasks.
     unplaced : tuple of str
@@ -124,6 +126,7 @@ class Allocation:
     levels: np.ndarray
     certificate: Certificate
     placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False)
+    placed_by_type: np.ndarray | None = None
     prices: np.ndarray | None = None
     unplaced: tuple[str, ...] = ()
     integer: bool = False
@@ -249,6 +252,8 @@ class Allocation:
                 user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
+        if self.placed_by_type is not None:
+            document["types"] = self._types(self.placed_by_type)
         if forms := self._closed_forms():
             document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
@@ -257,6 +262,20 @@ class Allocation:
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
+
+    def _types(self, placed: np.ndarray) -> dict[str, list[dict[str, Any]]]:
+        """Return of each user with several task types how many of each run, and where."""
+        classes, found = self.instance.machine_names, {}
+        of_user = np.split(placed, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
+        for user, kinds, rows in zip(self.users, self.instance.task_types or (), of_user, strict=True):
+            if kinds:
+                found[user] = [
+                    ({"name": kind.name} if kind.name else {})
+                    | {"tasks": float(row.sum()), "of": kind.count}
+                    | {"placement": {c: float(z) for c, z in zip(classes, row, strict=True) if z}}
+                    for kind, row in zip(kinds, rows, strict=True)
+                ]
+        return found
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a user. Needs pandas (``pip install drfopt[frame]``)."""
@@ -293,7 +312,7 @@ class Allocation:
                 _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
-                _stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
+                stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
             )
             for i, name in enumerate(self.users)
         ]
@@ -372,7 +391,8 @@ def _cell(value: Any) -> Any:
     return _plain(value)
 
 
-def _stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
+def stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
+    """Return what stopped a user, as a table says it; empty where it is not known."""
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:

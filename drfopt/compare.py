@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .allocation import Allocation
 from .beside import Beside, beside
 from .errors import CertificateError, DrfoptError, EngineError, PolicyError, SolverError
@@ -13,7 +15,10 @@ from .progress import report
 from .solve import solve
 from .tables import Column, Sheet
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare", "taking_part"]
+
+SMALLEST = 5e-324
+"""Part of a task that a limit above 0 allows at least: the smallest float."""
 
 BESIDE = ("continuous", "optimum", "greedy", "rounded")
 """Columns of whole tasks: what `Beside` has, in that measure."""
@@ -99,8 +104,7 @@ class Comparison:
 
     def _row(self, allocation: Allocation, few: bool) -> tuple:
         proof = allocation.certificate
-        taking_part = ~self.instance.unplaced(self.integer) & (self.instance.limits >= (1 if self.integer else 5e-324))
-        shares = allocation.dominant_shares[taking_part]
+        shares = allocation.dominant_shares[taking_part(self.instance, self.integer)]
         price = self.price_of_fairness.get(allocation.policy)
         return (
             allocation.policy,
@@ -175,6 +179,11 @@ def compare(
     others = {allocation.policy: beside(allocation, time_limit) for allocation in allocations} if integer else {}
     failed = failure is not None or not all(proven.values())
     return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
+
+
+def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
+    """Return who is placed and may run something, bool (n,): those whose shares are compared."""
+    return ~instance.unplaced(integer) & (instance.limits >= (1 if integer else SMALLEST))
 
 
 def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:

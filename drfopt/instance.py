@@ -13,7 +13,7 @@ from .errors import InstanceError
 from .machine import Machine, capacity_table, named_classes
 from .naming import listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .task_types import TaskType
+from .task_types import TaskType, TypeTable
 from .users import demand_table, eligible_classes, limit_table, types_of_users, weight_table
 
 __all__ = ["FEATURES", "Instance"]
@@ -250,6 +250,21 @@ class Instance:
             for i, kinds in enumerate(self.task_types)
             if kinds is not None
         }
+
+    @cached_property
+    def type_table(self) -> Any:
+        """All task types as a `TypeTable`, where some user has several on machines; None otherwise."""
+        if self.task_types is None or self.machines is None:
+            return None
+        owner, part, demands, fits = [], [], [], []
+        for i, kinds in enumerate(self.task_types):
+            total = sum(kind.count for kind in kinds) if kinds else 1
+            for t, kind in enumerate(kinds or (None,)):
+                owner.append(i)
+                part.append(1.0 if kind is None else kind.count / total)
+                demands.append(self.demands[i] if kind is None else [float(d) for d in kind.demand])
+                fits.append(self.fits[i] if kind is None else self.type_fits[i][t])
+        return TypeTable(np.array(owner), np.array(part), np.array(demands), np.array(fits))
 
     def _open_to(self, i: int, kind: TaskType, rooms: Sequence[Sequence[Fraction]]) -> list[bool]:
         allowed = [True] if self.machines is None else self.eligible[i].tolist()

@@ -111,14 +111,19 @@ class Policy:
         `knows` are the features of an instance (`drfopt.instance.FEATURES`) that whoever asks has been taught; what
         whole tasks of several types would mean has not been defined.
         """
-        if unknown := sorted(instance.features - (set(knows) - {"types"} if integer else set(knows))):
-            whole = "with whole tasks " if integer and unknown == ["types"] else ""
+        taught = set() if integer else set(knows)
+        if self.objective != "leximin":
+            taught -= {"organisation"}
+        if unknown := sorted(instance.features - taught):
+            whole = "with whole tasks " if integer and unknown[0] in knows else ""
             raise PolicyError(
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: "
                 "leave them out"
             )
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.measure == "alone" and instance.type_table is not None:
+            raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
             i = int(np.isfinite(instance.limits).argmax())
             raise PolicyError(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .allocation import Allocation, Certificate
+from .ascent import Ascent
+from .certificates import ascent as stops
 from .certificates import bottleneck, chain, duals, exactly, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
@@ -18,7 +20,7 @@ from .engines import Answer, Problem, engine_for
 from .engines.placing import fewest
 from .engines.solvers import DIRECT, interface
 from .errors import CertificateError, EngineError, PolicyError
-from .instance import Instance
+from .instance import FEATURES, Instance
 from .parallel import Workers
 from .policies import Policy, policy_named
 from .quantities import exact as exact_number
@@ -89,7 +91,7 @@ def solve(
         raise PolicyError(
             f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
         )
-    chosen.check(instance, integer)
+    chosen.check(instance, integer, FEATURES)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if solver != DIRECT and not integer:
@@ -111,7 +113,7 @@ def solve(
         )
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     tasks = _spread(problem, answer, exact)
-    placement = None if answer.amounts is None else problem.placement(answer.amounts)
+    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
@@ -130,6 +132,7 @@ def solve(
         levels=_levels(problem, tasks, answer),
         certificate=proof,
         placed=partial(fewest, instance, tasks, placement),
+        placed_by_type=None if instance.type_table is None else placement,
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
         integer=integer,
@@ -171,7 +174,7 @@ def _nothing(problem: Problem, exact: bool) -> Answer:
         none,
         amounts=None if pool else none,
         prices=prices,
-        evidence={"rounds": [], "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
+        evidence={"rounds": [], "halts": (), "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
     )
 
 
@@ -192,7 +195,7 @@ def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
 
 def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
     if "levels" in answer.evidence:
-        levels = np.zeros(problem.instance.n)
+        levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.evidence["levels"]
         return levels
     if tasks.dtype == object:
@@ -216,6 +219,8 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind = EXACT[kind]
     if problem.policy.objective == "formulation":
         kind = "formulation"
+    if problem.instance.organisation is not None:
+        kind = "organisation"
     return PROOFS[kind](problem, tasks, placement, answer)
 
 
@@ -231,6 +236,12 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     violation, reason = infeasibility(problem.instance, tasks, placement)
     return Certificate("feasibility", False if violation > CAPACITY else None, violation, gap=None, reason=reason)
+
+
+def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify an organisation's division by the stops of its clock."""
+    ascent = Ascent(problem.instance, problem.policy, exact=tasks.dtype == object)
+    return stops.certify(ascent, tasks, placement, answer.evidence["halts"])
 
 
 def _priced(answer: Answer) -> np.ndarray:
@@ -251,6 +262,7 @@ PROOFS: dict[str, Proof] = {
     "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
+    "organisation": _stops,
 }
 """The certificate of each kind of answer."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
 
-__all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "finite"]
+__all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "clean", "finite"]
 
 SHOWN = 20
 """Rows printed for a person; the rest are counted. Files and programs get all of them."""
@@ -107,24 +107,24 @@ class Sheet:
         )
         for column, width in zip(self.columns, widths, strict=True):
             side: Literal["left", "right"] = "right" if column.number else "left"
-            grid.add_column(Text(_clean(column.heading)), justify=side, overflow="fold", width=width)
+            grid.add_column(Text(clean(column.heading)), justify=side, overflow="fold", width=width)
         for source, row in zip(self.rows, drawn, strict=False):
             cells = zip(source, row, strict=True)
             grid.add_row(*(Text(text, style="cyan" if isinstance(cell, Bar) else "") for cell, text in cells))
         if self.title:
-            console.print(Text(_clean(self.title), style="bold"), soft_wrap=True)
+            console.print(Text(clean(self.title), style="bold"), soft_wrap=True)
         console.print(grid, crop=False, overflow="ignore")
         if len(self.rows) > rows:
             more = f"... and {len(self.rows) - rows} more of {len(self.rows)} (csv and json have them all)"
             console.print(Text(more, style="dim"), soft_wrap=True)
         for note in self.notes:
-            console.print(Text(_clean(note), style="dim"), soft_wrap=True)
+            console.print(Text(clean(note), style="dim"), soft_wrap=True)
 
     def _widths(self, drawn: list[list[str]], room: int) -> list[int]:
         """Return the width of every column: headings of numbers fold first, then names, numbers never."""
         from rich.cells import cell_len
 
-        headings = [_clean(column.heading) for column in self.columns]
+        headings = [clean(column.heading) for column in self.columns]
         cells = [max((cell_len(row[j]) for row in drawn), default=0) for j in range(len(headings))]
         words = [max(map(cell_len, heading.split()), default=1) for heading in headings]
         widths = [max(cell, cell_len(heading)) for cell, heading in zip(cells, headings, strict=True)]
@@ -229,10 +229,10 @@ def _text(cell: Any) -> str:
         return ""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return f"{cell:.6g}" if isinstance(cell, float) else _clean(str(cell))
+    return f"{cell:.6g}" if isinstance(cell, float) else clean(str(cell))
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return the text with its control characters spelled out: a name must not steer a terminal."""
     if text.isprintable():
         return text

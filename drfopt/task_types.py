@@ -16,7 +16,7 @@ from .errors import InstanceError
 from .naming import row_of
 from .quantities import exact
 
-__all__ = ["TaskType", "average", "given_types", "settled"]
+__all__ = ["TaskType", "TypeTable", "average", "given_types", "settled"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,31 @@ class TaskType:
     count: int
     machines: Sequence[str] | None = None
     name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TypeTable:
+    """All types of all users of a cluster of machines, one row a type; who has none is one type of her own.
+
+    Attributes
+    ----------
+    owner : int array (q,)
+        Whose each type is, user by user.
+    part : array (q,)
+        Part of her tasks that are of this type.
+    demands : array (q, m)
+    fits : bool array (q, k)
+        Whether a class is eligible and one task fits on one of its machines.
+    """
+
+    owner: np.ndarray
+    part: np.ndarray
+    demands: np.ndarray
+    fits: np.ndarray
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """Add up what is known of each type (q, ...) by users, (n, ...)."""
+        return np.add.reduceat(values, np.flatnonzero(np.diff(self.owner, prepend=-1)), axis=0)
 
 
 def given_types(row: Any) -> bool:

@@ -20,6 +20,7 @@ STEPS = (
     ("types", ("mypy",)),
     ("tests, with README and notebooks", ("pytest",)),
     ("slow tests", ("pytest", "-m", "slow")),
+    ("page, in a browser", ("pytest", "-m", "browser")),
     ("benchmarks, smoke run", ("benchmarks", "--smoke")),
     ("wheel, outside the checkout", ("pytest", "-m", "wheel")),
 )

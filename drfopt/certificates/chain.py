@@ -35,7 +35,7 @@ from ..policies import Policy
 from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from .feasibility import infeasibility
 
-__all__ = ["CERTAIN", "DEARER", "Round", "certify", "excess", "firm", "unit_costs"]
+__all__ = ["CERTAIN", "DEARER", "Round", "certify", "cheapest_costs", "excess", "firm", "unit_costs"]
 
 CERTAIN = 0.1
 """Part of the promised accuracy that one round may spend."""
@@ -83,17 +83,29 @@ def excess(prices: np.ndarray, multipliers: np.ndarray, levels: np.ndarray) -> f
 
 
 def unit_costs(instance: Instance, prices: np.ndarray) -> np.ndarray:
-    """Return what one task costs on each class at prices of whole classes, (n, k); inf where it does not fit."""
+    """Return what one task costs on each class at prices of whole classes, (n, k); inf where it does not fit.
+
+    Where users have several task types these are rows, (q, k).
+    """
     total = instance.room
     per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
+    if (types := instance.type_table) is not None:
+        return np.where(types.fits, types.demands @ per_unit.T, np.inf)
     costs = instance.demands @ per_unit.T
     return costs if instance.fits is None else np.where(instance.fits, costs, np.inf)
+
+
+def cheapest_costs(instance: Instance, costs: np.ndarray) -> np.ndarray:
+    """Return what one task of each user costs, (n,): every type of hers on its cheapest class, in its proportion."""
+    least = costs.min(axis=1)
+    types = instance.type_table
+    return least if types is None else types.summed(types.part * least)
 
 
 def certify(
     instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, rounds: list[Round]
 ) -> Certificate:
-    """Return the chain certificate of tasks (n,) placed as (n, k)."""
+    """Return the chain certificate of tasks (n,) placed as (n, k), or by type (q, k)."""
     infeasible, reason = infeasibility(instance, tasks, placement)
     rates = policy.rates(instance)
     levels = rates * tasks
@@ -109,7 +121,8 @@ def certify(
     bottlenecks: list = [None] * instance.n
     # A user at her limit is finished by it, from the first round whose level reaches her.
     before = np.zeros(instance.n, dtype=bool)
-    closed = np.zeros((instance.n, max(1, instance.k)), dtype=bool)
+    rows = instance.n if instance.type_table is None else len(instance.type_table.owner)
+    closed = np.zeros((rows, max(1, instance.k)), dtype=bool)
     for link in rounds:
         finished = np.asarray(link.finished, dtype=np.intp)
         finished = finished[~at_limit[finished]]
@@ -156,16 +169,21 @@ def _excess(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Return what the bound leaves open, the multipliers cut to what the prices allow, and who must pay (n,).
 
-    What the round closes is noted in `closed` (n, k).
+    What the round closes is noted in `closed` (n, k), by type (q, k) where users have several.
     """
     prices = firm(link.prices)
     costs = np.where(closed, np.inf, unit_costs(instance, prices))
-    cheapest = costs.min(axis=1)
+    cheapest = cheapest_costs(instance, costs)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
     paying = np.isfinite(cheapest) & (cheapest > 0)
     left = excess(prices, multipliers, np.minimum(levels, link.level))
-    slack = costs - (multipliers * rates)[:, None]
+    accounted = multipliers * rates
+    if (types := instance.type_table) is not None:
+        # Of a type the bound accounts for its cheapest class; what a dearer one costs too much is what is missing.
+        least, rates = costs.min(axis=1), rates[types.owner]
+        accounted = np.where(np.isfinite(least), least, 0)
+    slack = costs - accounted[:, None]
     # So many tasks are paid for by what the bound leaves open.
     few = (rates * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
     closed |= (slack > DEARER * costs) & few
@@ -183,5 +201,13 @@ def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> l
         names = [
             f"{of_class[k]}/{instance.resources[j]}" for k, j in zip(classes.tolist(), resources.tolist(), strict=True)
         ]
-        pays = (instance.demands[np.ix_(users, resources)] > 0) & instance.fits[np.ix_(users, classes)]
+        pays = _pays(instance, users, classes, resources)
     return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in pays]
+
+
+def _pays(instance: Instance, users: np.ndarray, classes: np.ndarray, resources: np.ndarray) -> np.ndarray:
+    """Return whether a task of each user needs the resource and may run on the class, bool (users, priced)."""
+    types = instance.type_table
+    if types is None:
+        return (instance.demands[np.ix_(users, resources)] > 0) & instance.fits[np.ix_(users, classes)]
+    return types.summed((types.demands[:, resources] > 0) & types.fits[:, classes])[users] > 0

@@ -23,7 +23,7 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
     Parameters
     ----------
     tasks : array (n,)
-    placement : array (n, k) or None for a pool
+    placement : array (n, k) or None for a pool; (q, k) by type where users have several task types
     """
     worst, reason = 0.0, ""
 
@@ -41,7 +41,11 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         return np.inf, "some number of tasks is not finite"
     if tasks.min(initial=0) < 0:
         # One task may be larger than the cluster: what is not there is measured in shares of it, not in tasks.
-        seen(-np.minimum(tasks, 0) * _largest_share(instance), "user {!r} has a negative number of tasks", users)
+        seen(
+            -np.minimum(tasks, 0) * _largest_share(instance, instance.demands),
+            "user {!r} has a negative number of tasks",
+            users,
+        )
     if instance.limited:
         over, i = max(in_blocks(instance.n, partial(_over_limit, instance, tasks)), key=itemgetter(0))
         limit = "is above her limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
@@ -50,19 +54,26 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         used = (tasks @ instance.demands)[None, :]
         cells: tuple[str, ...] = instance.resources
     else:
-        used = placement.T @ instance.demands
+        types = instance.type_table
+        demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
+        expected = tasks if types is None else types.part * tasks[types.owner]
+        used = placement.T @ demands
         cells = tuple(f"{c}/{r}" for c in instance.machine_names for r in instance.resources)
-        scale = np.maximum(np.abs(tasks), np.abs(placement).max(axis=1, initial=0))
-        lost = np.abs(placement.sum(axis=1) - tasks)
+        scale = np.maximum(np.abs(expected), np.abs(placement).max(axis=1, initial=0))
+        lost = np.abs(placement.sum(axis=1) - expected)
+
+        def owners(row: int) -> object:
+            return users(row if types is None else int(types.owner[row]))
+
         seen(
-            np.divide(lost, scale, where=scale > 0, out=np.zeros(instance.n)),
+            np.divide(lost, scale, where=scale > 0, out=np.zeros(len(scale))),
             "user {!r}: tasks differ from placement",
-            users,
+            owners,
         )
         short = -np.minimum(placement, 0).min(axis=1, initial=0)
-        seen(short * _largest_share(instance), "user {!r} has a negative placement", users)
-        misplaced = np.where(instance.fits, 0, np.abs(placement)).max(axis=1, initial=0)
-        seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where her task does not fit", users)
+        seen(short * _largest_share(instance, demands), "user {!r} has a negative placement", owners)
+        misplaced = np.where(fits, 0, np.abs(placement)).max(axis=1, initial=0)
+        seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where her task does not fit", owners)
     total = instance.room
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
     seen(excess.ravel(), "capacity of {!r} is exceeded", cells.__getitem__)
@@ -82,12 +93,12 @@ def _over_limit(instance: Instance, tasks: np.ndarray, rows: slice) -> tuple[flo
     return float(over[i]) - 1, rows.start + i
 
 
-def _largest_share(instance: Instance) -> np.ndarray:
-    """Return the largest part of any class's capacity that one task of each user takes, (n,)."""
-    shares = np.zeros(instance.n)
+def _largest_share(instance: Instance, demands: np.ndarray) -> np.ndarray:
+    """Return the largest part of any class's capacity that one task of each row of demands takes, (rows,)."""
+    shares = np.zeros(len(demands))
     for room in instance.room:
         there = room > 0
-        shares = np.maximum(shares, (instance.demands[:, there] / room[there]).max(axis=1, initial=0.0))
+        shares = np.maximum(shares, (demands[:, there] / room[there]).max(axis=1, initial=0.0))
     return shares
 
 

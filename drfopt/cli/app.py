@@ -8,11 +8,15 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
-from .listing import engines, library, policies
+from .export import export
+from .listing import engines, formats, library, policies
 from .new import new
 from .program import Program
+from .report import report
+from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
+from .simulate import simulate
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
@@ -61,11 +65,17 @@ for command in (
     search,
     theorems,
     schedule,
+    simulate,
     sweep,
+    report,
     convert,
+    export,
     new,
     engines,
     policies,
     library,
+    formats,
+    rules,
+    scenarios,
 ):
     app.command()(command)

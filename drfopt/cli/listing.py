@@ -1,4 +1,4 @@
-"""``drfopt engines``, ``drfopt policies``, ``drfopt library``: what there is."""
+"""``drfopt engines``, ``drfopt policies``, ``drfopt library``, ``drfopt formats``: what there is."""
 
 from dataclasses import asdict
 
@@ -6,7 +6,7 @@ from ..tables import Column, Sheet
 from . import options
 from .output import Output
 
-__all__ = ["engines", "library", "policies"]
+__all__ = ["engines", "formats", "library", "policies"]
 
 
 def engines(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
@@ -61,3 +61,17 @@ def library(json: options.Json = False, format: options.FormatName = None, outpu
         document.append(asdict(summary) | size)
     notes = ("their sources, and what to expect of each: drfopt library --json",)
     out.write(Sheet("library", columns, rows, notes), lambda: document, rows=len(rows))
+
+
+def formats(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
+    """List the formats that 'drfopt convert' reads, and what makes a user of each.
+
+    Example: drfopt formats
+    """
+    out = Output.wished(format, json, output)
+    from ..readers import FORMATS
+
+    columns = tuple(map(Column, ("format", "files", "users by")))
+    rows: list[tuple] = [(row.name, row.summary, ", ".join(row.users)) for row in FORMATS]
+    notes = ("files may come in any order, also packed with gzip; drfopt convert --from FORMAT FILES",)
+    out.write(Sheet("formats", columns, rows, notes), rows=len(rows))

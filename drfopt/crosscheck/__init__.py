@@ -21,7 +21,7 @@ import numpy as np
 from ..deadline import Deadline
 from ..engines import Problem, engines_for
 from ..errors import DrfoptError, SolverError
-from ..instance import Instance
+from ..instance import FEATURES, Instance
 from ..policies import Policy, policy_named
 from ..progress import report
 from ..solve import solve
@@ -146,7 +146,7 @@ def crosscheck(
         Path of a formulation file that states the same policy; its code is run.
     """
     chosen = policy_named(policy)
-    chosen.check(instance, integer)
+    chosen.check(instance, integer, FEATURES)
     problem = Problem(instance, chosen, integer)
     found: list[Opinion] = []
     for engine in engines_for(problem):

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from ..ascent import Ascent
 from ..certificates import second_solver, whole
 from ..engines import Problem
-from ..errors import SolverError
+from ..errors import EngineError, SolverError
 from ..instance import Instance
 from ..packings import most_alone
 from ..policies import policy_named
 from ..reference import enumeration
 from ..reference.filling import progressive_filling
+from ..reference.tree_filling import Ambiguous
 from ..schedule import schedule
 from ..solve import solve
-from . import slow_chain, slow_sum
+from . import slow_chain, slow_sum, slow_tree
 
 __all__ = ["SECONDS", "Found", "Second", "found"]
 
@@ -27,6 +29,9 @@ Found = tuple[np.ndarray, Any]
 
 FRACTIONS = 400_000
 """Users times resources times events that the rational filling is asked to do: some seconds."""
+
+STEPS = 60
+"""Users up to whom the tree of groups is filled step by step: some seconds."""
 
 ENUMERATED = 5_000
 """Vectors of tasks of a tiny cluster that are enumerated."""
@@ -70,7 +75,27 @@ def _reference(problem: Problem) -> Found:
 def _reference_takes(problem: Problem) -> bool:
     limited = int(np.isfinite(problem.instance.limits).sum())
     work = problem.instance.n * problem.m * (limited + problem.m)
-    return _is(problem, "leximin", integer=False) and problem.instance.machines is None and work <= FRACTIONS
+    return _plain(problem) and problem.instance.machines is None and work <= FRACTIONS
+
+
+def _plain(problem: Problem) -> bool:
+    """Say whether levels of divisible tasks are made leximin, and nothing is promised or ordered besides."""
+    return _is(problem, "leximin", integer=False) and problem.instance.organisation is None
+
+
+def _tree(problem: Problem) -> Found:
+    """Fill the tree step by step, in fractions."""
+    try:
+        tasks = slow_tree.tasks(problem.instance, problem.policy)
+    except Ambiguous:
+        raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
+    exact = Ascent(problem.instance, problem.policy, exact=True)
+    return np.array([float(level) for level in exact.levels(np.array(tasks, dtype=object))]), None
+
+
+def _tree_takes(problem: Problem) -> bool:
+    asked = _is(problem, "leximin", integer=False) and problem.instance.organisation is not None
+    return asked and problem.instance.machines is None and problem.n <= STEPS
 
 
 def _servers(problem: Problem) -> Found:
@@ -122,8 +147,8 @@ def _left(problem: Problem) -> float | None:
 
 
 def _exact_chain_takes(problem: Problem) -> bool:
-    small = problem.instance.machines is not None and problem.n and len(problem.pairs[0]) <= EXACT_PAIRS
-    return bool(small) and _is(problem, "leximin", integer=False)
+    plain = _plain(problem) and problem.instance.machines is not None and problem.instance.type_table is None
+    return bool(plain and problem.n) and len(problem.pairs[0]) <= EXACT_PAIRS
 
 
 def _sum(problem: Problem) -> Found:
@@ -194,7 +219,8 @@ def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
 
 SECONDS = (
     Second("reference", _reference_takes, _reference),
-    Second("one LP a user", lambda problem: _is(problem, "leximin", integer=False), _chain),
+    Second("reference, step by step", _tree_takes, _tree),
+    Second("one LP a user", _plain, _chain),
     Second("rational chain", _exact_chain_takes, _exact_chain),
     Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
     Second("enumeration", _enumeration_takes, _enumeration),

@@ -59,34 +59,49 @@ def levels(instance: Instance, policy: str | Policy) -> np.ndarray:
     chosen = policy_named(policy)
     if chosen.objective != "leximin":
         raise PolicyError(f"{chosen.name} is not leximin, and a chain of levels computes nothing else")
-    chosen.check(instance)
+    chosen.check(instance, knows=("types", "types on machines"))
     members = np.flatnonzero(~instance.unplaced() & (instance.limits > 0))
     reached = np.zeros(instance.n)
     if members.size:
-        rates = chosen.rates(instance)[members]
-        owner, cost = _pairs(instance, members, rates)
-        reached[members] = _chain(owner, cost, rates * instance.limits[members])
+        rates = chosen.rates(instance)
+        if (types := instance.type_table) is None:
+            row, demands, fits = members, instance.demands[members] / rates[members, None], None
+            if instance.fits is not None:
+                fits = instance.fits[members]
+        else:
+            mine = np.flatnonzero(np.isin(types.owner, members))
+            row, fits = types.owner[mine], types.fits[mine]
+            demands = types.demands[mine] * (types.part[mine] / rates[row])[:, None]
+        owner, cost = _pairs(instance, demands, fits)
+        reached[row] = _chain(owner, cost, rates[row] * instance.limits[row], row)
     return reached
 
 
-def _pairs(instance: Instance, members: np.ndarray, rates: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return whose each pair is, (members, pairs) of 0 and 1, and what it costs: a, (classes * m, pairs)."""
-    if instance.machines is None or instance.fits is None:
-        room, fits = instance.capacity[None, :], np.ones((len(members), 1), dtype=bool)
+def _pairs(
+    instance: Instance, demands: np.ndarray, fits: np.ndarray | None
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return whose each pair is, (rows, pairs) of 0 and 1, and what it costs: a, (classes * m, pairs).
+
+    A row is a member, or one of her task types; `demands` (rows, m) are what it needs for a level of 1.
+    """
+    if instance.machines is None or fits is None:
+        room, fits = instance.capacity[None, :], np.ones((len(demands), 1), dtype=bool)
     else:
         room = np.array([machine.count * machine.capacity for machine in instance.machines])
-        fits = instance.fits[members]
     user, machine = np.nonzero(fits)
     pairs = np.arange(len(user))
-    need = instance.demands[members[user]] / rates[user, None]
+    need = demands[user]
     pair, resource = np.nonzero(need)
     row = machine[pair] * instance.m + resource
     cost = sparse.csr_array((need[pair, resource] / room.flat[row], (row, pair)), shape=(room.size, len(pairs)))
     return sparse.csr_array((np.ones(len(pairs)), (user, pairs))), cost
 
 
-def _chain(owner: sparse.csr_array, cost: sparse.csr_array, ceiling: np.ndarray) -> np.ndarray:
-    """Return the level of each member; `ceiling` (members,) is the level at her limit."""
+def _chain(owner: sparse.csr_array, cost: sparse.csr_array, ceiling: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Return the level of each row; `ceiling` (rows,) is the level at the limit of its `member` (rows,).
+
+    Rows of one member, her task types, rise together: when one is stuck, so is she.
+    """
     n = len(ceiling)
     level = np.zeros(n)
     rising = np.ones(n, dtype=bool)
@@ -108,7 +123,8 @@ def _chain(owner: sparse.csr_array, cost: sparse.csr_array, ceiling: np.ndarray)
         if finished.any():
             level[finished] = ceiling[finished]
         else:
-            finished = _stuck(owner, shares, rising, z, growth)
+            stuck = _stuck(owner, shares, rising, z, growth)
+            finished = rising & np.isin(member, member[stuck])
             level[finished] = t
         rising &= ~finished
     return level

@@ -36,8 +36,12 @@ class Engine:
         Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
     programs : bool
         Whether it is integer programs, so that it matters which solver is asked.
+    organised : bool
+        Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
     divides : bool
         Whether it can give parts of the problem to other processes.
+    types : bool
+        Whether it takes users with several task types on machines.
     """
 
     name: str
@@ -49,7 +53,9 @@ class Engine:
     heuristic: bool = False
     largest: int | None = None
     programs: bool = False
+    organised: bool = False
     divides: bool = False
+    types: bool = False
 
     @property
     def takes(self) -> str:
@@ -66,7 +72,10 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        return objective in self.objectives and cluster in self.clusters and tasks and self.exact == exact and asked
+        known = self.organised == (problem.instance.organisation is not None)
+        alike = self.types or problem.instance.type_table is None
+        fits = objective in self.objectives and cluster in self.clusters
+        return fits and tasks and self.exact == exact and asked and known and alike
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
@@ -85,7 +94,7 @@ LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
 ENGINES = (
     Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
     Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE,
-           divides=True),
+           divides=True, types=True),
     Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
@@ -103,6 +112,9 @@ ENGINES = (
            integer=True, programs=True),
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine("tree-filling", "guarantees, tiers and groups: filling from stop to stop", LEXIMIN, POOL, organised=True),
+    Engine("tree-chain", "guarantees, tiers and groups: stops by linear programs", LEXIMIN, MACHINES, organised=True),
+    Engine("rational-tree", "the same in rational numbers", LEXIMIN, POOL, exact=True, organised=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip
 
@@ -147,5 +159,7 @@ def _small_enough(engine: Engine, problem: Problem) -> bool:
 def _what(problem: Problem, exact: bool) -> str:
     tasks = "whole tasks" if problem.integer else "divisible tasks"
     cluster = "a pool" if problem.instance.machines is None else "machines"
+    if problem.instance.type_table is not None:
+        cluster += " with several task types of one user"
     solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
     return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

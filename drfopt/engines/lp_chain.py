@@ -15,6 +15,7 @@ needs no program at all.
 
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +25,7 @@ from ..certificates.chain import DEARER, Round
 from ..errors import SolverError
 from ..parallel import ALONE
 from ..progress import report
+from .by_type import ByType
 from .lp_round import Part, Program
 from .merging import Merged
 from .problem import Answer, Problem
@@ -39,24 +41,44 @@ CAPPED = 1e-12
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation, with the chain of rounds that proves it."""
-    chain = _Chain(problem)
+    by_type = problem.by_type
+    chain = _Chain(by_type)
     parts = chain.parts()
     if problem.workers.several and len(parts) > 1:
-        alone = replace(problem, workers=ALONE)
+        alone = replace(by_type, workers=ALONE)
         bundles = _bundled(parts)
         for found in problem.workers.spread(partial(_finished, alone), bundles, "bundles of independent parts"):
             chain.take(*found)
     else:
         chain.finish(parts)
     levels, tops = chain.levels, chain.tops
-    tasks = np.where(levels >= tops, problem.limits, levels / problem.rates)
-    amounts = chain.merged.amounts(problem, chain.reached, tasks)
-    # Rounds of one level come in an order that does not depend on who found them.
-    rounds = sorted(chain.rounds, key=lambda link: (link.level, link.finished[0]))
+    tasks = np.where(levels >= tops, by_type.limits, levels / by_type.rates)
+    amounts = chain.merged.amounts(by_type, chain.reached, tasks)
+    rounds = [link for _, link in sorted(chain.rounds, key=itemgetter(0))]
+    if isinstance(by_type, ByType):
+        tasks, rounds = _of_users(by_type, levels, tops), [_round_of_users(by_type, link) for link in rounds]
     return Answer(tasks, amounts=amounts, evidence={"rounds": rounds})
 
 
-def _finished(problem: Problem, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, list[Round]]:
+def _of_users(types: ByType, levels: np.ndarray, tops: np.ndarray) -> np.ndarray:
+    """Return the tasks of users (n,) from the levels of their types, which are equal."""
+    problem = types.whole
+    first = np.flatnonzero(np.diff(types.owner[types.members], prepend=-1))
+    return np.where(levels[first] >= tops[first], problem.limits, levels[first] / problem.rates)
+
+
+def _round_of_users(types: ByType, link: Round) -> Round:
+    """Return a round in terms of users: a user's multiplier is the sum of those of her types."""
+    table = types.whole.instance.type_table
+    return Round(link.level, np.unique(types.owner[link.finished]), table.summed(link.multipliers), link.prices)
+
+
+Found = tuple[tuple[float, int, int], Round]
+"""A round behind its place in the chain, which does not depend on who found it: its level, or that of the round before
+where rounding made it less; how many rounds its part has behind it, which closed classes that it builds on; a user."""
+
+
+def _finished(problem: Problem, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, list[Found]]:
     """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
     chain = _Chain(problem)
     chain.finish(parts)
@@ -84,9 +106,14 @@ class _Chain:
         self.problem = problem
         self.merged = Merged.of(problem)
         self.tops = problem.limits * problem.rates
+        self.owner = None
+        if isinstance(problem, ByType):
+            self.owner = problem.owner[problem.members]
+            # Of all types of a user the same number, to the last digit.
+            self.tops = problem.whole.instance.limits[self.owner] * problem.whole.all_rates[self.owner]
         self.levels = np.full(problem.n, np.nan)
         self.reached = np.zeros(len(self.merged.owner))
-        self.rounds: list[Round] = []
+        self.rounds: list[Found] = []
 
     def parts(self) -> list[Part]:
         """Return what has no capacity in common to begin with."""
@@ -98,7 +125,7 @@ class _Chain:
         while waiting:
             waiting.extend(self._round(waiting.pop()))
 
-    def take(self, levels: np.ndarray, reached: np.ndarray, rounds: list[Round]) -> None:
+    def take(self, levels: np.ndarray, reached: np.ndarray, rounds: list[Found]) -> None:
         """Take over what was found for other parts."""
         self.levels = np.where(np.isnan(levels), self.levels, levels)
         self.reached += reached
@@ -130,12 +157,16 @@ class _Chain:
                 "the instance is too badly scaled for floats"
             )
         finished = here & np.isin(merged.group, part.groups[proven])
-        self.rounds.append(self._told(level, finished, part, program, prices, multipliers))
+        if self.owner is not None:
+            finished |= here & np.isin(self.owner, self.owner[finished])
+        link = self._told(level, finished, part, program, prices, multipliers)
+        reached = max(level, part.level)
+        self.rounds.append(((reached, part.rounds, int(link.finished[0])), link))
         self.levels[finished] = level
         costs = program.costs(prices)
         dearer = costs - multipliers[program.owner] > DEARER * costs
         self.reached[part.pairs[dearer]] = 0
-        return self._split(Part(part.groups, part.pairs[~dearer], tight=True))
+        return self._split(Part(part.groups, part.pairs[~dearer], True, reached, part.rounds + 1))
 
     def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Add up values (n,) of the chosen users of each group, (groups,)."""
@@ -150,8 +181,15 @@ class _Chain:
         merged, groups = self.merged, self.merged.groups
         columns = merged.matrix[:, part.pairs]
         ends = np.repeat(merged.owner[part.pairs], np.diff(columns.indptr))
+        others = groups + columns.indices
         size = groups + merged.matrix.shape[0]
-        graph = sparse.coo_array((np.ones(len(ends)), (ends, groups + columns.indices)), shape=(size, size))
+        if self.owner is not None:
+            # The types of who rises are one part.
+            rising = np.flatnonzero(np.isnan(self.levels))
+            ends = np.concatenate([ends, merged.group[rising]])
+            others = np.concatenate([others, size + self.owner[rising]])
+            size += int(self.owner.max()) + 1
+        graph = sparse.coo_array((np.ones(len(ends)), (ends, others)), shape=(size, size))
         _, label = connected_components(graph, directed=False)
         rises = np.isin(np.arange(groups), merged.group[np.isnan(self.levels)])
         alive = np.unique(label[part.groups][rises[part.groups]])
@@ -159,7 +197,12 @@ class _Chain:
         if len(alive) == 1 and (of_group == alive[0]).all():
             return [part]
         return [
-            Part(part.groups[mine], part.pairs[theirs], part.tight and not rises[part.groups[mine]].all())
+            replace(
+                part,
+                groups=part.groups[mine],
+                pairs=part.pairs[theirs],
+                tight=part.tight and not rises[part.groups[mine]].all(),
+            )
             for mine, theirs in zip(_places(of_group, alive), _places(of_pair, alive), strict=True)
         ]
 

@@ -54,11 +54,14 @@ class Part:
     """Groups (g,) and their open pairs (p,), in order, that share no capacity with anybody else.
 
     `tight` says whether some users here are held at a level that their prices made: then no point is inside all rows.
+    `level` and `rounds` are the level of the last round that made this part, and how many there were.
     """
 
     groups: np.ndarray
     pairs: np.ndarray
     tight: bool = False
+    level: float = 0.0
+    rounds: int = 0
 
 
 class Program:

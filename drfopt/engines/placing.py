@@ -25,9 +25,14 @@ PRIMAL = 4
 
 
 def fewest(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> np.ndarray | None:
-    """Return a placement (n, k) of the same tasks (n,) on few classes; the one given, where there is no other."""
+    """Return a placement (n, k) of the same tasks (n,) on few classes; the one given, where there is no other.
+
+    Of types (q, k) it is the sum by users, as they were placed.
+    """
     if placement is None or placement.dtype != np.float64:
         return placement
+    if instance.type_table is not None:
+        return instance.type_table.summed(placement)
     user, machine = np.nonzero(placement > LITTLE * tasks[:, None])
     several = np.bincount(user, minlength=instance.n) > 1
     if not several.any() or len(user) > MOST:

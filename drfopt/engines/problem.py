@@ -142,6 +142,15 @@ class Problem:
         demands = self.instance.demands[self.members[user]]
         return np.divide(demands, room, where=room > 0, out=np.zeros_like(room))
 
+    @cached_property
+    def by_type(self) -> "Problem":
+        """The same with every task type as a user of its own; itself where there are none, or they are in a pool."""
+        if self.instance.type_table is None:
+            return self
+        from .by_type import ByType
+
+        return ByType.of(self)
+
     def placement(self, amounts: np.ndarray) -> np.ndarray | None:
         """Return tasks per pair (pairs,) as an array (n of the instance, k); None for a pool."""
         if self.instance.machines is None:

@@ -33,7 +33,7 @@ from .schema import InstanceFile, UserEntry, validated
 from .syntax import sniff, tree
 from .text import FORMATS, STANDARD_INPUT, failure, format_of, read_text
 
-__all__ = ["load", "loads"]
+__all__ = ["built", "load", "loads"]
 
 
 def load(path: str | Path) -> Instance:
@@ -82,7 +82,18 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Instan
         raise InstanceError(f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}")
     if not text.strip():
         raise failure(place, "is empty: see 'drfopt new' for a file to start from")
-    file = validated(tree(text, format, place), place)
+    return built(tree(text, format, place), place)
+
+
+def built(tree: Any, place: str) -> Instance:
+    """Build an instance from the tree of an instance file, as a parser or another reader leaves it.
+
+    Raises
+    ------
+    InstanceError
+        In one line: `place`, where in it, the value and the remedy.
+    """
+    file = validated(tree, place)
     try:
         return _instance(file)
     except InstanceError as error:

@@ -11,20 +11,19 @@ user, whose limit is their number; ``gpu_spec`` is empty or lists the GPU models
 ``V100M16|V100M32``.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..machine import Machine
-from .text import failure, read_text, shown
+from .conversion import Conversion, Notes
+from .csv_rows import Row, first_line, with_header
+from .text import failure
 
 __all__ = ["read"]
 
@@ -39,24 +38,6 @@ SOURCE = (
     "so fragmentation of whole GPUs is not modelled"
 )
 
-LONGEST_INTEGER = 15
-"""Digits of an integer in these files; more is a mistake, and a float could not hold it."""
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One line of a list: where it is, and its columns by name."""
-
-    place: str
-    cells: dict[str, str]
-
-    def amount(self, column: str) -> int:
-        """Return a column as a whole number, 0 or more."""
-        text = self.cells[column].strip()
-        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_INTEGER):
-            raise failure(self.place, f"{column} is {shown(text)}: write a whole number, 0 or more")
-        return int(text)
-
 
 @dataclass(frozen=True)
 class _List:
@@ -64,22 +45,25 @@ class _List:
 
     path: str
     kind: str
-    rows: Iterator[_Row]
+    rows: Iterator[Row]
+    ignored: tuple[str, ...]
 
 
-def read(files: Sequence[str | Path]) -> Instance:
+def read(files: Sequence[str | Path], user_by: None = None) -> Conversion:
     """Read a node list and a pod list.
 
     Parameters
     ----------
     files : two paths
         In either order; their headers tell which is which.
+    user_by : None
+        Users are what they are: pods that are alike.
 
     Returns
     -------
-    Instance
-        Resources cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``). The GPUs of a
-        node are pooled. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
+    Conversion
+        Its instance has cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``). The GPUs of
+        a node are pooled. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
 
     Raises
     ------
@@ -103,7 +87,11 @@ def read(files: Sequence[str | Path]) -> Instance:
     allowed = [
         [not spec or model in accept for model in models] for (*_, spec), accept in zip(users, accepted, strict=True)
     ]
-    return Instance(
+    notes = Notes()
+    for one in (nodes, pods):
+        if one.ignored:
+            notes.unused(f"columns of the list of {one.kind}", ", ".join(one.ignored))
+    instance = Instance(
         [list(shape[:3]) for shape in users],
         machines=machines,
         users=[_user_name(*shape) for shape in users],
@@ -118,15 +106,14 @@ def read(files: Sequence[str | Path]) -> Instance:
             node_file=Path(nodes.path).name,
         ),
     )
+    return Conversion(instance, notes.taken())
 
 
 def _open(path: str | Path) -> _List:
     place = str(path)
-    reader = csv.reader(io.StringIO(read_text(path), newline=""))
-    try:
-        header = [column.strip() for column in next(reader)]
-    except (StopIteration, csv.Error):
-        raise failure(place, f"line 1 is no header: write {','.join(NODES)} or {','.join(PODS)}") from None
+    header = first_line(path)
+    if not header:
+        raise failure(place, f"line 1 is no header: write {','.join(NODES)} or {','.join(PODS)}")
     kind = "nodes" if "sn" in header else "pods"
     needed = NODES if kind == "nodes" else PODS
     for column in needed:
@@ -136,26 +123,8 @@ def _open(path: str | Path) -> _List:
                 f"the column {column!r} is missing{suggestion(column, header)}: "
                 f"a list of nodes has {','.join(NODES)}, a list of pods {','.join(PODS)}",
             )
-    return _List(place, kind, _rows(reader, header, needed, place))
-
-
-def _rows(reader: Any, header: list[str], needed: tuple[str, ...], place: str) -> Iterator[_Row]:
-    index = {column: i for i, column in enumerate(header)}
-    columns = [column for column in (*needed, "gpu_spec") if column in index]
-    found = False
-    try:
-        for cells in reader:
-            if not cells:
-                continue
-            found = True
-            at = f"{place}: line {reader.line_num}"
-            if len(cells) != len(header):
-                raise failure(at, f"has {len(cells)} columns, but the header has {len(header)}: correct the line")
-            yield _Row(at, {column: cells[index[column]] for column in columns})
-    except csv.Error as error:
-        raise failure(f"{place}: line {reader.line_num}", f"{error}: correct the line") from None
-    if not found:
-        raise failure(place, "has a header and no rows: list at least one")
+    ignored = tuple(column for column in header if column not in (*needed, "gpu_spec"))
+    return _List(place, kind, with_header(path), ignored)
 
 
 def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:
@@ -163,10 +132,10 @@ def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:
     counts: dict[tuple[int, int, int, str], int] = {}
     for row in nodes.rows:
         key = (
-            row.amount("cpu_milli"),
-            row.amount("memory_mib"),
-            row.amount("gpu"),
-            row.cells["model"].strip(),
+            row.count("cpu_milli"),
+            row.count("memory_mib"),
+            row.count("gpu"),
+            row["model"],
         )
         counts[key] = counts.get(key, 0) + 1
     machines = []
@@ -182,11 +151,11 @@ def _users(pods: _List) -> dict[tuple[Fraction, Fraction, Fraction, str], int]:
     """Return how many pods there are of each (cpu, memory, gpu, gpu_spec), in the order they first appear."""
     counts: dict[tuple[Fraction, Fraction, Fraction, str], int] = {}
     for row in pods.rows:
-        devices = row.amount("num_gpu")
+        devices = row.count("num_gpu")
         # A list of pods without GPUs leaves the column empty.
-        milli = row.amount("gpu_milli") if devices or row.cells["gpu_milli"].strip() else 0
-        spec = row.cells.get("gpu_spec", "").strip()
-        cpu, memory = Fraction(row.amount("cpu_milli"), 1000), Fraction(row.amount("memory_mib"), 1024)
+        milli = row.count("gpu_milli") if devices or row["gpu_milli"] else 0
+        spec = row["gpu_spec"]
+        cpu, memory = Fraction(row.count("cpu_milli"), 1000), Fraction(row.count("memory_mib"), 1024)
         shape = (cpu, memory, Fraction(devices * milli, 1000), spec)
         if not any(shape[:3]):
             raise failure(row.place, "the pod demands nothing: give it some cpu, memory or gpu, or leave it out")

@@ -8,15 +8,16 @@ import json
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from ..quantities import LONGEST
 from . import yaml_tree
 from .text import failure
-from .yaml_tree import DEEPEST, TOO_DEEP
+from .yaml_tree import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP
 
-__all__ = ["sniff", "tree"]
+__all__ = ["sniff", "tree", "trees"]
 
 PARTS = 8
 """Parts of a dotted key; an instance needs three, and the time of tomllib grows with their cube."""
@@ -31,6 +32,8 @@ TOML_WORDS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """Strings, comments and dotted keys. Every scan ends in a match of all that it saw, so it is linear."""
+
+JSON_SPACE = re.compile(r"[ \t\r\n]*+")
 
 JSON_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|(?P<open>[\[{])|(?P<close>[\]}])', re.DOTALL)
 
@@ -56,6 +59,17 @@ def tree(text: str, form: str, place: str) -> Any:
         On a syntax error, with line and column.
     """
     return {"toml": _toml, "json": _json, "yaml": yaml_tree.tree}[form](text, place)
+
+
+def trees(text: str, place: str) -> list[Any]:
+    """Return what other programs wrote: JSON documents one after the other, or those of a YAML text.
+
+    Raises
+    ------
+    InstanceError
+        On a syntax error, with line and column; on nesting deeper than `DEEPEST_DOCUMENT`.
+    """
+    return _json_values(text, place) if text.lstrip()[:1] in ("{", "[") else yaml_tree.trees(text, place)
 
 
 def sniff(text: str) -> str:
@@ -170,6 +184,25 @@ def _toml_reason(message: str) -> tuple[str, str]:
 
 
 def _json(text: str, place: str) -> Any:
+    return _decoded(text, place, DEEPEST, TOO_DEEP, lambda decoder, read: decoder.decode(read))
+
+
+def _json_values(text: str, place: str) -> list[Any]:
+    """Return the values of a text that holds one after the other, on lines of their own or not."""
+
+    def everything(decoder: json.JSONDecoder, read: str) -> list[Any]:
+        found, position = [], 0
+        while space := JSON_SPACE.match(read, position):
+            if space.end() == len(read):
+                break
+            value, position = decoder.raw_decode(read, space.end())
+            found.append(value)
+        return found
+
+    return _decoded(text, place, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, everything)
+
+
+def _decoded(text: str, place: str, deepest: int, too_deep: str, decode: Callable[[json.JSONDecoder, str], Any]) -> Any:
     twice: list[tuple[dict, str]] = []
 
     def table(pairs: list[tuple[str, Any]]) -> dict:
@@ -178,16 +211,17 @@ def _json(text: str, place: str) -> Any:
             twice.append((made, Counter(key for key, _ in pairs).most_common(1)[0][0]))
         return made
 
-    deep = _first_too_deep(text)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=table, parse_int=_integer, parse_float=_decimal, parse_constant=Decimal
+    )
+    deep = _first_too_deep(text, deepest)
     # What comes before the first bracket that is too deep is safe to parse, and may hold the real mistake.
     read = text if deep is None else text[:deep]
     try:
-        found = json.loads(
-            read, object_pairs_hook=table, parse_int=_integer, parse_float=_decimal, parse_constant=Decimal
-        )
+        found = decode(decoder, read)
     except json.JSONDecodeError as error:
         if deep is not None and error.pos >= deep:
-            raise failure(place, f"{_at(text, deep)}: {TOO_DEEP}") from None
+            raise failure(place, f"{_at(text, deep)}: {too_deep}") from None
         where = f"line {error.lineno}, column {error.colno}"
         hint = QUOTES if error.msg in UNQUOTED and error.pos else ""
         raise failure(place, f"{where}: {error.msg}{hint}: correct the JSON there") from None
@@ -199,13 +233,13 @@ def _json(text: str, place: str) -> Any:
     return found
 
 
-def _first_too_deep(text: str) -> int | None:
-    """Return where the nesting exceeds `DEEPEST`: the parser is in C, and its stack is not ours to risk."""
+def _first_too_deep(text: str, deepest: int) -> int | None:
+    """Return where the nesting exceeds `deepest`: the parser is in C, and its stack is not ours to risk."""
     depth = 0
     for match in JSON_BRACKETS.finditer(text):
         if match.lastgroup == "open":
             depth += 1
-            if depth > DEEPEST:
+            if depth > deepest:
                 return match.start()
         elif match.lastgroup == "close":
             depth -= 1

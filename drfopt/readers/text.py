@@ -1,7 +1,10 @@
 """From a path to the text of a file, and from a failure to one line that names the file."""
 
+import gzip
+import io
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -15,6 +18,9 @@ FORMATS = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
 LARGEST = 200 * 2**20
 """Bytes of the largest file that is read: a million users take half of it, beyond it is a mistake."""
+
+GZIP = b"\x1f\x8b"
+"""How a gzip file begins; traces are handed out so."""
 
 STANDARD_INPUT = "standard input"
 
@@ -109,6 +115,8 @@ def _standard_input() -> bytes:
 def _decoded(data: bytes, place: str) -> str:
     if len(data) > LARGEST:
         raise failure(place, f"is larger than {LARGEST // 2**20} MiB: merge identical users or machines first")
+    if data.startswith(GZIP):
+        data = _unpacked(data, place)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,6 +131,18 @@ def _decoded(data: bytes, place: str) -> str:
     if not text.strip():
         raise failure(place, "is empty: see 'drfopt new' for a file to start from")
     return text
+
+
+def _unpacked(data: bytes, place: str) -> bytes:
+    """Return what a gzip file holds; a small one that would fill the memory is refused."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            unpacked = file.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise failure(place, f"is a damaged gzip file ({error}): write it again") from None
+    if len(unpacked) > LARGEST:
+        raise failure(place, f"holds more than {LARGEST // 2**20} MiB when unpacked: cut it into parts")
+    return unpacked
 
 
 def _near(path: Path) -> str:

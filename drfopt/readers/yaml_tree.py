@@ -14,12 +14,17 @@ import yaml
 from ..quantities import LONGEST
 from .text import failure, shown
 
-__all__ = ["DEEPEST", "TOO_DEEP", "resolve", "tree"]
+__all__ = ["DEEPEST", "DEEPEST_DOCUMENT", "MUCH_TOO_DEEP", "TOO_DEEP", "resolve", "tree", "trees"]
 
 DEEPEST = 32
 """Levels of nesting that are read; an instance file has four."""
 
 TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST} levels: an instance needs four"
+
+DEEPEST_DOCUMENT = 96
+"""Levels that are read of what other programs write: a tree of queues takes three a level."""
+
+MUCH_TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST_DOCUMENT} levels: no cluster says that"
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -68,27 +73,44 @@ def tree(text: str, place: str) -> Any:
         On a syntax error, an anchor, alias or tag, a key that is no scalar or written twice, a second
         document.
     """
-    builder = _Builder(place)
+    return _built(text, _Builder(place)).root
+
+
+def trees(text: str, place: str) -> list[Any]:
+    """Return all documents of a YAML text, of which another program decides what they say.
+
+    Nesting goes up to `DEEPEST_DOCUMENT`; what looks like a number and is a doubtful one (``0644``) stays a text.
+
+    Raises
+    ------
+    InstanceError
+        As `tree`, without the second document.
+    """
+    return _built(text, _Builder(place, DEEPEST_DOCUMENT, many=True)).roots
+
+
+def _built(text: str, builder: "_Builder") -> "_Builder":
     try:
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         where = _at(error.problem_mark or error.context_mark)
-        raise failure(place, f"{where}{error.problem or error.context}: correct the YAML there") from None
+        raise failure(builder.place, f"{where}{error.problem or error.context}: correct the YAML there") from None
     except yaml.reader.ReaderError as error:
         character = error.character if isinstance(error.character, int) else ord(error.character[:1] or "\0")
         raise failure(
-            place,
+            builder.place,
             f"the character U+{character:04X} is not allowed in YAML: write it as an escape in double quotes",
         ) from None
-    return builder.root
+    return builder
 
 
 class _Builder:
     """Tables and lists under construction, on a stack of our own instead of that of the interpreter."""
 
-    def __init__(self, place: str):
-        self.place = place
+    def __init__(self, place: str, deepest: int = DEEPEST, many: bool = False):
+        self.place, self.deepest, self.many = place, deepest, many
+        self.roots: list[Any] = []
         self.root: Any = None
         self.documents = 0
         self.open: list[Any] = []
@@ -105,8 +127,8 @@ class _Builder:
             self._add(made, event)
             self.open.append(made)
             self.keys.append(None)
-            if len(self.open) > DEEPEST:
-                self._refuse(event, TOO_DEEP)
+            if len(self.open) > self.deepest:
+                self._refuse(event, TOO_DEEP if self.deepest == DEEPEST else MUCH_TOO_DEEP)
         elif isinstance(event, yaml.CollectionEndEvent):
             self.open.pop()
             self.keys.pop()
@@ -114,8 +136,11 @@ class _Builder:
             self._refuse(event, f"the alias {shown(f'*{event.anchor}')} is not read: write the values out")
         elif isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
-            if self.documents > 1:
+            if self.documents > 1 and not self.many:
                 self._refuse(event, "a second document begins: keep one instance in a file")
+            self.root = None
+        elif isinstance(event, yaml.DocumentEndEvent):
+            self.roots.append(self.root)
 
     def _scalar(self, event: Any) -> None:
         if self.open and isinstance(self.open[-1], dict) and self.keys[-1] is None:
@@ -129,7 +154,9 @@ class _Builder:
             try:
                 value = resolve(event.value)
             except ValueError as error:
-                self._refuse(event, str(error))
+                if not self.many:
+                    self._refuse(event, str(error))
+                value = event.value
         self._add(value, event)
 
     def _add(self, value: Any, event: Any) -> None:

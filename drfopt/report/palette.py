@@ -1,8 +1,12 @@
-"""Colours and hatches of users: told apart by the colour-blind, and on a black-and-white print."""
+"""Colours and hatches: told apart by the colour-blind, on a black-and-white print, on white paper and on a dark screen.
+
+A colour is known by its name; what it is depends on the theme. Text on a coloured part is black or white, whichever
+contrasts more, and that is at least 4.5 to 1.
+"""
 
 from dataclasses import dataclass
 
-__all__ = ["OTHERS", "OUTLINE", "STYLES", "Style"]
+__all__ = ["INKS", "OTHERS", "OUTLINE", "POLICY_INKS", "SHADES", "STYLES", "USER_INKS", "Style", "contrast", "text_on"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,16 @@ COLOURS = (
 )
 HATCHES = ("", "//", "\\\\", "xx", "..", "--", "", "//", "\\\\", "xx", "..", "--")
 
+ON_DARK = {
+    "#0072B2": "#3D9BD6",
+    "#332288": "#8C7FDB",
+    "#882255": "#C75C8E",
+    "#AA4499": "#C268B3",
+    "#117733": "#4FAE6E",
+    "#009E73": "#1FB58A",
+}
+"""Lighter forms of the colours that would drown on a dark screen."""
+
 STYLES = tuple(Style(colour, hatch) for colour, hatch in zip(COLOURS, HATCHES, strict=True))
 """Styles in the order in which users take them."""
 
@@ -38,3 +52,63 @@ OTHERS = Style("#BBBBBB", "")
 
 OUTLINE = "#333333"
 """The edge of a column; what is white inside it is not used."""
+
+USER_INKS = tuple(f"user{i}" for i in range(len(STYLES)))
+"""Inks of users, in the order of `STYLES`."""
+
+POLICY_INKS = tuple(f"policy{i}" for i in range(6))
+"""Inks of policies; a seventh begins again."""
+
+STEPS = 6
+SHADES = tuple(f"shade{i}" for i in range(STEPS))
+"""Inks of a map of utilization, from idle to used up."""
+
+# Between the page and a blue: one hue, lightness alone tells more from less.
+LIGHT_SHADES = ("#F1F5F9", "#D5E4F1", "#ABCBE5", "#74A9D3", "#2F79B5", "#0B4A7F")
+DARK_SHADES = ("#1D232B", "#213547", "#24506F", "#2B6C99", "#4A93C6", "#9CCBEB")
+POLICY_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#882255", "#7A6A00", "#555555")
+POLICY_ON_DARK = ("#56B4E9", "#F0813A", "#2BC192", "#E07BAA", "#D6C23E", "#B4B9C0")
+
+PAGE = {
+    "paper": ("#FFFFFF", "#14181D"),
+    "card": ("#FFFFFF", "#1A1F26"),
+    "ink": ("#1B2127", "#E8EBEF"),
+    "muted": ("#545E69", "#A5AFBA"),
+    "line": ("#D9DEE4", "#323A44"),
+    "outline": ("#6B7580", "#8A95A1"),
+    "accent": ("#005E96", "#7CC4F2"),
+    "wash": ("#F4F6F8", "#1F252D"),
+    "others": ("#B4BAC1", "#7D8792"),
+    "alarm": ("#F0711A", "#FF8A3D"),
+}
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours ``#RRGGBB``, 1 to 21, as WCAG 2 defines it."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def text_on(colour: str) -> str:
+    """Return black or white, whichever is easier to read on the colour."""
+    return max("#000000", "#FFFFFF", key=lambda text: contrast(text, colour))
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    # The two pieces of the sRGB curve.
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _inks(dark: bool) -> dict[str, str]:
+    found = {name: pair[dark] for name, pair in PAGE.items()}
+    found |= dict(zip(USER_INKS, (ON_DARK.get(c, c) if dark else c for c in COLOURS), strict=True))
+    found |= dict(zip(POLICY_INKS, POLICY_ON_DARK if dark else POLICY_COLOURS, strict=True))
+    found |= dict(zip(SHADES, DARK_SHADES if dark else LIGHT_SHADES, strict=True))
+    filled = (*USER_INKS, "others", *SHADES)
+    return found | {f"on-{name}": text_on(found[name]) for name in filled}
+
+
+INKS: dict[str, dict[str, str]] = {"light": _inks(False), "dark": _inks(True)}
+"""Every ink by its name, for each theme; ``on-X`` is the text on a part of ink X."""

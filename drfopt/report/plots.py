@@ -5,7 +5,6 @@ that are high enough carry their amount. matplotlib is imported when something i
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,10 @@ import numpy as np
 from ..allocation import Allocation
 from ..errors import DrfoptError
 from ..tolerances import CAPACITY
-from .palette import OTHERS, OUTLINE, STYLES, Style
+from .holdings import Part, brief, parts_of, title_of
+from .numbers import amount
+from .palette import OUTLINE
+from .raster import matplotlib, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,9 +32,6 @@ LOWEST_LABEL = 6.0
 MOST_COLUMNS = 6
 """Columns of one panel beyond which amounts would run into each other."""
 
-LONGEST_NAME = 24
-"""Letters of a name in the legend and below a column."""
-
 LONGEST_LABEL = 11
 """Letters that fit into a column; where amount and resource are longer, the amount stands alone."""
 
@@ -41,18 +40,6 @@ THINNEST_EDGE = 1.5
 
 BAR = 0.68
 """Width of a column, where 1 is the distance from one to the next."""
-
-TITLES = {"drf": "DRF", "asset": "Asset fairness", "ceei": "CEEI"}
-"""How the paper calls the policies; others go by their own name."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one user, or all the others together, hold in one picture."""
-
-    name: str
-    style: Style
-    members: np.ndarray
 
 
 def plot_shares(allocation: Allocation, ax: "Axes | None" = None) -> "Axes":
@@ -76,10 +63,10 @@ def plot_shares(allocation: Allocation, ax: "Axes | None" = None) -> "Axes":
     if ax is None:
         width = 2.4 + 1.1 * min(allocation.instance.m, 12)
         ax = _pyplot().subplots(figsize=(width, 3.8), layout="constrained")[1]
-    _matplotlib()
+    matplotlib()
     parts = _parts([allocation])
     _draw(ax, allocation, parts)
-    ax.set_title(_title(allocation))
+    ax.set_title(title_of(allocation.policy, allocation.integer))
     ax.set_ylabel("share of the cluster")
     handles = _handles(parts, [allocation])[::-1]
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, frameon=False)
@@ -110,14 +97,18 @@ def plot_comparison(
     found = list(allocations if isinstance(allocations, Iterable) else allocations.allocations)
     if not found:
         raise DrfoptError("there is no allocation to draw: compare at least one policy that takes the instance")
-    _matplotlib()
+    matplotlib()
     panels = _panels(found) if axes is None else np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     if len(panels) < len(found):
         raise DrfoptError(f"there are {len(panels)} axes for {len(found)} allocations: give one each")
     parts = _parts(found)
     for letter, ax, allocation in zip(cycle(ascii_lowercase), panels, found, strict=False):
         _draw(ax, allocation, parts)
-        ax.set_title(f"({letter}) {_title(allocation)}" if len(found) > 1 else _title(allocation))
+        ax.set_title(
+            f"({letter}) {title_of(allocation.policy, allocation.integer)}"
+            if len(found) > 1
+            else title_of(allocation.policy, allocation.integer)
+        )
     panels[0].set_ylabel("share of the cluster")
     handles = _handles(parts, found)
     if axes is None:
@@ -133,16 +124,8 @@ def plot_comparison(
     return panels
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise DrfoptError('drawing needs matplotlib, which is not installed: pip install "drfopt[plot]"') from None
-    return matplotlib
-
-
 def _pyplot() -> Any:
-    _matplotlib()
+    matplotlib()
     from matplotlib import pyplot
 
     return pyplot
@@ -159,10 +142,6 @@ def _panels(allocations: list[Allocation]) -> np.ndarray:
     return grid[: len(allocations)]
 
 
-def _title(allocation: Allocation) -> str:
-    return TITLES.get(allocation.policy, allocation.policy) + (", whole tasks" if allocation.integer else "")
-
-
 # ---- what is drawn --------------------------------------------------------------------------------
 
 
@@ -174,21 +153,7 @@ def _shares(allocation: Allocation) -> np.ndarray:
 
 
 def _parts(allocations: list[Allocation]) -> list[Part]:
-    """Return the parts of the columns: every user, or the largest and all the others together."""
-    users, room = allocations[0].users, len(STYLES)
-    everyone = np.arange(len(users))
-    if len(users) <= room:
-        return [Part(_brief(users[i]), STYLES[i], everyone[i : i + 1]) for i in everyone]
-    # One ranking for all panels, so that a user keeps her colour from one to the next.
-    largest = np.max([_shares(allocation).max(axis=1) for allocation in allocations], axis=0)
-    chosen = np.sort(np.argsort(-largest, kind="stable")[: room - 1])
-    others = np.setdiff1d(everyone, chosen)
-    named = [Part(_brief(users[i]), style, everyone[i : i + 1]) for i, style in zip(chosen, STYLES, strict=False)]
-    return [*named, Part(f"{len(others)} others", OTHERS, others)]
-
-
-def _brief(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
+    return parts_of(allocations[0].users, [_shares(allocation) for allocation in allocations])
 
 
 def _handles(parts: list[Part], allocations: list[Allocation]) -> list:
@@ -196,17 +161,12 @@ def _handles(parts: list[Part], allocations: list[Allocation]) -> list:
     from matplotlib.patches import Patch
 
     handles = [
-        Patch(facecolor=part.style.colour, hatch=part.style.hatch, edgecolor="white", label=_plain(part.name))
+        Patch(facecolor=part.style.colour, hatch=part.style.hatch, edgecolor="white", label=plain(part.name))
         for part in parts
     ]
     if any((_shares(allocation).sum(axis=0) < 1 - CAPACITY).any() for allocation in allocations):
         handles.append(Patch(facecolor="white", edgecolor=OUTLINE, label="unused"))
     return handles
-
-
-def _plain(text: str) -> str:
-    """Return the text with its dollar signs kept from being read as mathematics."""
-    return text.replace("$", r"\$")
 
 
 # ---- drawing --------------------------------------------------------------------------------------
@@ -238,7 +198,7 @@ def _draw(ax: "Axes", allocation: Allocation, parts: list[Part]) -> None:
     slanted = max(map(len, resources)) > (10 if len(resources) <= MOST_COLUMNS else 4)
     ax.set_xticks(
         places,
-        [_plain(_brief(r)) for r in resources],
+        [plain(brief(r)) for r in resources],
         rotation=35 if slanted else 0,
         ha="right" if slanted else "center",
         rotation_mode="anchor" if slanted else "default",
@@ -254,22 +214,14 @@ def _label(ax: "Axes", resources: tuple[str, ...], held: np.ndarray, base: np.nd
     for j, resource in enumerate(resources):
         if height[j] < LOWEST_LABEL:
             continue
-        label = f"{_amount(held[j])} {resource}"
+        label = f"{amount(held[j])} {resource}"
         ax.text(
             j,
             base[j] + height[j] / 2,
-            _plain(label if len(label) <= LONGEST_LABEL else _amount(held[j])),
+            plain(label if len(label) <= LONGEST_LABEL else amount(held[j])),
             ha="center",
             va="center",
             fontsize=8,
             zorder=4,
             bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "alpha": 0.88, "linewidth": 0},
         )
-
-
-def _amount(value: float) -> str:
-    """Return an amount in three digits, whole from a hundred on, with a suffix from a million on."""
-    if value < 100:
-        return f"{value:.3g}"
-    power = min(int(np.log10(value)) // 3, 6)
-    return f"{value:.0f}" if power < 2 else f"{value / 1000**power:.3g}{' kMGTPE'[power]}"

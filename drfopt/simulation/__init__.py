@@ -2,8 +2,24 @@
 
 from .draws import Draw
 from .pace import Slowdown
+from .preemption import Preemption
 from .rule import Rule
 from .run import Run, simulate
 from .scenario import Job, Outage, Scenario, Stage, User
+from .trials import Trials, simulate_each
 
-__all__ = ["Draw", "Job", "Outage", "Rule", "Run", "Scenario", "Slowdown", "Stage", "User", "simulate"]
+__all__ = [
+    "Draw",
+    "Job",
+    "Outage",
+    "Preemption",
+    "Rule",
+    "Run",
+    "Scenario",
+    "Slowdown",
+    "Stage",
+    "Trials",
+    "User",
+    "simulate",
+    "simulate_each",
+]

@@ -33,7 +33,8 @@ same bytes.  Most rules serve, as long as anything fits, the user who is lowest 
 `drfopt.simulation.lowest_first.LowestFirst` and say only which measure.
 """
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from ..errors import PolicyError
 
@@ -77,6 +78,16 @@ class Rule:
     def dispatch(self, cluster: "Cluster") -> None:
         """Start what should be started now."""
         raise NotImplementedError
+
+    def standing(self, cluster: "Cluster", user: int, used: list[int], running: int) -> Any:
+        """Return how high a user would stand who held so much and ran so many tasks; revocation takes from the highest.
+
+        By default it is her weighted dominant share.
+        """
+        parts = zip(used, cluster.totals, strict=True)
+        return (
+            max(Fraction(held, total) if total else Fraction(0) for held, total in parts) / cluster.plan.weights[user]
+        )
 
     def refuse(self, reason: str) -> PolicyError:
         """Return the error that this rule cannot take a scenario."""

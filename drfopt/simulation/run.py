@@ -9,6 +9,7 @@ from ..errors import InstanceError
 from ..tables import Column, Sheet
 from .pace import Pace, Slowdown
 from .plan import Plan
+from .preemption import Preempting, Preemption
 from .rule import Rule
 from .rules import rule_named
 from .scenario import Scenario
@@ -116,7 +117,7 @@ class Run:
             {
                 "name": name,
                 "jobs": int(jobs),
-                "response": float(response),
+                "response": _known(response),
                 "mean_shares": dict(zip(self.resources, map(float, shares), strict=True)),
                 "running": int(running),
                 "waiting": float(waiting),
@@ -154,7 +155,7 @@ class Run:
             Column("waiting", number=True),
         )
         rows = [
-            (name, int(jobs), float(response), *(f"{share:.4f}" for share in shares), int(running), float(waiting))
+            (name, int(jobs), _known(response), *(f"{share:.4f}" for share in shares), int(running), float(waiting))
             for name, jobs, response, shares, running, waiting in zip(
                 self.users,
                 self.jobs_ended,
@@ -190,6 +191,7 @@ def simulate(
     until: float | None = None,
     every: float | None = None,
     slowdown: Slowdown | None = None,
+    preemption: Preemption | None = None,
     checked: bool = False,
 ) -> Run:
     """Let a scheduler work, and return what becomes of users and machines.
@@ -207,6 +209,8 @@ def simulate(
         Seconds between samples of the state; 0 for every moment in which something happens.
     slowdown : Slowdown, optional
         How machines that are oversubscribed slow down.
+    preemption : Preemption, optional
+        Whether tasks are revoked for users below their share.
     checked : bool
         Whether to count everything anew after every moment, which takes long.
 
@@ -229,6 +233,8 @@ def simulate(
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
     chosen = rule_named(rule)
+    if preemption is not None:
+        chosen = Preempting(chosen, preemption)
     scenario = scenario.stopping(until)
     pace = Pace(Plan.of(scenario), slowdown or Slowdown())
     simulator = Simulator(
@@ -236,6 +242,11 @@ def simulate(
     )
     simulator.run()
     return _run(simulator, int(seed), int(replication))
+
+
+def _known(value: float) -> float | None:
+    """Return a number, None where there is none."""
+    return None if np.isnan(value) else float(value)
 
 
 def _run(simulator: Simulator, seed: int, replication: int) -> Run:

@@ -1,4 +1,4 @@
-"""Text into a file, whole or not at all."""
+"""Text or bytes into a file, whole or not at all."""
 
 import contextlib
 import os
@@ -12,11 +12,12 @@ from ..readers.text import failure
 __all__ = ["write_whole"]
 
 
-def write_whole(path: str | Path, text: str) -> None:
-    """Write `text` to a file in UTF-8, so that the file is at every moment the old one or the new one.
+def write_whole(path: str | Path, text: str | bytes) -> None:
+    """Write `text` to a file, so that the file is at every moment the old one or the new one.
 
-    The text goes to a new file in the same folder, which then takes the place of `path`; a link is followed,
-    and an existing file keeps its permissions. A device or pipe (``/dev/stdout``) is written to directly.
+    Text is written in UTF-8, bytes as they are.  They go to a new file in the same folder, which then takes the place
+    of `path`; a link is followed, and an existing file keeps its permissions. A device or pipe (``/dev/stdout``) is
+    written to directly.
 
     Raises
     ------
@@ -27,9 +28,9 @@ def write_whole(path: str | Path, text: str) -> None:
     if not place:
         raise InstanceError("the file to write has no name: give one")
     try:
-        data = text.encode()
+        data = text if isinstance(text, bytes) else text.encode()
     except UnicodeEncodeError as error:
-        character = f"U+{ord(text[error.start]):04X}"
+        character = f"U+{ord(error.object[error.start]):04X}"
         raise failure(place, f"a name holds the character {character}, half of a pair: no file can hold it") from None
     try:
         target = Path(os.path.realpath(path))

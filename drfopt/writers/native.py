@@ -16,7 +16,7 @@ from ..readers.text import format_of
 from ..task_types import TaskType
 from .files import write_whole
 
-__all__ = ["document", "dumps", "save"]
+__all__ = ["document", "dumps", "save", "yaml_text"]
 
 LARGEST_INTEGER = 2**63
 """TOML promises integers below this and no others."""
@@ -155,7 +155,7 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     InstanceError
         On another format, or a value with so many digits that no file may hold it.
     """
-    writers = {"toml": _toml, "json": _json, "yaml": _yaml}
+    writers = {"toml": _toml, "json": _json, "yaml": yaml_text}
     if format not in writers:
         raise InstanceError(f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}")
     return writers[format](document(instance))
@@ -179,7 +179,8 @@ def _json(data: dict[str, Any]) -> str:
 # ---- YAML --------------------------------------------------------------------------------------------------
 
 
-def _yaml(data: dict[str, Any]) -> str:
+def yaml_text(data: Mapping[str, Any]) -> str:
+    """Return a tree as YAML that says the same to every reader of it."""
     import yaml
 
     from ..readers.yaml_tree import resolve

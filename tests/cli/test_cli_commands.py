@@ -5,6 +5,7 @@ import importlib
 import io
 import json
 import tomllib
+from fractions import Fraction
 
 import pytest
 
@@ -118,12 +119,19 @@ def test_convert_refuses_an_unknown_format(drfopt, refused, cluster):
 def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch):
     import drfopt.readers as readers
     from drfopt.instance import Instance
+    from drfopt.readers.conversion import UNUSED, Conversion, Note
 
     instance = Instance({"A": {"cpu": "1/3"}}, {"cpu": 9}, name="as read")
-    monkeypatch.setattr(readers, "convert", lambda format, files: instance)
+    found = Conversion(instance, (Note(UNUSED, "label", 2, "a=b"),), {"A": {"pool": Fraction(3, 2)}})
+    monkeypatch.setattr(readers, "converted", lambda format, files, user_by: found)
     origin = readers.FORMATS[0].name
     printed = drfopt("convert", "--from", origin, "any")
     assert tomllib.loads(printed.out)["name"] == "as read"
     path = tmp_path / "found.toml"
-    assert drfopt("convert", "--from", origin, "any", "-o", path).status == 0
+    current = tmp_path / "current.json"
+    ran = drfopt("convert", "--from", origin, "any", "-o", path, "--current", current)
+    assert ran.status == 0
+    assert ran.err == "not used: 2 x label (such as a=b)\n"
+    assert path.read_text().startswith("# not used: 2 x label (such as a=b)\n\nname")
     assert Instance.load(path) == instance
+    assert json.loads(current.read_text()) == {"placement": {"A": {"pool": 1.5}}}

@@ -14,10 +14,12 @@ COMMANDS = (
     "schedule",
     "sweep",
     "convert",
+    "export",
     "new",
     "engines",
     "policies",
     "library",
+    "formats",
 )
 
 

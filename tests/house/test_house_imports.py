@@ -34,7 +34,7 @@ FLOORS = (
         "readers",
         "writers",
     ),
-    ("policies", "packings", "certificates"),
+    ("policies", "packings", "ascent", "certificates"),
     ("engines", "reference"),
     ("solve", "schedule", "batch"),
     ("compare", "beside", "crosscheck", "audit", "planning", "simulation", "sweep"),
@@ -44,6 +44,7 @@ FLOORS = (
 """Files and folders of the package, the ground floor first; on top the package's own face."""
 
 SAME_FLOOR = {
+    ("cli", "report"): "a command is the door to the page",
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
     ("parallel", "errors"): "what stops workers is told in the package's own words",
@@ -72,9 +73,12 @@ SAME_FLOOR = {
     ("readers", "task_types"): "and what it is made of",
     ("readers", "organisation"): "and what it is made of",
     ("writers", "instance"): "what they are given",
+    ("writers", "allocation"): "what exporters are given",
     ("writers", "task_types"): "and what it is made of",
     ("writers", "organisation"): "and what it is made of",
     ("writers", "readers"): "keys and grammar of the native file are stated once",
+    ("ascent", "policies"): "what rises together is measured by a policy",
+    ("certificates", "ascent"): "a proof replays the clock that defines what is fair",
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
@@ -86,7 +90,13 @@ UPWARDS = {
     ("cli", "drfopt"): "the version stands where the build reads it",
 }
 
-SHIPPED = {"yaml": "PyYAML", "distributed": "dask", "flint": "python-flint"}
+SHIPPED = {
+    "yaml": "PyYAML",
+    "jinja2": "Jinja2",
+    "markupsafe": "MarkupSafe",
+    "distributed": "dask",
+    "flint": "python-flint",
+}
 """Names of imports that are called otherwise on the package index."""
 
 FLOOR = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}

@@ -27,7 +27,7 @@ def test_the_wheel_holds_exactly_the_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
     sources = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert {path.suffix for path in sources} == {".py", ".toml", ".typed"}
+    assert {path.suffix for path in sources} == {".py", ".toml", ".typed", ".html", ".css", ".js"}
     assert shipped == {path.relative_to(REPOSITORY).as_posix() for path in sources}
 
 

@@ -29,6 +29,9 @@ MINE = (
     "yarn:hadoop-2",
     "yarn:hadoop-3",
     "yunikorn",
+    "kueue",
+    "kai",
+    "koordinator",
     "hierarchy:hdrf",
     "hierarchy:scaled",
     "hierarchy:sum",
@@ -221,6 +224,51 @@ def test_a_tree_of_one_level_is_drf():
 def test_yunikorn_serves_the_lowest_part_of_a_guarantee():
     users = (for_ever("A", {"cpu": 1}, 99, guarantee={"cpu": 6}), for_ever("B", {"cpu": 1}, 99, guarantee={"cpu": 3}))
     assert counts(simulate(Scenario({"cpu": 12}, users), "yunikorn")) == {"A": 8, "B": 4}
+
+
+@pytest.mark.parametrize("name", [name for name, vector in VECTORS.items() if vector["kind"] == "kai_division"])
+def test_kai_in_the_simulator_gives_fair_shares(name):
+    given, expect = VECTORS[name]["given"], VECTORS[name]["expect"]
+    users = tuple(
+        for_ever(
+            user,
+            {"gpu": 1},
+            row["request"] if row["max"] is None else min(row["request"], row["max"]),
+            weight=row["weight"],
+            tier=row["priority"],
+            guarantee={"gpu": row["deserved"]},
+        )
+        for user, row in given["queues"].items()
+    )
+    assert counts(simulate(Scenario({"gpu": given["total"]}, users), "kai")) == expect["fair_share"]
+
+
+def test_koordinator_in_the_simulator_stays_within_its_quotas():
+    vector = VECTORS["koordinator-case1-no-guarantee"]
+    users = tuple(
+        for_ever(name, {"cpu": 1}, row["request"], weight=row["weight"], guarantee={"cpu": row["min"]})
+        for name, row in vector["given"]["groups"].items()
+    )
+    run = simulate(Scenario({"cpu": vector["given"]["total"]}, users), "koordinator")
+    assert counts(run) == vector["expect"]["runtime"]
+
+
+def test_kueue_shares_what_is_guaranteed_to_nobody():
+    users = [for_ever(name, {"cpu": 1}, 99, guarantee={"cpu": own}) for name, own in (("A", 6), ("B", 2))]
+    assert counts(simulate(Scenario({"cpu": 12}, tuple(users)), "kueue")) == {"A": 8, "B": 4}
+    groups = (("a", "x"), ("b", "x"), ("c", ""))
+    users = [for_ever(name, {"cpu": 1}, 99, group=group) for name, group in groups]
+    assert counts(simulate(Scenario({"cpu": 12}, tuple(users)), "kueue")) == {"a": 3, "b": 3, "c": 6}
+    weighted = Scenario({"cpu": 12}, tuple(users), groups={"x": 2})
+    assert counts(simulate(weighted, "kueue")) == {"a": 4, "b": 4, "c": 4}
+
+
+@pytest.mark.parametrize("name", ["mesos-weights-1-2", "mesos-weights-1-2-3"])
+def test_mesos_in_the_simulator_shares_agents_by_weight(name):
+    given, expect = VECTORS[name]["given"], VECTORS[name]["expect"]
+    machines = tuple(Machine(f"m{k}", row) for k, row in enumerate(given["servers"]))
+    users = tuple(for_ever(role, given["servers"][0], 9, weight=row["weight"]) for role, row in given["users"].items())
+    assert counts(simulate(Scenario(machines, users), "mesos")) == expect["agents"]
 
 
 # Arrivals and credits

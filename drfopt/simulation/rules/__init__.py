@@ -35,7 +35,8 @@ class RuleRow:
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
 RULES = (
-    RuleRow("drf", "drf", "lowest dominant share first, by weights", f"{NSDI}, Algorithm 1"),
+    RuleRow("drf", "drf", "lowest dominant share first, who does not fit is passed over", f"{NSDI}, Algorithm 1"),
+    RuleRow("drf-stop", "drf_stop", "lowest dominant share, and nobody before it is served", f"{NSDI}, Algorithm 1"),
     RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 4.1"),
     RuleRow("ceei", "ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 4.2"),
     RuleRow(
@@ -65,6 +66,11 @@ RULES = (
     RuleRow(
         "yarn:VERSION", "yarn", "YARN's fair scheduler, intended or with its faults", "Apache Hadoop, fair scheduler"
     ),
+    RuleRow(
+        "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
+    ),
+    RuleRow("kai", "kai", "least of her fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
+    RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
     RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
     RuleRow(
         "hierarchy:MEASURE", "hierarchy", "groups before members: hdrf, scaled or sum", "Bhattacharya et al., SoCC 2013"

@@ -20,6 +20,10 @@ class AssetFairness(Drf):
         """Return the sum of shares, in a unit common to all."""
         return sum(map(mul, cluster.used[user], self._rates[user]))
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+        """Return the sum of shares of who holds so much."""
+        return sum(map(mul, used, self._rates[user]))
+
 
 def build(argument: str = "") -> AssetFairness:
     """Return the rule."""

@@ -44,8 +44,12 @@ class Ceei(LowestFirst):
 
     def level(self, cluster: Cluster, user: int, kind: int) -> float:
         """Return the tasks that run as a part of those of the equilibrium."""
+        return self.standing(cluster, user, cluster.used[user], cluster.running[user])
+
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> float:
+        """Return so many tasks as a part of those of the equilibrium."""
         tasks = self._tasks[user]
-        return cluster.running[user] / tasks if tasks > 0 else float(cluster.running[user])
+        return running / tasks if tasks > 0 else float(running)
 
     def _moment(self, cluster: Cluster) -> tuple:
         """Return who asks for tasks of which average demand, up to which limit."""

@@ -26,6 +26,10 @@ class Drf(LowestFirst):
         """Return the dominant share, in a unit common to all."""
         return max(map(mul, cluster.used[user], self._rates[user]))
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+        """Return the dominant share of who holds so much."""
+        return max(map(mul, used, self._rates[user]))
+
 
 def build(argument: str = "") -> Drf:
     """Return the rule."""

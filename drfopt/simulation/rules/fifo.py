@@ -20,6 +20,10 @@ class Fifo(LowestFirst):
         lot = cluster.queues[user][kind][0]
         return lot.job.arrival, lot.number
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+        """Return 0: nobody has a share from which she could be missing something."""
+        return 0
+
 
 def build(argument: str = "") -> Fifo:
     """Return the rule."""

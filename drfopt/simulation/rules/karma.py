@@ -11,7 +11,8 @@ Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI
 import math
 from collections.abc import Mapping
 
-from ..cluster import ENDLESS, Cluster
+from ..cluster import Cluster
+from ..requests import requests
 from ..schedulers.karma import Karma
 from ..turns import Turns
 
@@ -94,15 +95,9 @@ class KarmaRule(Turns):
         return min(able)[1] if able else None
 
     def _divide(self, cluster: Cluster) -> None:
+        wanted = requests(cluster)
         most = self._state.slices
-        demands = {}
-        for user, queue in enumerate(cluster.queues):
-            wanted = cluster.used[user][self._j] + sum(
-                self._needs[lot.kind] * min(lot.waiting, most if lot.tasks == ENDLESS else lot.waiting)
-                for line in queue.values()
-                for lot in line
-            )
-            demands[str(user)] = min(wanted // self._slice, most)
+        demands = {str(user): min(row[self._j] // self._slice, most) for user, row in enumerate(wanted)}
         given = self._state.round(demands)
         self._parts = [given[str(user)] * self._slice for user in range(cluster.n)]
         self._take_back(cluster)

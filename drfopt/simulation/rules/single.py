@@ -54,6 +54,10 @@ class Single(LowestFirst):
         """Return the share of the resource, in a unit common to all."""
         return cluster.used[user][self._column] * self._rates[user]
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+        """Return the share of the resource of who holds so much."""
+        return used[self._column] * self._rates[user]
+
 
 def build(argument: str = "") -> Single:
     """Return the rule ``single:RESOURCE``."""

@@ -44,6 +44,10 @@ class Slots(LowestFirst):
         """Return the tasks that run, divided by the weight, in a unit common to all."""
         return cluster.running[user] * self._weights[user]
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+        """Return so many tasks, divided by the weight."""
+        return running * self._weights[user]
+
 
 def build(argument: str = "") -> Slots:
     """Return the rule ``slots:K``."""

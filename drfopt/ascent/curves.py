@@ -1,0 +1,164 @@
+"""Curves of what many use together as their levels rise: points joined by straight lines, in floats or in fractions.
+
+A curve has a level and an amount of every column at each point; neither ever falls.  Where the level stands still and
+amounts do not, the curve *jumps*.  The same code serves floats and `Fraction`s (arrays of objects).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Curve", "Segments", "envelope", "first_full", "joined", "snapped", "summed"]
+
+
+TOGETHER = 1e-12
+"""Distance of two levels that rounding can make, relative to what they are the difference of."""
+
+STEEP = 1e3
+"""Times the mean slope of a sum; what is steeper is added by itself, so that its rounding ends with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Straight pieces of curves: from level `begin` to `end` (s,), amounts grow by `gain` (s, columns)."""
+
+    begin: np.ndarray
+    end: np.ndarray
+    gain: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Points in order, amounts `use` (points, columns) at the time (points,) of whoever put them together.
+
+    Where the time stands still, amounts go from one value to another, and `part` (points,) is how much of that way is
+    behind.
+    """
+
+    time: np.ndarray
+    part: np.ndarray
+    use: np.ndarray
+
+
+def joined(pieces: list[Segments]) -> Segments:
+    """Return the segments of several lists as one."""
+    return Segments(
+        np.concatenate([piece.begin for piece in pieces]),
+        np.concatenate([piece.end for piece in pieces]),
+        np.concatenate([piece.gain for piece in pieces]),
+    )
+
+
+def snapped(levels: list[np.ndarray], offset: Any) -> list[np.ndarray]:
+    """Return levels in which those that differ by rounding are one, so that what happens together stays together.
+
+    `offset` is the largest number that was taken off to make a level: its rounding is in them.
+    """
+    if not levels or levels[0].dtype == object:
+        return levels
+    order, back = np.unique(np.concatenate(levels), return_inverse=True)
+    apart = np.concatenate([[True], np.diff(order) > TOGETHER * (order[1:] + offset)])
+    first = np.maximum.accumulate(np.where(apart, np.arange(len(order)), 0))
+    return np.split(order[first][back], np.cumsum([len(each) for each in levels])[:-1])
+
+
+def summed(base: np.ndarray, segments: Segments) -> Curve:
+    """Return the sum of all segments over their common time, on top of `base` (columns,)."""
+    begin, end, gain = segments.begin, segments.end, segments.gain
+    zero = base - base
+    times, place = np.unique(np.concatenate([begin, end]), return_inverse=True)
+    opens, closes = place[: len(begin)], place[len(begin) :]
+    slopes = np.full((len(times), len(base)), zero[0])
+    leaps = slopes.copy()
+    steady = opens != closes
+    slope = gain[steady] / (end - begin)[steady, None]
+    steep = _steep(slope, gain[steady], times)
+    gentle = np.flatnonzero(steady)[~steep]
+    np.add.at(slopes, opens[gentle], slope[~steep])
+    np.subtract.at(slopes, closes[gentle], slope[~steep])
+    np.add.at(leaps, opens[~steady], gain[~steady])
+    steps = np.concatenate([leaps[:1], np.cumsum(slopes, axis=0)[:-1] * np.diff(times)[:, None] + leaps[1:]])
+    after = base + np.cumsum(steps, axis=0)
+    for s in np.flatnonzero(steady)[steep].tolist():
+        way = np.clip((times - begin[s]) / (end[s] - begin[s]), 0, 1)
+        after += way[:, None] * gain[s]
+    # A point where something jumps is there twice: before and after it.
+    twice = np.asarray((leaps > 0).any(axis=1))
+    at = np.repeat(np.arange(len(times)), 1 + twice)
+    second = np.concatenate([[False], at[1:] == at[:-1]])
+    use = np.where((twice[at] & ~second)[:, None], (after - leaps)[at], after[at])
+    part = np.where(second, 1, 0) + np.full(len(at), zero[0])
+    return Curve(times[at], part, np.maximum.accumulate(use, axis=0))
+
+
+def _steep(slope: np.ndarray, gain: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Say which slopes (s, columns) are so large that adding them and taking them off again would leave too much."""
+    if slope.dtype == object or len(slope) == 0:
+        return np.zeros(len(slope), dtype=bool)
+    return np.asarray((slope * (times[-1] - times[0]) > STEEP * gain.sum(axis=0)).any(axis=1))
+
+
+def envelope(curve: Curve, rows: np.ndarray, offsets: np.ndarray) -> tuple[Curve, np.ndarray]:
+    """Return the curve with a point more wherever another row becomes the largest, and that largest at each point.
+
+    Parameters
+    ----------
+    rows : array (r, columns), offsets : array (r,)
+        A row is worth ``rows @ use - offsets``; less than 0 counts as 0.
+    """
+    zero = offsets[0] - offsets[0]
+    time, part, use = curve.time, curve.part, curve.use
+    level = _worth(use, rows, offsets).max(axis=1)
+    for _ in range(len(rows)):
+        values = _worth(use, rows, offsets)
+        best = values.argmax(axis=1)
+        here = np.arange(len(use) - 1)
+        now, then = best[:-1], best[1:]
+        ahead = values[here, now] - values[here, then]
+        behind = values[here + 1, then] - values[here + 1, now]
+        cross = np.flatnonzero((ahead > 0) & (behind > 0))
+        if not len(cross):
+            break
+        fraction = ahead[cross] / (ahead[cross] + behind[cross])
+        between = use[cross] + (use[cross + 1] - use[cross]) * fraction[:, None]
+        standing = time[cross] == time[cross + 1]
+        parts = np.where(standing, part[cross] + (part[cross + 1] - part[cross]) * fraction, zero)
+        # Along a row that stands still the level does so to the last digit.
+        first, last = values[cross, now[cross]], values[cross + 1, now[cross]]
+        reached = first + (last - first) * fraction
+        use = np.insert(use, cross + 1, between, axis=0)
+        level = np.insert(level, cross + 1, reached)
+        time = np.insert(time, cross + 1, time[cross] + (time[cross + 1] - time[cross]) * fraction)
+        part = np.insert(part, cross + 1, parts)
+    largest = _worth(use, rows, offsets).max(axis=1)
+    rounding = TOGETHER * (largest + offsets.max()) if level.dtype == float else 0
+    return Curve(time, part, use), np.maximum.accumulate(np.where(largest > level + rounding, largest, level))
+
+
+def _worth(use: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return what each row is worth at each point, and 0 in a column before them, (points, 1 + r)."""
+    zero = np.full((len(use), 1), offsets[0] - offsets[0])
+    return np.concatenate([zero, use @ rows.T - offsets], axis=1)
+
+
+def first_full(curve: Curve, room: dict[int, Any], reached: bool = False) -> tuple[int, Any, list[int]] | None:
+    """Return where a curve first has more than the room in some column: the point before, how far to the next, columns.
+
+    None where that never happens.  A column that is too full at the first point says: there.  With `reached` it is
+    enough to have just the room.
+    """
+    found: list[tuple[int, Any, int]] = []
+    for column, most in room.items():
+        use = curve.use[:, column]
+        over = np.flatnonzero(use >= most if reached else use > most)
+        if not len(over):
+            continue
+        k = int(over[0])
+        before = use[max(k - 1, 0)]
+        way = (most - before) / (use[k] - before) if k else 1
+        found.append((max(k - 1, 0), way if k else most - most, column))
+    if not found:
+        return None
+    first = min(found)[:2]
+    return (*first, [column for *place, column in found if tuple(place) == first])

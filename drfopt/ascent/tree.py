@@ -1,0 +1,216 @@
+"""The tree of groups, and what a node's members have at each level of the node."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..organisation import Organisation
+from .curves import Curve, Segments, envelope, joined, snapped, summed
+
+__all__ = ["Branch", "Leaves", "Node", "Place", "members_of", "nodes"]
+
+Rank = tuple[int, bool]
+"""Lower ones are served first: the tier with its sign turned, and whether the weight is 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A group, or the root with no name: users directly in it and groups below it, each with its rank among siblings.
+
+    `rows` (r, columns) and `offsets` (r,) measure what all its users hold: its level is the largest of
+    ``rows @ use - offsets``, or 0.
+    """
+
+    name: str
+    users: dict[Rank, np.ndarray]
+    groups: dict[Rank, list["Node"]]
+    everyone: np.ndarray
+    rows: np.ndarray
+    offsets: np.ndarray
+
+
+@dataclass(frozen=True)
+class Place:
+    """A moment of a branch: which rank is rising, its level, and how much of a jump at that level is behind."""
+
+    phase: int
+    time: Any
+    part: Any
+
+
+def members_of(organisation: Organisation | None, n: int) -> dict[str, np.ndarray]:
+    """Return the users below each group, the root "" included, as rows of the instance."""
+    if organisation is None:
+        return {"": np.arange(n)}
+    found: dict[str, list[int]] = {group.name: [] for group in organisation.groups}
+    for i, path in enumerate(organisation.paths):
+        while path:
+            found[path].append(i)
+            path = path.rpartition("/")[0]
+    return {"": np.arange(n)} | {name: np.array(rows, dtype=np.intp) for name, rows in found.items()}
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yield all groups below a node, children before their parents, and the node itself last."""
+    for groups in node.groups.values():
+        for group in groups:
+            yield from nodes(group)
+    yield node
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """What is known of users by themselves, whatever the moment.
+
+    Attributes
+    ----------
+    use : array (n, columns)
+        What one task takes of every column.
+    rows, offsets : arrays (n, r)
+        The level of user i with x tasks is the largest of ``rows[i] * x - offsets[i]``, or 0.
+    most : array (n,)
+        Her limit, or more tasks than the cluster can hold.
+    """
+
+    use: np.ndarray
+    rows: np.ndarray
+    offsets: np.ndarray
+    most: np.ndarray
+
+    def levels(self, tasks: np.ndarray) -> np.ndarray:
+        """Return the level of every user with these tasks, (n,)."""
+        levels = (self.rows * tasks[:, None] - self.offsets).max(axis=1)
+        return np.where(levels > 0, levels, tasks - tasks)
+
+    def segments(self, users: np.ndarray, has: np.ndarray) -> list[Segments]:
+        """Return how some users rise from what they have, as a function of their own level."""
+        bent = (self.offsets[users] != 0).any(axis=1)
+        straight, rest = users[~bent], users[bent]
+        rates = self.rows[straight].max(axis=1)
+        gain = self.use[straight] * (self.most - has)[straight, None]
+        pieces = [Segments(rates * has[straight], rates * self.most[straight], gain)]
+        for i in rest.tolist():
+            zero = has[i] - has[i]
+            ends = Curve(np.array([zero, zero + 1]), np.array([zero, zero]), np.array([[has[i]], [self.most[i]]]))
+            curve, levels = envelope(ends, self.rows[i][:, None], self.offsets[i])
+            tasks = curve.use[:, 0]
+            pieces.append(Segments(levels[:-1], levels[1:], np.diff(tasks)[:, None] * self.use[i]))
+        return pieces
+
+    def at(self, users: np.ndarray, has: np.ndarray, level: Any, arriving: bool) -> np.ndarray:
+        """Return the tasks of some users at a common level, (users,), before or after what jumps at it."""
+        low, top = has[users], self.most[users]
+        if arriving and level <= 0:
+            return low
+        rows, offsets = self.rows[users], self.offsets[users]
+        counted = rows > 0
+        one = np.where(counted, rows, rows + 1)
+        tasks = np.where(counted, (offsets + level) / one, top[:, None]).min(axis=1)
+        ends = (rows * top[:, None] - offsets).max(axis=1)
+        return np.where(level >= ends, top, np.minimum(np.maximum(tasks, low), top))
+
+
+class Branch:
+    """A node at a standing: how what its users hold grows with its level."""
+
+    def __init__(self, node: Node, leaves: Leaves, has: np.ndarray, rising: np.ndarray):
+        """Take a node whose users have tasks (n,), of whom some are `rising` (n,), bool: not finished, below limits."""
+        self.leaves, self.has = leaves, has
+        self.users: list[np.ndarray] = []
+        self.branches: list[list[Branch]] = []
+        for rank in sorted({*node.users, *node.groups}):
+            users = node.users.get(rank, np.zeros(0, dtype=np.intp))
+            users = users[rising[users]]
+            groups = [group for group in node.groups.get(rank, ()) if rising[group.everyone].any()]
+            if len(users) or groups:
+                self.users.append(users)
+                self.branches.append([Branch(group, leaves, has, rising) for group in groups])
+                offset = max((group.offsets.max() for group in groups), default=0)
+                levels = snapped([branch.level for branch in self.branches[-1]], offset)
+                for branch, level in zip(self.branches[-1], levels, strict=True):
+                    branch.level = level
+        self._rise(node)
+
+    def _rise(self, node: Node) -> None:
+        base = has_used(self.leaves, self.has, node.everyone)
+        curves, levels, phases = [], [], []
+        for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
+            pieces = self.leaves.segments(users, self.has) + [branch.segments() for branch in branches]
+            curve, level = envelope(summed(base, joined(pieces)), node.rows, node.offsets)
+            curves.append(curve)
+            levels.append(level)
+            phases.append(np.full(len(level), phase))
+            base = curve.use[-1]
+        self.phase = np.concatenate(phases)
+        self.level = np.maximum.accumulate(np.concatenate(levels))
+        self.curve = Curve(
+            np.concatenate([curve.time for curve in curves]),
+            np.concatenate([curve.part for curve in curves]),
+            np.concatenate([curve.use for curve in curves]),
+        )
+
+    def segments(self) -> Segments:
+        """Return how its users rise, as a function of its level."""
+        return Segments(self.level[:-1], self.level[1:], np.diff(self.curve.use, axis=0))
+
+    def place(self, point: int, way: Any = 0) -> Place:
+        """Return the moment at a point of the curve, or on the way from it to the next, 0 to 1."""
+        time, part = self.curve.time, self.curve.part
+        if not way:
+            return Place(int(self.phase[point]), time[point], part[point])
+        begin, end = time[point], time[point + 1]
+        if begin == end:
+            return Place(int(self.phase[point]), begin, part[point] + (part[point + 1] - part[point]) * way)
+        return Place(int(self.phase[point]), begin + (end - begin) * way, begin - begin)
+
+    @property
+    def end(self) -> Place:
+        """The last moment, at which all its users are at their limits."""
+        return self.place(len(self.level) - 1)
+
+    def reached(self, level: Any, arriving: bool) -> Place:
+        """Return the moment at which the node has a level: the first such, or the last."""
+        levels = self.level
+        if arriving:
+            k = int(np.searchsorted(levels, level, "left"))
+            if k == 0 or k == len(levels) or levels[k] == level:
+                return self.place(min(k, len(levels) - 1))
+            k -= 1
+        else:
+            k = int(np.searchsorted(levels, level, "right")) - 1
+            if k < 0 or k == len(levels) - 1 or levels[k] == level:
+                return self.place(max(k, 0))
+        return self.place(k, (level - levels[k]) / (levels[k + 1] - levels[k]))
+
+    def tasks(self, place: Place) -> np.ndarray:
+        """Return what everybody has at a moment of this branch, (n,)."""
+        tasks = self.has.copy()
+        self._put(tasks, place)
+        return tasks
+
+    def _put(self, tasks: np.ndarray, place: Place) -> None:
+        if 0 < place.part < 1:
+            before, after = tasks.copy(), tasks.copy()
+            self._put_side(before, place, arriving=True)
+            self._put_side(after, place, arriving=False)
+            tasks[:] = before + (after - before) * place.part
+        else:
+            self._put_side(tasks, place, arriving=place.part == 0)
+
+    def _put_side(self, tasks: np.ndarray, place: Place, arriving: bool) -> None:
+        for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
+            if phase < place.phase:
+                tasks[users] = self.leaves.most[users]
+                for branch in branches:
+                    branch._put(tasks, branch.end)
+            elif phase == place.phase:
+                tasks[users] = self.leaves.at(users, self.has, place.time, arriving)
+                for branch in branches:
+                    branch._put(tasks, branch.reached(place.time, arriving))
+
+
+def has_used(leaves: Leaves, has: np.ndarray, users: np.ndarray) -> np.ndarray:
+    """Return what some users hold with their tasks, (columns,)."""
+    return has[users] @ leaves.use[users]

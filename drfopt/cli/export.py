@@ -1,0 +1,84 @@
+"""``drfopt export``: an allocation as quotas, weights and minimums of another scheduler."""
+
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from ..errors import InstanceError, suggestion
+from . import instances, options
+from .interrupt import stoppable
+from .output import check, deliver
+from .status import FAILED
+from .working import working
+
+__all__ = ["export"]
+
+
+def _names() -> tuple[str, ...]:
+    from ..writers.exports import EXPORTS
+
+    return tuple(row.name for row in EXPORTS)
+
+
+def export(
+    instance: options.InstanceName,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="csv, resourcequota (Kubernetes), kueue (ClusterQueues) or fair-scheduler (YARN).",
+            autocompletion=lambda incomplete: options.matching(incomplete, _names()),
+            show_default=False,
+        ),
+    ],
+    policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
+    engine: options.EngineName = "auto",
+    resource: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--resource",
+            metavar="NAME=TARGET[:UNIT]",
+            help="What a resource is called there, and in which unit the instance counts it: memory=memory:Gi.",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: options.TimeLimit = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Divide the cluster, and write what each user gets for another scheduler.
+
+    Amounts are rounded so that they never add up to more than there is. Weights are those of the instance.
+
+    Example: drfopt export nsdi2011 --to kueue --resource memory=memory:Gi
+    """
+    from ..writers.exports import export as exported
+
+    if output is not None:
+        check(output)
+    names = _given(resource or [])
+    if to not in _names():
+        raise InstanceError(f"unknown export {to!r}: use {', '.join(_names())}{suggestion(to, _names())}")
+    cluster = instances.read(instance)
+    from ..solve import solve
+
+    with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
+        allocation = solve(cluster, policy, integer=integer, engine=engine, time_limit=time_limit)
+    deliver(exported(allocation, to, names), output)
+    if allocation.status in ("time_limit", "feasible"):
+        raise typer.Exit(FAILED)
+
+
+def _given(texts: list[str]) -> dict[str, str]:
+    names = {}
+    for text in texts:
+        for pair in text.split(","):
+            resource, equal, target = (part.strip() for part in pair.partition("="))
+            if not (resource and equal and target):
+                raise InstanceError(
+                    f"--resource {text!r}: write NAME=TARGET or NAME=TARGET:UNIT, such as memory=memory:Gi"
+                )
+            names[resource] = target
+    return names

@@ -1,0 +1,166 @@
+"""``drfopt simulate``: schedulers at work, with tasks that end and users that come and go."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options, scenarios
+from .output import Output, check
+from .status import USAGE_ERROR
+from .working import working
+
+__all__ = ["simulate"]
+
+
+def _rules(incomplete: str) -> list[str]:
+    from ..simulation.rules import RULES
+
+    return options.matching(incomplete, (row.name for row in RULES))
+
+
+def _exponents(text: str | None) -> dict[str, float]:
+    """Return what ``memory=4,cpu=1`` says."""
+    found = {}
+    for part in (text or "").split(","):
+        name, sign, value = part.partition("=")
+        if not part.strip():
+            continue
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise USAGE_ERROR(f"--slowdown has {part.strip()!r}: write resources and exponents, such as memory=4,cpu=1")
+    return found
+
+
+def _moment(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not a number of seconds, 0 or more")
+    return seconds
+
+
+def simulate(
+    scenario: scenarios.ScenarioName,
+    rule: Annotated[
+        str,
+        typer.Option(
+            "--rule", "-r", metavar="A,B", help="One rule or several (see 'drfopt rules').", autocompletion=_rules
+        ),
+    ] = "drf",
+    until: Annotated[
+        float | None,
+        typer.Option("--until", metavar="S", parser=_moment, help="Stop at S seconds.", show_default="scenario"),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    replications: Annotated[
+        int, typer.Option("--replications", metavar="N", min=1, help="Drawings, the same under every rule.")
+    ] = 1,
+    optimum: Annotated[
+        bool, typer.Option("--optimum", help="Measure the distance from the fair optimum of every moment.")
+    ] = False,
+    slowdown: Annotated[
+        str | None,
+        typer.Option(
+            "--slowdown",
+            metavar="R=E,...",
+            help="Exponents by which a machine slows down when a resource is oversubscribed.",
+            show_default="1 each",
+        ),
+    ] = None,
+    grace: Annotated[
+        float | None,
+        typer.Option(
+            "--preempt",
+            metavar="S",
+            parser=_moment,
+            help="Revoke tasks for users below their share, S seconds after a warning.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            "--every",
+            metavar="S",
+            parser=_moment,
+            help="Seconds between samples; 0 for every event.",
+            show_default="about 500 in all",
+        ),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option("--records", metavar="FILE", help="Write a row a job, as .csv or .parquet.", show_default=False),
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline", metavar="FILE", help="Write a row a sample and user, as .csv or .parquet.", show_default=False
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw shares over time, as .png, .svg or .pdf.", show_default=False
+        ),
+    ] = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Let schedulers work: tasks end, users and machines come and go.
+
+    Example: drfopt simulate two-users --rule drf,fifo
+    """
+    out = Output.wished(format, json, output)
+    names = [name.strip() for name in rule.split(",") if name.strip()]
+    if not names:
+        raise USAGE_ERROR("--rule names no rule: write for example --rule drf,fifo")
+    exponents = _exponents(slowdown)
+    found = scenarios.read(scenario)
+    from ..simulation import Slowdown, simulate_each
+    from ..simulation.preemption import Preemption
+    from ..simulation.records import checked_suffix, job_table, timeline_table, write_table
+
+    for path in (records, timeline):
+        if path is not None:
+            checked_suffix(path)
+            check(path)
+    if plot is not None:
+        from ..report.simulations import checked_picture
+
+        checked_picture(plot)
+        check(plot)
+    with working(f"simulating {rule}"):
+        trials = simulate_each(
+            found,
+            names,
+            replications=replications,
+            seed=seed,
+            until=until,
+            every=every,
+            slowdown=Slowdown(exponents),
+            preemption=None if grace is None else Preemption(grace),
+            optimum=optimum,
+            jobs=jobs if jobs is not None or dask is not None or len(names) * replications > 1 else 1,
+            dask=dask,
+        )
+        runs = [run for row in trials.runs for run in row]
+        if records is not None:
+            write_table(records, job_table(runs))
+        if timeline is not None:
+            write_table(timeline, timeline_table(runs))
+        if plot is not None:
+            from ..report.simulations import save_runs
+
+            save_runs([row[0] for row in trials.runs], plot)
+    alone = len(runs) == 1 and not optimum
+    result = runs[0] if alone else trials
+    out.write(result.sheet(), result.to_dict)

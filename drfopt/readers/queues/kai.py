@@ -1,0 +1,79 @@
+"""KAI: ``kubectl get nodes,pods -A -o json`` and ``kubectl get queues.scheduling.run.ai -o yaml``.
+
+    quota           guarantee (cpu in thousandths of a core, memory in 10^6 bytes, gpu in devices; -1 for no bound)
+    limit           ceiling
+    overQuotaWeight weight, by resource
+    priority        tier
+    parentQueue     the group above
+
+A pod is in the queue that its label ``kai.scheduler/queue`` names.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from ..conversion import Conversion, Notes
+from ..kubernetes.objects import Objects, name
+from ..kubernetes.pods import Pod
+from . import reader
+from .tree import Queue
+
+__all__ = ["read"]
+
+GROUPS = ("scheduling.run.ai", "scheduling.kai")
+LABELS = ("kai.scheduler/queue", "runai/queue")
+
+UNITS = {
+    "cpu": ("cpu", Fraction(1, 1000)),
+    "memory": ("memory", Fraction(10**6)),
+    "gpu": ("nvidia.com/gpu", Fraction(1)),
+}
+"""The resource of a pod, and how much of it is one."""
+
+
+def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+    """Read nodes, pods and queues.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    return reader.read(SYSTEM, paths)
+
+
+def _queues(objects: Objects, notes: Notes) -> list[Queue]:
+    found = []
+    for group in GROUPS:
+        for item in objects.take("Queue", group):
+            spec = item["spec"]
+            amounts: dict[str, dict[str, Fraction]] = {"quota": {}, "limit": {}, "overQuotaWeight": {}}
+            for key, part in spec["resources"].pairs():
+                resource, unit = UNITS.get(key, (key, Fraction(1)))
+                amounts["overQuotaWeight"][resource] = part["overQuotaWeight"].amount(missing=1)
+                for bound in ("quota", "limit"):
+                    if bound in part and part[bound].number() != -1:
+                        amounts[bound][resource] = part[bound].amount() * unit
+                    elif bound == "quota" and bound in part:
+                        notes.unused("quota without bound: nothing is promised beyond a fair share", name(item))
+            weights = amounts["overQuotaWeight"]
+            alike = len(set(weights.values())) <= 1
+            found.append(
+                Queue(
+                    name(item),
+                    spec["parentQueue"].text(),
+                    next(iter(weights.values()), Fraction(1)) if alike else weights,
+                    amounts["quota"],
+                    amounts["limit"],
+                    int(spec["priority"].number()),
+                )
+            )
+    return found
+
+
+def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
+    return lambda pod: next((pod.labels[label] for label in LABELS if label in pod.labels), None)
+
+
+SYSTEM = reader.System("kai", _queues, _queue_of)

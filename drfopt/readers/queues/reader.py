@@ -1,0 +1,79 @@
+"""What the queue readers share: nodes and pods as Kubernetes has them, and users that are queues."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..cluster import Cluster, assemble
+from ..conversion import Conversion, Notes
+from ..kubernetes import SOURCE, eligibility
+from ..kubernetes.nodes import nodes, tasks
+from ..kubernetes.objects import Objects
+from ..kubernetes.pods import Pod, pods
+from ..text import failure
+from .tree import Queue, organised
+
+__all__ = ["System", "read"]
+
+
+@dataclass(frozen=True)
+class System:
+    """A scheduler with queues.
+
+    Parameters
+    ----------
+    name : str
+        As ``--from`` says it.
+    queues : callable (Objects, Notes) -> list of Queue
+    queue_of : callable (Objects) -> callable (Pod) -> name of its queue, or None when it is in none
+    loose : bool
+        Whether it has files that are no objects of Kubernetes.
+    """
+
+    name: str
+    queues: Callable[[Objects, Notes], list[Queue]]
+    queue_of: Callable[[Objects], Callable[[Pod], str | None]]
+    loose: bool = False
+
+
+def read(system: System, paths: Sequence[str | Path]) -> Conversion:
+    """Read nodes, pods and queues.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    notes = Notes()
+    objects = Objects(paths)
+    for part in () if system.loose else objects.loose:
+        raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
+    queues = system.queues(objects, notes)
+    queue_of = system.queue_of(objects)
+    found: list[Pod] = []
+    users: dict[int, str] = {}
+    for pod in pods(objects, notes):
+        queue = None if pod.fixed else queue_of(pod)
+        found.append(pod if queue is not None else replace(pod, fixed=True))
+        if queue is not None:
+            users[id(found[-1])] = queue
+    machines = nodes(objects, found, notes)
+    objects.tell_rest(notes)
+    groups, members = organised(queues, dict.fromkeys(users.values()), notes)
+    return assemble(
+        Cluster(
+            f"{system.name}, {Path(paths[0]).stem}",
+            SOURCE.format(
+                what=system.name,
+                pods=sum(pod.count for pod in found),
+                nodes=len(machines),
+                files=", ".join(Path(path).name for path in paths),
+            ),
+            machines,
+            tasks(found, users),
+            notes,
+            eligibility.allows,
+            groups=groups,
+            members=members,
+        )
+    )

@@ -1,0 +1,274 @@
+"""The document behind the page: everything it shows, as the JSON that ``drfopt report --json`` prints.
+
+The page is a view of this document and of nothing else, so that no number on it can differ. It holds no times: the
+same instance gives the same bytes.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..allocation import Allocation, stopped
+from ..compare import Comparison, compare
+from ..instance import Instance
+from ..planning.whatif import WhatIf
+from ..progress import report
+from ..sweep import Sweep
+from ..tables import finite
+from .measures import measures
+
+__all__ = ["Document", "study"]
+
+Document = dict[str, Any]
+"""What JSON can say."""
+
+VERDICTS = ("wins", "loses", "same", "joins", "leaves")
+"""What changes may do to a user."""
+
+
+@dataclass(frozen=True)
+class Stops:
+    """How many users were stopped by what under one policy; who has several bottlenecks counts at each."""
+
+    limit: int
+    unplaced: int
+    unknown: int
+    resources: list[int]
+    places: list[list[int]]
+
+
+def study(
+    instance: Instance,
+    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    *,
+    integer: bool = False,
+    time_limit: float | None = None,
+    sweeps: Iterable[Sweep] = (),
+    whatifs: Iterable[WhatIf] = (),
+    name: str = "",
+    title: str = "",
+    date: str = "",
+    version: str = "",
+) -> Document:
+    """Solve the instance under each policy and return the document of the page.
+
+    Parameters
+    ----------
+    instance : Instance
+    policies, integer, time_limit
+        As in `compare`.
+    sweeps : iterable of Sweep
+        What `drfopt.sweep` found, told on the page.
+    whatifs : iterable of WhatIf
+        What `drfopt.planning.whatif` found.
+    name : str
+        What to call an instance that has no name.
+    title, date, version : str
+        Stand at the head of the page; by default the instance's name and nothing.
+
+    Returns
+    -------
+    dict
+        ``comparison`` is what ``drfopt compare --json`` prints, without the seconds.
+    """
+    comparison = compare(instance, policies, integer=integer, time_limit=time_limit)
+    report("laying out the page")
+    name = instance.name or name
+    found = comparison.allocations
+    stops = [_stops(allocation) for allocation in found]
+    document = {
+        "title": title or name,
+        "date": date,
+        "version": version,
+        "instance": _instance(instance, integer),
+        "policies": [allocation.policy for allocation in found],
+        "complete": not comparison.failed,
+        "comparison": _comparison(comparison, name, version),
+        "measures": [
+            asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}
+            for allocation in found
+        ],
+        "users": _users(instance, found),
+        "resources": _resources(instance, stops),
+        "machines": _machines(instance, found, stops),
+        "stops": [{"limit": s.limit, "unplaced": s.unplaced, "unknown": s.unknown} for s in stops],
+        "sweeps": [_sweep(sweep) for sweep in sweeps],
+        "whatifs": [_whatif(found) for found in whatifs],
+    }
+    return finite(document)
+
+
+def _instance(instance: Instance, integer: bool) -> Document:
+    return {
+        "name": instance.name,
+        "source": instance.source,
+        "integer": integer,
+        "users": instance.n,
+        "resources": instance.m,
+        "classes": instance.k,
+        "machines": None if instance.machines is None else int(instance.counts.sum()),
+        "unplaced": int(instance.unplaced(integer).sum()),
+    }
+
+
+def _comparison(comparison: Comparison, name: str, version: str) -> Document:
+    document = comparison.to_dict()
+    for allocation in document["allocations"]:
+        del allocation["seconds"]
+        allocation |= {"instance": name, "version": version}
+    return document | {"instance": name}
+
+
+def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Document]:
+    """Return what is known of every user beside her allocations: what she asks for, and what stopped her."""
+    unplaced = [set(allocation.unplaced) for allocation in allocations]
+    bottlenecks = [allocation.certificate.bottlenecks or (None,) * instance.n for allocation in allocations]
+    weights = instance.weights.tolist()
+    return [
+        {
+            "name": user,
+            "weight": None if instance.weights_per_resource else weights[i],
+            "limit": limit if limit < np.inf else None,
+            "demand": dict(zip(instance.resources, row, strict=True)),
+            "stopped": [
+                stopped(names[i], allocation.tasks[i], limit, user in helpless)
+                for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
+            ],
+        }
+        for i, (user, limit, row) in enumerate(
+            zip(instance.users, instance.limits.tolist(), instance.demands.tolist(), strict=True)
+        )
+    ]
+
+
+def _stops(allocation: Allocation) -> Stops:
+    instance = allocation.instance
+    bottlenecks = allocation.certificate.bottlenecks or (None,) * instance.n
+    helpless = set(allocation.unplaced)
+    counts: Counter[str] = Counter()
+    at: Counter[str] = Counter()
+    resources: Counter[str] = Counter()
+    for i, user in enumerate(instance.users):
+        names = bottlenecks[i] or ()
+        names = (names,) if isinstance(names, str) else names
+        if user in helpless:
+            counts["unplaced"] += 1
+        elif names:
+            at.update(names)
+            # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
+            resources.update({resource for name in names for resource in _resource(instance, name)})
+        else:
+            known = stopped(None, allocation.tasks[i], instance.limits[i], False)
+            counts["limit" if known else "unknown"] += 1
+    return Stops(
+        counts["limit"],
+        counts["unplaced"],
+        counts["unknown"],
+        [resources[name] for name in instance.resources],
+        [[at[f"{c}/{r}"] for r in instance.resources] for c in instance.machine_names],
+    )
+
+
+def _resource(instance: Instance, name: str) -> list[str]:
+    if instance.machines is None:
+        return [name]
+    return [resource for resource in instance.resources if name.endswith(f"/{resource}")][:1]
+
+
+def _resources(instance: Instance, stops: list[Stops]) -> list[Document]:
+    capacity = instance.capacity.tolist()
+    return [
+        {"name": name, "capacity": capacity[j], "stopped": [s.resources[j] for s in stops]}
+        for j, name in enumerate(instance.resources)
+    ]
+
+
+def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list[Stops]) -> list[Document] | None:
+    if instance.machines is None:
+        return None
+    held = [np.asarray(allocation.placement, dtype=float).T @ instance.demands for allocation in allocations]
+    room = instance.room
+    counts = instance.counts.tolist()
+    return [
+        {
+            "name": name,
+            "count": int(counts[k]),
+            "resources": [
+                {
+                    "class": name,
+                    "count": int(counts[k]),
+                    "name": resource,
+                    "capacity": float(room[k, j]),
+                    "allocations": [
+                        {
+                            "used": float(used[k, j]),
+                            "utilization": float(used[k, j] / room[k, j]) if room[k, j] else None,
+                            "stopped": s.places[k][j],
+                        }
+                        for used, s in zip(held, stops, strict=True)
+                    ],
+                }
+                for j, resource in enumerate(instance.resources)
+            ],
+        }
+        for k, name in enumerate(instance.machine_names)
+    ]
+
+
+def _sweep(sweep: Sweep) -> Document:
+    """Return one row a factor, in the yardsticks of the page."""
+    return {
+        "policy": sweep.policy,
+        "resource": sweep.resource,
+        "axis": f"{sweep.resource or 'all capacity'}, times",
+        "resources": list(sweep.instance.resources),
+        "steps": [
+            {
+                "at": float(factor),
+                **asdict(measures(allocation)),
+                "tasks": float(allocation.tasks.sum()),
+                "used": allocation.utilization.astype(float).tolist(),
+            }
+            for factor, allocation in zip(sweep.factors, sweep.allocations, strict=True)
+        ],
+    }
+
+
+def _whatif(found: WhatIf) -> Document:
+    """Return the two clusters in one number each and every user before and after; fractions as floats."""
+    users = [(row.user, _float(row.before), _float(row.after), row.verdict) for row in found.users]
+    return {
+        "policy": found.before.policy,
+        "integer": found.before.integer,
+        "changes": [str(change) for change in found.changes],
+        "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
+        "totals": [
+            {"name": name, "before": _float(before), "after": _float(after)}
+            for name, (before, after) in found.totals().items()
+        ],
+        "users": [
+            {
+                "name": name,
+                "before": before,
+                "after": after,
+                "change": None if before is None or after is None else 0.0 if verdict == "same" else after - before,
+                "part": _part(before, after, verdict),
+                "verdict": verdict,
+            }
+            for name, before, after, verdict in users
+        ],
+    }
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _part(before: float | None, after: float | None, verdict: str) -> float | None:
+    """Return the change relative to what there was before; None where that was nothing."""
+    if verdict == "same":
+        return 0.0
+    return None if not before or after is None else after / before - 1

@@ -1,0 +1,110 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+
+  // ---- theme: the system's until somebody says otherwise ----
+  const theme = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const name = () => { theme.textContent = dark() ? "Light" : "Dark"; theme.setAttribute("aria-label", `Switch to the ${dark() ? "light" : "dark"} theme`); };
+  theme.hidden = false;
+  theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; name(); });
+  system.addEventListener("change", name);
+  name();
+
+  // ---- the numbers as a file ----
+  const save = document.getElementById("save");
+  save.hidden = false;
+  save.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([document.getElementById("document").textContent], { type: "application/json" }));
+    link.download = "report.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+
+  // ---- tables: sorted by a heading, filtered by a word, turned by pages ----
+  const PAGED = 30, FILTERED = 9;
+  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+  for (const box of document.querySelectorAll(".tabled")) {
+    const body = box.querySelector("tbody");
+    const rows = [...body.rows];
+    if (rows.length < 2) continue;
+    const heads = [...box.querySelector("thead").rows].at(-1).cells;
+    const tools = box.querySelector(".tools"), pager = box.querySelector(".pager");
+    const input = tools.querySelector("input"), select = tools.querySelector("select");
+    const status = pager.querySelector("p"), [back, next] = pager.querySelectorAll("button");
+    const words = rows.map((row) => row.textContent.toLowerCase());
+    const place = new Map(rows.map((row, index) => [row, index]));
+    const paged = rows.length > PAGED;
+    let order = rows, matching = rows, page = 0;
+
+    // A full value stands in the title where the cell shows less of it.
+    const value = (row, column) => {
+      const cell = row.cells[column];
+      if (!cell.classList.contains("n")) return cell.textContent;
+      const number = Number(cell.title || cell.textContent.replace(/[^0-9.eE+-]/g, "") || NaN);
+      return number;
+    };
+
+    const show = () => {
+      const size = paged ? Number(select.value) || matching.length : rows.length;
+      const last = Math.max(0, Math.ceil(matching.length / Math.max(size, 1)) - 1);
+      page = Math.min(page, last);
+      const shown = matching.slice(page * size, (page + 1) * size);
+      body.replaceChildren(...shown);
+      const unit = box.dataset.unit, all = rows.length.toLocaleString("en");
+      const range = shown.length ? `${(page * size + 1).toLocaleString("en")}–${(page * size + shown.length).toLocaleString("en")}` : "none";
+      const found = matching.length === rows.length ? "" : `${matching.length.toLocaleString("en")} found, `;
+      status.textContent = `${found}${range} of ${found ? matching.length.toLocaleString("en") + " (" + all + " in all)" : all + " " + unit}`;
+      back.hidden = next.hidden = last === 0;
+      back.disabled = page === 0;
+      next.disabled = page === last;
+    };
+
+    const filter = () => {
+      const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      matching = order.filter((row) => wanted.every((word) => words[place.get(row)].includes(word)));
+      page = 0;
+      show();
+    };
+
+    const sort = (column) => {
+      const head = heads[column];
+      // Numbers first from the largest, names from A.
+      const first = head.classList.contains("n") ? "descending" : "ascending";
+      const other = first === "descending" ? "ascending" : "descending";
+      const way = head.getAttribute("aria-sort") === first ? other : first;
+      for (const cell of heads) cell.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", way);
+      const sign = way === "ascending" ? 1 : -1;
+      const keys = rows.map((row) => value(row, column));
+      order = rows.slice().sort((a, b) => {
+        const [x, y] = [keys[place.get(a)], keys[place.get(b)]];
+        if (typeof x === "string") return sign * collator.compare(x, y) || place.get(a) - place.get(b);
+        // Who has no value stands last, whichever way.
+        if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || place.get(a) - place.get(b);
+        return sign * (x - y) || place.get(a) - place.get(b);
+      });
+      filter();
+    };
+
+    [...heads].forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(column));
+      head.append(button);
+    });
+    tools.hidden = rows.length < FILTERED;
+    pager.hidden = rows.length < FILTERED;
+    tools.querySelector(".size").hidden = !paged;
+    input.addEventListener("input", filter);
+    select.addEventListener("change", () => { page = 0; show(); });
+    back.addEventListener("click", () => { page -= 1; show(); if (back.disabled) next.focus(); });
+    next.addEventListener("click", () => { page += 1; show(); if (next.disabled) back.focus(); });
+    show();
+  }
+  root.dataset.ready = "yes";
+})();

@@ -1,0 +1,179 @@
+"""Revocation: who is below her share does not wait for others' tasks to end, but has some of them stopped.
+
+After the rule has started what fits, a user with waiting tasks who stands lowest may claim room: tasks of users who
+stand higher are warned, and those that still run when the grace period is over are stopped, lose what they have done,
+and wait again as the first of their users' tasks.  A claim is made only if it helps: the user whose task is stopped
+must afterwards still stand at least as high as the one who claimed.  Nobody falls below her guarantee, and no task is
+stopped more than once on average, so that a rule which gives the room back to whom it was taken from comes to an end.
+
+What is compared is the rule's own measure (`Rule.standing`).  The newest tasks are stopped first, on the machine on
+which the fewest have to be.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from operator import add, mul, sub
+from typing import Any
+
+from ..errors import InstanceError
+from .cluster import Batch, Cluster
+from .plan import Plan
+from .rule import Rule
+
+__all__ = ["Preempting", "Preemption"]
+
+MACHINES = 64
+"""Machines that are looked at for a claim, the first of those that could hold the task: a claim must stay cheap."""
+
+
+@dataclass(frozen=True)
+class Preemption:
+    """Whether and how tasks are revoked: `grace` seconds after a warning."""
+
+    grace: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.grace, bool) or not isinstance(self.grace, int | float) or not 0 < self.grace < float("inf"):
+            raise InstanceError(f"the grace period is {self.grace!r}: write a positive number of seconds")
+
+
+@dataclass
+class _Claim:
+    """Tasks that were warned so that a task of a user finds room: when they are stopped, and how many of each batch."""
+
+    due: float
+    user: int
+    kind: int
+    warned: list[tuple[Batch, int]]
+
+
+class Preempting(Rule):
+    """A rule that is helped along by revocation.
+
+    Parameters
+    ----------
+    rule : Rule
+    preemption : Preemption
+    """
+
+    def __init__(self, rule: Rule, preemption: Preemption):
+        self.rule, self.preemption = rule, preemption
+        self.name = rule.name
+        self.oversubscribes = rule.oversubscribes
+
+    def prepare(self, plan: Plan) -> None:
+        """Ask the rule."""
+        self.rule.prepare(plan)
+
+    def room(self, capacity: tuple[int, ...]) -> tuple[int, ...]:
+        """Ask the rule."""
+        return self.rule.room(capacity)
+
+    def need(self, demand: tuple[int, ...]) -> tuple[int, ...]:
+        """Ask the rule."""
+        return self.rule.need(demand)
+
+    def begin(self, cluster: Cluster) -> None:
+        """Forget the claims of the run before."""
+        self._claims: list[_Claim] = []
+        units, resources = cluster.plan.units, cluster.plan.scenario.resources
+        self._guarantees = [
+            [int(user.guarantee.get(name, 0) * unit) for name, unit in zip(resources, units, strict=True)]
+            for user in cluster.plan.scenario.users
+        ]
+        self.rule.begin(cluster)
+
+    def resized(self, cluster: Cluster) -> None:
+        """Tell the rule."""
+        self.rule.resized(cluster)
+
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Any:
+        """Ask the rule."""
+        return self.rule.standing(cluster, user, used, running)
+
+    def dispatch(self, cluster: Cluster) -> None:
+        """Stop what is due, let the rule serve, and warn whom it is time to warn."""
+        for due in [claim for claim in self._claims if claim.due <= cluster.now]:
+            self._claims.remove(due)
+            if cluster.queues[due.user].get(due.kind):
+                for batch, count in due.warned:
+                    if batch.end >= 0 and cluster.up[batch.machine]:
+                        cluster.revoke(batch, min(count, batch.count))
+        self.rule.dispatch(cluster)
+        self._claims = [claim for claim in self._claims if cluster.queues[claim.user].get(claim.kind)]
+        while claim := self._claim(cluster):
+            self._claims.append(claim)
+            cluster.wake(claim.due)
+
+    def _claim(self, cluster: Cluster) -> _Claim | None:
+        """Return the next claim worth making, as if all that were made had been met already."""
+        used, running = list(cluster.used), list(cluster.running)
+        warned: Counter[int] = Counter()
+        claimed: Counter[tuple[int, int]] = Counter()
+        for claim in self._claims:
+            claimed[claim.user, claim.kind] += 1
+            self._move(cluster, used, running, claim.user, claim.kind, 1)
+            for batch, count in claim.warned:
+                if batch.end >= 0:
+                    warned[batch.number] += count
+                    self._move(cluster, used, running, batch.lot.user, batch.lot.kind, -count)
+        asking = sorted(
+            (self.standing(cluster, user, used[user], running[user]), user)
+            for user, queue in enumerate(cluster.queues)
+            if queue
+        )
+        for _, user in asking:
+            for kind, line in cluster.queues[user].items():
+                if sum(lot.waiting for lot in line) > claimed[user, kind] and cluster.able[kind]:
+                    found = self._room_for(cluster, user, kind, used, running, warned)
+                    if found is not None:
+                        return _Claim(cluster.now + self.preemption.grace, user, kind, found)
+        return None
+
+    def _room_for(
+        self,
+        cluster: Cluster,
+        user: int,
+        kind: int,
+        used: list[list[int]],
+        running: list[int],
+        warned: Counter[int],
+    ) -> list[tuple[Batch, int]] | None:
+        """Return the fewest tasks that have to be stopped for a task of the user, None if it is not worth it."""
+        after = self.standing(cluster, user, list(map(add, used[user], cluster.demands[kind])), running[user] + 1)
+        best: list[tuple[Batch, int]] | None = None
+        for machine in cluster.able[kind][:MACHINES]:
+            if not cluster.up[machine]:
+                continue
+            free = list(cluster.free[machine])
+            held, tasks = list(used), list(running)
+            taken: list[tuple[Batch, int]] = []
+            for batch in sorted(cluster.on[machine].values(), key=lambda batch: -batch.number):
+                if min(map(sub, free, cluster.needs[kind])) >= 0:
+                    break
+                lot = batch.lot
+                if lot.user == user or lot.revoked >= lot.tasks or batch.count <= warned[batch.number]:
+                    continue
+                self._move(cluster, held, tasks, lot.user, lot.kind, -1)
+                if self._may_lose(cluster, lot.user, held, tasks, after):
+                    free = list(map(add, free, cluster.needs[lot.kind]))
+                    taken.append((batch, 1))
+                else:
+                    self._move(cluster, held, tasks, lot.user, lot.kind, 1)
+            fits = min(map(sub, free, cluster.needs[kind])) >= 0
+            if fits and taken and (best is None or len(taken) < len(best)):
+                best = taken
+        return best
+
+    def _may_lose(self, cluster: Cluster, user: int, used: list[list[int]], running: list[int], after: Any) -> bool:
+        """Whether a user who has lost a task keeps her guarantee, and stands no lower than who has won one."""
+        promised = self._guarantees[user]
+        kept = all(have >= much for have, much in zip(used[user], promised, strict=True) if much)
+        return kept and self.standing(cluster, user, used[user], running[user]) >= after
+
+    def _move(
+        self, cluster: Cluster, used: list[list[int]], running: list[int], user: int, kind: int, count: int
+    ) -> None:
+        demand = cluster.demands[kind]
+        used[user] = list(map(add, used[user], map(mul, demand, [count] * len(demand))))
+        running[user] += count

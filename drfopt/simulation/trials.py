@@ -1,0 +1,221 @@
+"""Rules side by side: the same scenarios under each, on the same random numbers, with the error of every mean.
+
+A replication is a drawing of all times; under every rule it is the same one.  So the difference of two rules is taken
+replication by replication, and its error is that of the differences, which is far smaller than that of either mean.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InstanceError, PolicyError
+from ..parallel import spread
+from ..tables import Column, Sheet
+from .distance import distance
+from .pace import Slowdown
+from .preemption import Preemption
+from .rule import Rule
+from .rules import rule_named
+from .run import Run, simulate
+from .scenario import Scenario
+
+__all__ = ["CONFIDENCE", "Trials", "measures", "simulate_each"]
+
+CONFIDENCE = 0.95
+"""Of the intervals: so often the true mean of endlessly many replications lies within."""
+
+
+class _Trial(NamedTuple):
+    scenario: Scenario
+    rule: str | Rule
+    replication: int
+    how: dict[str, Any]
+    optimum: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Runs of one scenario under several rules.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    rules : tuple of str
+    runs : tuple of tuples of Run
+        ``runs[rule][replication]``.
+    names : tuple of str
+        What was measured.
+    values : array (rules, replications, measures)
+        NaN where there is nothing to measure.
+    """
+
+    scenario: Scenario
+    rules: tuple[str, ...]
+    runs: tuple[tuple[Run, ...], ...]
+    names: tuple[str, ...]
+    values: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean of each rule and measure, (rules, measures)."""
+        return self.values.mean(axis=1)
+
+    @property
+    def margins(self) -> np.ndarray:
+        """Half the width of the confidence interval of each mean, (rules, measures); NaN for one replication."""
+        return _margins(self.values)
+
+    def differences(self, base: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and margins of what each rule measures more than the rule `base`, (rules, measures) each."""
+        if base not in self.rules:
+            raise PolicyError(f"there was no run of {base!r}: there are {', '.join(self.rules)}")
+        apart = self.values - self.values[self.rules.index(base)]
+        return apart.mean(axis=1), _margins(apart)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt simulate --json`` prints for several rules or replications."""
+        apart, error = self.differences(self.rules[0])
+        return {
+            "scenario": self.scenario.name,
+            "replications": len(self.runs[0]),
+            "confidence": CONFIDENCE,
+            "rules": [
+                {
+                    "rule": rule,
+                    "measures": {
+                        name: {
+                            "mean": float(self.means[r, k]),
+                            "margin": float(self.margins[r, k]),
+                            "difference": float(apart[r, k]),
+                            "difference_margin": float(error[r, k]),
+                            "values": self.values[r, :, k].tolist(),
+                        }
+                        for k, name in enumerate(self.names)
+                    },
+                }
+                for r, rule in enumerate(self.rules)
+            ],
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a rule, means and margins."""
+        count = len(self.runs[0])
+        # What is nought everywhere, revoked tasks above all, is not worth a column.
+        shown = [k for k in range(len(self.names)) if (self.values[:, :, k] != 0).any()]
+        columns = (Column("rule"), *(Column(self.names[k], number=True) for k in shown))
+        rows = [
+            (rule, *(_spoken(self.means[r, k], self.margins[r, k]) for k in shown)) for r, rule in enumerate(self.rules)
+        ]
+        notes = []
+        if count > 1:
+            notes.append(f"means of {count} replications, +- half a {CONFIDENCE:.0%} confidence interval")
+            apart, error = self.differences(self.rules[0])
+            sure = [
+                f"{rule}: {', '.join(told)}"
+                for r, rule in enumerate(self.rules)
+                if (told := [name for k, name in enumerate(self.names) if abs(apart[r, k]) > error[r, k]])
+            ]
+            if len(self.rules) > 1:
+                notes.append(
+                    f"on the same random numbers surely other than {self.rules[0]}: {'; '.join(sure) or 'none'}"
+                )
+        name = f" - {self.scenario.name}" if self.scenario.name else ""
+        return Sheet(f"rules side by side{name}", columns, rows, tuple(notes), document=self.to_dict())
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def measures(run: Run, optimum: bool = False) -> dict[str, float]:
+    """Return what is measured of a run: jobs, responses, tasks, utilization and, if wished, the distances."""
+    responses = run.responses[~np.isnan(run.responses)]
+    found = {
+        "jobs done": float(run.jobs_ended.sum()),
+        "mean response": float(responses.mean()) if responses.size else float("nan"),
+        "tasks done": float(run.ended),
+        "tasks revoked": float(run.revoked),
+        "seconds": run.seconds,
+    }
+    found |= {f"{name} used": float(used) for name, used in zip(run.resources, run.utilization, strict=True)}
+    if optimum:
+        found |= distance(run).means()
+    return found
+
+
+def simulate_each(
+    scenario: Scenario,
+    rules: Iterable[str | Rule],
+    *,
+    replications: int = 1,
+    seed: int = 0,
+    until: float | None = None,
+    every: float | None = None,
+    slowdown: Slowdown | None = None,
+    preemption: Preemption | None = None,
+    optimum: bool = False,
+    checked: bool = False,
+    jobs: int | None = 1,
+    dask: str | None = None,
+) -> Trials:
+    """Let several rules do the same work, again and again.
+
+    Parameters
+    ----------
+    scenario, seed, until, every, slowdown, preemption, checked
+        As in `simulate`.
+    rules : iterable of str or Rule
+    replications : int
+        Drawings of all times; the same ones under every rule.
+    optimum : bool
+        Whether to measure the distance from the fair optimum of every moment.
+    jobs, dask : int, str
+        Processes, None for one a core, or the address of a Dask scheduler.  The answers do not depend on them.
+    """
+    if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
+        raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")
+    chosen = list(rules)
+    if not chosen:
+        raise PolicyError("there is no rule to simulate: name at least one")
+    names = [rule_named(rule).name for rule in chosen]
+    if len(set(names)) < len(names):
+        raise PolicyError(f"a rule is named twice among {', '.join(names)}: name each once")
+    how = {"seed": seed, "until": until, "every": every, "slowdown": slowdown, "preemption": preemption}
+    how["checked"] = checked
+    items = [
+        _Trial(scenario, rule, replication, how, optimum) for rule in chosen for replication in range(replications)
+    ]
+    found = list(spread(_run, items, jobs=jobs, dask=dask, what="runs"))
+    rows = [found[r * replications : (r + 1) * replications] for r in range(len(names))]
+    return Trials(
+        scenario=scenario,
+        rules=tuple(names),
+        runs=tuple(tuple(run for run, _ in row) for row in rows),
+        names=tuple(found[0][1]),
+        values=np.array([[list(values.values()) for _, values in row] for row in rows]),
+    )
+
+
+def _run(trial: _Trial) -> tuple[Run, dict[str, float]]:
+    run = simulate(trial.scenario, trial.rule, replication=trial.replication, **trial.how)
+    return run, measures(run, trial.optimum)
+
+
+def _margins(values: np.ndarray) -> np.ndarray:
+    """Return half the width of the confidence intervals of means over the second axis."""
+    count = values.shape[1]
+    if count < 2:
+        return np.full((values.shape[0], values.shape[2]), np.nan)
+    from scipy.stats import t
+
+    return t.ppf((1 + CONFIDENCE) / 2, count - 1) * values.std(axis=1, ddof=1) / np.sqrt(count)
+
+
+def _spoken(mean: float, margin: float) -> str | None:
+    if np.isnan(mean):
+        return None
+    return f"{mean:.4g}" if np.isnan(margin) else f"{mean:.4g} +- {margin:.2g}"

@@ -1,0 +1,89 @@
+"""``drfopt convert``, ``formats`` and ``export`` as they are typed."""
+
+import json
+import tomllib
+
+import pytest
+
+from drfopt import Instance
+from drfopt.readers import FORMATS
+
+MACHINES = "machine,cpu,memory\nbig,9,18\n"
+TASKS = "user,task,count,machine,cpu,memory\nA,a,3,big,1,4\nA,c,1,,2,4\nB,b,9,,3,1\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = [tmp_path / "machines.csv", tmp_path / "tasks.csv"]
+    for path, text in zip(paths, (MACHINES, TASKS), strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_formats_are_listed(drfopt):
+    rows = json.loads(drfopt("formats", "--json").out)
+    assert [row["format"] for row in rows] == [row.name for row in FORMATS]
+    for row in FORMATS:
+        assert row.name in drfopt("convert", "--help").out
+
+
+def test_what_is_written_can_be_loaded_in_every_form(drfopt, tmp_path, files):
+    printed = drfopt("convert", "--from", "csv", *files)
+    assert printed.status == 0
+    assert tomllib.loads(printed.out)["users"][0]["tasks"][1] == {
+        "name": "c",
+        "demand": {"cpu": 2, "memory": 4},
+        "count": 1,
+    }
+    found = []
+    for suffix in ("toml", "json", "yaml"):
+        path = tmp_path / f"cluster.{suffix}"
+        assert drfopt("convert", "--from", "csv", *files, "-o", path).status == 0
+        found.append(Instance.load(path))
+    assert found[0] == found[1] == found[2]
+
+
+def test_what_runs_is_written_beside(drfopt, tmp_path, files):
+    current = tmp_path / "current.json"
+    assert drfopt("convert", "--from", "csv", *files, "-o", tmp_path / "c.toml", "--current", current).status == 0
+    assert json.loads(current.read_text()) == {
+        "placement": {"A": {"9cpu-18memory": 3}},
+        "by_type": {"A": {"9cpu-18memory": {"a": 3}}},
+    }
+
+
+def test_what_is_not_used_is_told_and_kept_in_comments(drfopt, tmp_path, files):
+    files[0].write_text("machine,cpu,memory,disk\nbig,9,18,100\n")
+    path = tmp_path / "cluster.toml"
+    ran = drfopt("convert", "--from", "csv", *files, "-o", path)
+    assert ran.err == "not used: resource that nobody demands: disk\n"
+    assert path.read_text().startswith("# not used: resource that nobody demands: disk\n\nname = ")
+
+
+def test_convert_refuses(drfopt, refused, tmp_path, files):
+    refused(drfopt("convert", "--from", "csv", *files, "--user-by", "team"), "users by 'team'", "leave it out")
+    refused(drfopt("convert", "--from", "slurm", *files, "--user-by", "acount"), "user, account", "did you mean")
+    refused(drfopt("convert", "--from", "kubernets", *files), "did you mean 'kubernetes'?")
+    refused(drfopt("convert", "--from", "csv", files[0]), "no task of a user")
+    refused(drfopt("convert", "--from", "csv", *files, "-o", tmp_path / "x.txt"), "'.txt'")
+    refused(drfopt("convert", "--from", "csv", *files, "--current", tmp_path / "no" / "x"), "no folder")
+
+
+def test_export_writes_to_a_file(drfopt, tmp_path):
+    path = tmp_path / "queues.yaml"
+    ran = drfopt("export", "nsdi2011", "--to", "kueue", "--resource", "memory=memory:Gi", "-o", path)
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert "nominalQuota: 12Gi" in path.read_text()
+
+
+def test_export_takes_a_policy_and_whole_tasks(drfopt):
+    ran = drfopt("export", "nsdi2011", "--to", "csv", "--policy", "asset", "--integer")
+    assert ran.status == 0
+    assert ran.out.splitlines()[0] == "user,tasks,cpu,memory"
+
+
+def test_export_refuses(drfopt, refused):
+    refused(drfopt("export", "nsdi2011", "--to", "kueu"), "unknown export 'kueu'", "did you mean 'kueue'?")
+    refused(drfopt("export", "nsdi2011", "--to", "kueue"), "--resource memory=memory:Gi")
+    refused(drfopt("export", "nsdi2011", "--to", "kueue", "--resource", "memory"), "write NAME=TARGET")
+    refused(drfopt("export", "nsdi2012", "--to", "csv"), "did you mean 'nsdi2011'?")

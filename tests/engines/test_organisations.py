@@ -1,0 +1,209 @@
+"""Guarantees, tiers and groups: floats, fractions, programs on machines and the step-by-step reference agree."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from organised import again, on_machines, organised_pool
+
+from drfopt import Group, Instance, Organisation, PolicyError, solve
+from drfopt.crosscheck import crosscheck, slow_tree
+from drfopt.engines import Problem, tree_filling
+from drfopt.policies import policy_named
+from drfopt.reference.filling import progressive_filling
+from drfopt.reference.tree_filling import Ambiguous
+from drfopt.tolerances import LEVEL
+
+POLICIES = ("drf", "drf", "asset", "tasks", "tsf")
+
+
+def answers(seeds: range):
+    """Yield instances, policies and exact allocations of those that the policy can take."""
+    for seed in seeds:
+        instance, policy = organised_pool(seed), POLICIES[seed % len(POLICIES)]
+        if instance.organisation is None:
+            continue
+        try:
+            yield instance, policy, solve(instance, policy, exact=True)
+        except PolicyError:
+            continue
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> float:
+    return max(
+        abs(float(a) - float(b)) / max(float(a), 1e-300) if a or b else 0.0 for a, b in zip(one, other, strict=True)
+    )
+
+
+def test_fractions_and_the_step_by_step_reference_are_equal():
+    compared = ambiguous = 0
+    for instance, policy, exact in answers(range(400)):
+        try:
+            assert exact.tasks.tolist() == slow_tree.tasks(instance, policy_named(policy))
+            compared += 1
+        except Ambiguous:
+            ambiguous += 1
+    assert compared > 200
+    assert ambiguous < compared / 20
+
+
+def test_floats_are_within_the_accuracy_of_fractions():
+    for instance, policy, exact in answers(range(1000, 1300)):
+        found = solve(instance, policy)
+        assert found.certificate.valid
+        assert apart(exact.tasks, found.tasks) <= LEVEL
+
+
+def test_machines_of_one_class_are_a_pool():
+    compared = 0
+    for instance, policy, _ in answers(range(2000, 2150)):
+        machines = on_machines(instance, seed=instance.n, classes=1)
+        if machines.unplaced().any():
+            continue
+        pool = again(machines, dict(zip(machines.resources, machines.exact_capacity, strict=True)))
+        assert apart(solve(pool, policy, exact=True).tasks, solve(machines, policy).tasks) <= LEVEL
+        compared += 1
+    assert compared > 30
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_machines_are_proven(classes: int):
+    for instance, policy, _ in answers(range(3000, 3100)):
+        found = solve(on_machines(instance, seed=instance.n, classes=classes), policy)
+        assert found.certificate.valid
+        assert found.certificate.violation <= LEVEL
+
+
+def test_without_rules_the_clock_is_progressive_filling():
+    for seed in range(4000, 4100):
+        given = organised_pool(seed)
+        demands = [dict(zip(given.resources, row, strict=True)) for row in given.exact_demands]
+        plain = Instance(
+            dict(zip(given.users, demands, strict=True)),
+            dict(zip(given.resources, given.exact_capacity, strict=True)),
+            weights=dict(zip(given.users, given.exact_weights, strict=True)),
+            max_tasks=dict(zip(given.users, given.exact_limits, strict=True)),
+        )
+        for name in ("drf", "asset", "tasks"):
+            policy = policy_named(name)
+            problem = Problem(plain, policy)
+            found = tree_filling.run(problem, exact=True).tasks if problem.n else []
+            rates = policy.exact_rates(plain)
+            expected = progressive_filling(plain.exact_demands, plain.exact_capacity, rates, plain.exact_limits)
+            assert list(found) == [expected[i] for i in problem.members]
+
+
+# ---- what each rule means ------------------------------------------------------------------------------------------
+
+
+def three(organisation: Organisation, **rest: object) -> list[Fraction]:
+    """Return the tasks of A, B and C, alike but for the rules, on 12 cpus."""
+    instance = Instance({u: {"cpu": 1} for u in "ABC"}, {"cpu": 12}, organisation=organisation, **rest)
+    found = solve(instance, exact=True)
+    assert apart(found.tasks, solve(instance).tasks) <= LEVEL
+    return found.tasks.tolist()
+
+
+def test_a_guarantee_is_a_floor():
+    assert three(Organisation(guarantees={"A": {"cpu": 6}})) == [6, 3, 3]
+    assert three(Organisation(guarantees={"A": {"cpu": 3}})) == [4, 4, 4]
+
+
+def test_a_surplus_counts_what_is_above_the_guarantee():
+    assert three(Organisation(guarantees={"A": {"cpu": 6}, "B": {"cpu": 3}}, meaning="surplus")) == [7, 4, 1]
+
+
+def test_normalised_levels_are_parts_of_the_guarantee():
+    assert three(Organisation(guarantees={"A": {"cpu": 6}, "B": {"cpu": 2}}, meaning="normalised")) == [
+        6,
+        2,
+        4,
+    ]
+    both = Organisation(guarantees={"A": {"cpu": 3}, "B": {"cpu": 1}, "C": {"cpu": 1}}, meaning="normalised")
+    assert three(both) == [Fraction(36, 5), Fraction(12, 5), Fraction(12, 5)]
+
+
+def test_guarantees_that_do_not_fit_together_are_kept_to_the_same_part():
+    assert three(Organisation(guarantees={"A": {"cpu": 12}, "B": {"cpu": 6}})) == [8, 4, 0]
+
+
+def test_a_guarantee_is_worth_no_more_than_its_user_can_use():
+    assert three(Organisation(guarantees={"A": {"cpu": 12}, "B": {"cpu": 6}}), max_tasks={"A": 2}) == [2, 6, 4]
+    pool = Instance(
+        {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}},
+        {"cpu": 10, "gpu": 10},
+        organisation=Organisation(guarantees={"A": {"cpu": 9, "gpu": 7}}),
+    )
+    assert solve(pool, exact=True).tasks.tolist() == [7, 3]
+
+
+def test_higher_tiers_come_first_and_weights_of_0_last():
+    assert three(Organisation(tiers={"A": 1}), max_tasks={"A": 7}) == [7, Fraction(5, 2), Fraction(5, 2)]
+    assert three(Organisation(tiers={"A": 1})) == [12, 0, 0]
+    assert three(Organisation(), weights={"A": 0, "B": 0}, max_tasks={"C": 8}) == [2, 2, 8]
+
+
+def test_guarantees_come_before_tiers():
+    assert three(Organisation(tiers={"A": 1}, guarantees={"B": {"cpu": 2}})) == [10, 2, 0]
+
+
+def test_ceilings_of_users_and_of_groups():
+    assert three(Organisation(ceilings={"A": {"cpu": 2}})) == [2, 5, 5]
+    group = Group("g", ceiling={"cpu": 4})
+    assert three(Organisation(paths={"A": "g", "B": "g"}, groups=[group])) == [2, 2, 8]
+
+
+def test_weights_of_groups_stand_against_their_siblings():
+    groups = [Group("g", weight=2)]
+    assert three(Organisation(paths={"A": "g", "B": "g"}, groups=groups)) == [4, 4, 4]
+    assert three(Organisation(paths={"A": "g", "B": "g"})) == [3, 3, 6]
+    assert three(Organisation(paths={"A": "g", "B": "g"}), max_tasks={"A": 1}) == [1, 5, 6]
+
+
+def test_a_group_guarantee_is_for_its_members_together():
+    groups = [Group("g", guarantee={"cpu": 10})]
+    assert three(Organisation(paths={"A": "g", "B": "g"}, groups=groups)) == [5, 5, 2]
+    assert three(Organisation(paths={"A": "g", "B": "g"}, groups=groups), max_tasks={"A": 1}) == [1, 9, 2]
+
+
+def test_an_excluded_resource_binds_and_does_not_count():
+    demands = {"A": {"cpu": 1, "gpu": 4}, "B": {"cpu": 1}}
+    rules = Organisation(excluded=["gpu"])
+    free = Instance(demands, {"cpu": 12, "gpu": 40}, organisation=rules)
+    assert solve(free, exact=True).tasks.tolist() == [6, 6]
+    scarce = Instance(demands, {"cpu": 12, "gpu": 8}, organisation=rules)
+    assert solve(scarce, exact=True).tasks.tolist() == [2, 10]
+
+
+def test_who_uses_only_excluded_resources_is_refused():
+    instance = Instance(
+        {"A": {"gpu": 1}, "B": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=Organisation(excluded=["gpu"])
+    )
+    with pytest.raises(PolicyError, match=r"user 'A' uses only resources that are excluded .* count one of them"):
+        solve(instance)
+
+
+@pytest.mark.parametrize("policy", ["ceei", "utilitarian", "throughput", "alpha:2", "per-server"])
+def test_what_has_no_levels_that_rise_refuses_by_name(policy: str):
+    instance = Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(tiers={"A": 1}))
+    with pytest.raises(PolicyError, match=f"{policy} is asked of an instance with guarantees, ceilings, tiers, groups"):
+        solve(instance, policy)
+
+
+def test_counting_tasks_refuses_what_counts_resources():
+    for rules, told in (
+        (Organisation(guarantees={"A": {"cpu": 1}}, meaning="surplus"), "surplus and normalised guarantees"),
+        (Organisation(excluded=["gpu"]), "excluded resources"),
+    ):
+        instance = Instance({"A": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=rules)
+        with pytest.raises(PolicyError, match=f"tasks counts tasks and not resources, so that {told} mean nothing"):
+            solve(instance, "tasks")
+
+
+def test_a_crosscheck_asks_the_reference():
+    instance = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(guarantees={"A": {"cpu": "3/4"}})
+    )
+    found = crosscheck(instance)
+    assert found.agree
+    assert [opinion.engine for opinion in found.opinions] == ["tree-filling", "reference, step by step"]

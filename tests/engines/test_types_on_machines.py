@@ -1,0 +1,208 @@
+"""Users with several task types on machines: every type on its own classes, all in one proportion, proven."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from drfopt import EngineError, Instance, Machine, PolicyError, TaskType, crosscheck, solve
+from drfopt.certificates import chain
+from drfopt.policies import policy_named
+
+MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
+TRAINING = [
+    TaskType({"cpu": 2, "memory": 8, "gpu": 1}, 6, name="worker"),
+    TaskType({"cpu": 4, "memory": 4}, 3, ["cpu"], name="reader"),
+]
+
+
+def cluster(**rest):
+    users = {"team": TRAINING, "batch": {"cpu": 1, "memory": 4}, "gpus": {"cpu": 1, "gpu": 1}}
+    return Instance(users, machines=MACHINES, **rest)
+
+
+def literal(instance: Instance, policy: str) -> np.ndarray:
+    """Return the levels by programs written out: one row a type, and one question a user and round."""
+    rates, types = policy_named(policy).rates(instance), instance.type_table
+    playing = [i for i in range(instance.n) if not instance.unplaced()[i] and instance.limits[i] > 0]
+    pairs = [(q, k) for q, i in enumerate(types.owner) if i in playing for k in np.flatnonzero(types.fits[q])]
+    size = len(pairs) + instance.n + 1
+    fill = np.zeros((instance.k, instance.m, size))
+    mixed = np.zeros((len(types.owner), size))
+    for p, (q, k) in enumerate(pairs):
+        fill[k, :, p] = types.demands[q]
+        mixed[q, p] = 1
+    mixed[np.arange(len(types.owner)), len(pairs) + types.owner] = -types.part
+    most = [instance.limits[i] if i in playing else 0 for i in range(instance.n)]
+    bounds = [(0, None)] * len(pairs) + [(0, None if top == np.inf else top) for top in most] + [(0, None)]
+
+    def highest(objective, rows, least):
+        found = linprog(
+            -objective,
+            A_ub=np.vstack([fill.reshape(-1, size), -np.array(rows).reshape(-1, size)]),
+            b_ub=np.concatenate([instance.room.ravel(), -np.array(least)]),
+            A_eq=mixed[np.isin(types.owner, playing)],
+            b_eq=np.zeros(int(np.isin(types.owner, playing).sum())),
+            bounds=bounds,
+            method="highs",
+            options={"presolve": False, "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        assert found.status == 0, found.message
+        return -found.fun
+
+    level_of = np.zeros((instance.n, size))
+    level_of[np.arange(instance.n), len(pairs) + np.arange(instance.n)] = rates
+    common = np.eye(size)[-1]
+    levels, rising = np.zeros(instance.n), set(playing)
+    while rising:
+        held = [i for i in playing if i not in rising]
+        waiting = sorted(rising)
+        rows = [level_of[i] for i in held]
+        least = [levels[i] * (1 - 1e-9) for i in held]
+        t = highest(common, [*rows, *(level_of[i] - common for i in waiting)], [*least, *[0.0] * len(waiting)])
+        rows += [level_of[i] for i in waiting]
+        least += [t * (1 - 1e-9)] * len(waiting)
+        stuck = [i for i in waiting if highest(level_of[i], rows, least) <= t * (1 + 1e-6)]
+        assert stuck
+        levels[stuck] = t
+        rising -= set(stuck)
+    return levels
+
+
+def test_every_type_runs_in_its_proportion_on_its_own_classes():
+    allocation = solve(cluster())
+    assert allocation.certificate.valid
+    document = json.loads(json.dumps(allocation.to_dict()))
+    workers, readers = document["types"]["team"]
+    assert (workers["name"], readers["name"]) == ("worker", "reader")
+    assert workers["tasks"] == pytest.approx(2 * readers["tasks"])
+    assert set(readers["placement"]) == {"cpu"}
+    assert workers["tasks"] + readers["tasks"] == pytest.approx(document["users"][0]["tasks"])
+    assert sum(allocation.placement[0]) == pytest.approx(allocation.tasks[0])
+    assert set(document["types"]) == {"team"}
+    assert document["users"][0]["bottleneck"] == ["gpu/gpu"]
+
+
+def test_a_type_that_fits_nowhere_names_its_user_as_unplaced():
+    kinds = [TaskType({"cpu": 1}, 1), TaskType({"gpu": 9}, 1)]
+    allocation = solve(Instance({"A": kinds, "B": {"cpu": 1}}, machines=MACHINES))
+    assert allocation.unplaced == ("A",)
+    assert allocation.tasks.tolist() == [0, 40]
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "single:cpu"])
+def test_one_type_is_a_demand_with_a_limit(policy: str):
+    demands = {"A": {"cpu": 2, "memory": 3}, "B": {"cpu": 1, "memory": 4}, "C": {"cpu": 5}}
+    plain = solve(Instance(demands, machines=MACHINES, max_tasks={"A": 4}), policy)
+    typed = solve(Instance(demands | {"A": [TaskType(demands["A"], 4)]}, machines=MACHINES), policy)
+    assert typed.levels == pytest.approx(plain.levels, rel=1e-12)
+
+
+def test_alike_types_are_one():
+    both = [TaskType({"cpu": 2, "memory": 3}, 2), TaskType({"cpu": 2, "memory": 3}, 5)]
+    once = [TaskType({"cpu": 2, "memory": 3}, 7)]
+    other = {"B": {"cpu": 1, "memory": 4}}
+    found = [solve(Instance({"A": kinds} | other, machines=MACHINES)).levels for kinds in (both, once)]
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Instance:
+    """Small clusters with ties, empty classes, types that fit nowhere, and limits that bind."""
+    m, k = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    names = [f"m{c}" for c in range(k)]
+    machines = [
+        Machine(name, draw(st.lists(st.integers(0, 8), min_size=m, max_size=m)), draw(st.integers(1, 3)))
+        for name in names
+    ]
+    row = st.lists(st.integers(0, 3), min_size=m, max_size=m).filter(any)
+    allowed = st.none() | st.lists(st.sampled_from(names), unique=True)
+    kind = st.builds(TaskType, row, st.integers(1, 5), allowed)
+    users = draw(st.lists(st.lists(kind, min_size=1, max_size=3) | row, min_size=1, max_size=5))
+    users.append(draw(st.lists(kind, min_size=2, max_size=3)))
+    demands = {f"u{i}": user for i, user in enumerate(users)}
+    limits = draw(st.dictionaries(st.sampled_from(list(demands)), st.integers(0, 5), max_size=2))
+    weights = draw(st.lists(st.integers(1, 2), min_size=len(demands), max_size=len(demands)))
+    return Instance(demands, machines=machines, max_tasks=limits, weights=weights)
+
+
+@given(clusters(), st.sampled_from(["drf", "asset", "tasks"]))
+def test_levels_are_those_of_the_literal_programs(instance: Instance, policy: str):
+    allocation = solve(instance, policy)
+    assert allocation.certificate.valid
+    assert allocation.levels == pytest.approx(literal(instance, policy), rel=1e-6, abs=1e-9)
+
+
+@given(clusters())
+def test_more_for_one_user_is_rejected(instance: Instance):
+    allocation = solve(instance)
+    rounds = list(allocation.certificate.evidence["rounds"])
+    policy, placed = policy_named("drf"), allocation.placed_by_type
+    again = chain.certify(instance, policy, allocation.tasks, placed, rounds)
+    assert again.valid
+    rich = [i for i in range(instance.n) if allocation.tasks[i] > 0]
+    for i in rich[:2]:
+        for factor in (1 + 1e-6, 1 - 1e-6):
+            tasks, moved = allocation.tasks.copy(), placed.copy()
+            tasks[i] *= factor
+            moved[instance.type_table.owner == i] *= factor
+            assert not chain.certify(instance, policy, tasks, moved, rounds).valid
+
+
+def test_a_placement_that_is_out_of_proportion_is_rejected():
+    allocation = solve(cluster())
+    moved = allocation.placed_by_type.copy()
+    moved[0] *= 0.9
+    rounds = list(allocation.certificate.evidence["rounds"])
+    verdict = chain.certify(allocation.instance, policy_named("drf"), allocation.tasks, moved, rounds)
+    assert not verdict.valid
+    assert "user 'team': tasks differ from placement" in verdict.reason
+
+
+def test_a_round_that_nobody_has_to_pay_proves_nothing():
+    allocation = solve(cluster())
+    rounds = [replace(link, prices=link.prices * 0) for link in allocation.certificate.evidence["rounds"]]
+    placed = allocation.placed_by_type
+    assert not chain.certify(allocation.instance, policy_named("drf"), allocation.tasks, placed, rounds).valid
+
+
+def test_types_of_one_user_in_two_processes_are_the_serial_answer():
+    islands = Instance(
+        {f"u{i}": [TaskType({"cpu": 1 + i}, 3, [f"a{i}"]), TaskType({"cpu": 2}, 2, [f"b{i}"])] for i in range(6)},
+        machines=[Machine(f"{side}{i}", {"cpu": 9 + i}) for i in range(6) for side in "ab"],
+    )
+    one, other = solve(islands), solve(islands, jobs=2)
+    assert np.array_equal(one.tasks, other.tasks)
+    assert np.array_equal(one.placed_by_type, other.placed_by_type)
+
+
+def test_the_slow_chain_agrees():
+    found = crosscheck(cluster(max_tasks={"batch": 3}))
+    assert found.agree
+    assert {opinion.engine for opinion in found.opinions} >= {"lp-chain", "one LP a user"}
+
+
+def test_who_was_not_taught_types_says_so():
+    for ask, error, words in (
+        (lambda: solve(cluster(), "ceei"), EngineError, "no engine takes ceei on machines with several task types"),
+        (
+            lambda: solve(cluster(), exact=True),
+            EngineError,
+            "several task types of one user with divisible tasks, exactly",
+        ),
+        (lambda: solve(cluster(), "tsf"), PolicyError, "tsf compares numbers of tasks that are alike"),
+        (lambda: solve(cluster(), integer=True), PolicyError, "with whole tasks is asked"),
+    ):
+        with pytest.raises(error, match=words):
+            ask()
+
+
+def test_rounds_of_one_level_stay_in_the_order_in_which_they_close_classes():
+    # What is finished first here closes a class to the others, who are listed before.
+    machines = [Machine("m2", {"r": 6}), Machine("m3", {"r": 2}, 3)]
+    instance = Instance({"u0": {"r": 2}, "u1": {"r": 2}, "u2": {"r": 3}}, machines=machines, weights=[2, 1, 2])
+    assert solve(instance, "tasks").tasks.tolist() == [2, 1, 2]

@@ -1,0 +1,209 @@
+"""Exporters: what is written is what was divided, never adds up to more than there is, and the readers read it back."""
+
+import csv
+import io
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import yaml
+from kubernetes_objects import node, pod, write
+
+from drfopt import Instance, Machine, solve
+from drfopt.errors import InstanceError
+from drfopt.organisation import Group, Organisation
+from drfopt.readers import convert
+from drfopt.readers.conversion import Notes
+from drfopt.readers.kubernetes.objects import Objects
+from drfopt.readers.queues.kueue.quotas import quotas
+from drfopt.readers.yarn.queues import read_queues
+from drfopt.writers.amounts import Target, quantity, rounded
+from drfopt.writers.exports import EXPORTS, export
+
+GIB = 2**30
+GIBS = {"memory": "memory:Gi"}
+
+
+def cluster(**rest) -> Instance:
+    demands = {"Ann": {"cpu": 1, "memory": 4}, "Bob": {"cpu": 3, "memory": 1}}
+    return Instance(demands, {"cpu": 9, "memory": 18}, name="two", **rest)
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---- rounding ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_sum_never_exceeds_the_capacity(seed: int) -> None:
+    state = random.Random(seed)
+    n, m = state.randint(1, 12), state.randint(1, 3)
+    steps = [
+        Target("r", Fraction(state.choice([1, 2**20])), state.choice([Fraction(1), Fraction(1, 1000)]))
+        for _ in range(m)
+    ]
+    capacity = [Fraction(state.choice([0, 1, 7, 10**6, Fraction(1, 3)])) for _ in range(m)]
+    split = [[state.choice([0, 1, 2, 5]) for _ in range(m)] for _ in range(n)]
+    total = [sum(row[j] for row in split) or 1 for j in range(m)]
+    # Shares of everything, a hair too large each, as floats may be.
+    amounts = [
+        [Fraction(row[j], total[j]) * capacity[j] * (1 + Fraction(1, 10**10)) for j in range(m)] for row in split
+    ]
+    found = rounded(amounts, capacity, steps)
+    for j, target in enumerate(steps):
+        assert sum(row[j] for row in found) * target.step <= capacity[j] * target.scale
+        for row, own in zip(amounts, found, strict=True):
+            assert own[j] >= 0
+            assert own[j] * target.step <= row[j] * target.scale * (1 + Fraction(1, 10**9))
+    lost = [sum(row[j] for row in found) * t.step - capacity[j] * t.scale for j, t in enumerate(steps)]
+    assert all(
+        loss >= -(n + 1) * target.step or not any(row[j] for row in split)
+        for j, (loss, target) in enumerate(zip(lost, steps, strict=True))
+    )
+
+
+def test_a_hair_below_a_step_is_the_step() -> None:
+    target = Target("cpu", step=Fraction(1, 1000))
+    assert rounded([[Fraction(2.9999999999999996)]], [Fraction(9)], [target]) == [[3000]]
+    assert rounded([[Fraction(2.9999)]], [Fraction(9)], [target]) == [[2999]]
+
+
+def test_quantities() -> None:
+    cpu, memory = Target("cpu", step=Fraction(1, 1000)), Target("memory")
+    assert [quantity(steps, cpu) for steps in (0, 2000, 2250)] == ["0", "2", "2250m"]
+    assert [quantity(steps, memory) for steps in (0, 5, 2**10, 3 * GIB, 3 * GIB + 1)] == [
+        "0",
+        "5",
+        "1Ki",
+        "3Gi",
+        f"{3 * GIB + 1}",
+    ]
+
+
+# ---- round trips -------------------------------------------------------------------------------------------
+
+
+def test_a_resource_quota_is_read_back_as_the_ceiling(tmp_path: Path) -> None:
+    quotas_file = saved(tmp_path / "quotas.yaml", export(solve(cluster()), "resourcequota", GIBS))
+    pods = [pod("p", "ann", cpu="1", memory="4Gi"), pod("q", "bob", cpu="3", memory="1Gi")]
+    found = convert("kubernetes", [quotas_file, write(tmp_path / "l.json", node("n", cpu="9", memory="18Gi"), *pods)])
+    assert found.organisation.ceilings == ({"cpu": 3, "memory": 12 * GIB}, {"cpu": 6, "memory": 2 * GIB})
+
+
+def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
+    text = export(solve(cluster(weights={"Ann": Fraction(1, 3)})), "kueue", GIBS)
+    forest = quotas(Objects([saved(tmp_path / "queues.yaml", text)]))
+    assert set(forest.queues) == {"ann", "bob"}
+    total = forest.all_of(forest.cohorts["fair"])
+    assert total["default-flavor", "cpu"] <= 9
+    assert total["default-flavor", "memory"] <= 18 * GIB
+    assert forest.queues["ann"].weight == Fraction(333, 1000)
+    assert "weights are rounded to thousandths" in text
+    assert convert("kueue", [tmp_path / "queues.yaml"]).users == ("ann", "bob")
+
+
+def test_fair_scheduler_is_read_back_as_weights_and_minima(tmp_path: Path) -> None:
+    text = export(solve(cluster(weights={"Ann": 2})), "fair-scheduler", GIBS)
+    whole = {"vcores": Fraction(9), "memory-mb": Fraction(18432)}
+    queues = {queue.name: queue for queue in read_queues(saved(tmp_path / "fs.xml", text), whole, Notes())}
+    allocation = solve(cluster(weights={"Ann": 2}))
+    assert queues["Ann"].weight == 2
+    for user, (cpu, memory) in zip(("Ann", "Bob"), allocation.usage, strict=True):
+        assert queues[user].minimum["vcores"] == int(cpu + 1e-6)
+        assert queues[user].minimum["memory-mb"] == int(memory * 1024 + 1e-6)
+
+
+def test_groups_are_queues_around_their_members(tmp_path: Path) -> None:
+    groups = [Group("eng", 3), Group("eng/dev", 2)]
+    organisation = Organisation(paths={"Ann": "eng/dev"}, groups=groups)
+    instance = cluster(organisation=organisation, weights={"Bob": 0})
+    plain = solve(cluster())
+    allocation = type(plain)(instance, "drf", plain.tasks, plain.levels, plain.certificate)
+    text = export(allocation, "fair-scheduler", GIBS)
+    found = {queue.name: queue for queue in read_queues(saved(tmp_path / "fs.xml", text), {}, Notes())}
+    assert found["eng"].weight == 3
+    assert (found["eng.dev"].weight, found["eng.dev"].parent) == (2, "eng")
+    assert found["eng.dev.Ann"].parent == "eng.dev"
+    assert found["Bob"].weight == 0
+
+
+def test_csv_has_a_row_for_each_user_and_class() -> None:
+    machines = [Machine("big", {"cpu": 8, "memory": 32}, 2), Machine("small", {"cpu": 3, "memory": 5})]
+    instance = Instance({"a": {"cpu": 1, "memory": 3}, "b": {"cpu": 7, "memory": 1}}, machines=machines)
+    rows = list(csv.DictReader(io.StringIO(export(solve(instance), "csv"))))
+    assert list(rows[0]) == ["user", "class", "tasks", "cpu", "memory"]
+    for resource, capacity in (("cpu", 19), ("memory", 69)):
+        assert sum(Fraction(row[resource]) for row in rows) <= capacity
+    for name, room in (("big", (16, 64)), ("small", (3, 5))):
+        held = [sum(Fraction(row[r]) for row in rows if row["class"] == name) for r in ("cpu", "memory")]
+        assert all(amount <= most * (1 + Fraction(1, 10**9)) for amount, most in zip(held, room, strict=True))
+    pool = list(csv.DictReader(io.StringIO(export(solve(cluster()), "csv"))))
+    assert pool == [
+        {"user": "Ann", "tasks": "3.0", "cpu": "3", "memory": "12"},
+        {"user": "Bob", "tasks": "2.0", "cpu": "6", "memory": "2"},
+    ]
+
+
+@pytest.mark.parametrize("row", EXPORTS, ids=lambda row: row.name)
+@pytest.mark.parametrize("seed", range(6))
+def test_degenerate_instances(row, seed: int) -> None:
+    state = random.Random(seed)
+    n = state.randint(1, 6)
+    demands = {
+        f"user {i}": {"cpu": state.choice([0, 1, "1/3"]), "memory": state.choice([1, 7]), "gpu": state.choice([0, 1])}
+        for i in range(n)
+    }
+    limits = [state.choice([None, 0, 1, 3]) for _ in range(n)]
+    instance = Instance(demands, {"cpu": 10, "memory": 1000, "gpu": state.choice([0, 3])}, max_tasks=limits)
+    text = export(solve(instance), row.name, {} if row.name == "csv" else GIBS)
+    assert text.endswith("\n")
+    if row.name in ("resourcequota", "kueue"):
+        assert sum(one["kind"] != "ResourceFlavor" for one in yaml.safe_load_all(text)) == n
+
+
+def test_names_are_escaped_and_collisions_refused() -> None:
+    odd = Instance({'<&">': {"cpu": 1}, "no": {"cpu": 1}, "x: y #": {"cpu": 1}}, {"cpu": 3}, name="-- # <a>\n---")
+    with pytest.raises(InstanceError, match="has no letter or digit for namespace"):
+        export(solve(odd), "resourcequota")
+    text = export(solve(odd), "fair-scheduler")
+    assert "&lt;&amp;" in text
+    named = Instance({"no": {"cpu": 1}, "x: y #": {"cpu": 1}}, {"cpu": 3}, name="-- # <a>\n---\nkind: Evil")
+    documents = list(yaml.safe_load_all(export(solve(named), "resourcequota")))
+    assert [one["metadata"]["annotations"]["drfopt/user"] for one in documents] == ["no", "x: y #"]
+    alike = Instance({"A b": {"cpu": 1}, "a-B": {"cpu": 1}}, {"cpu": 3})
+    with pytest.raises(InstanceError, match="users 'A b' and 'a-B' would both be namespace 'a-b'"):
+        export(solve(alike), "resourcequota")
+
+
+WRONG = {
+    "unit of memory": ("kueue", {}, "memory of the whole cluster is 18, which cannot be bytes"),
+    "unit of memory in yarn": ("fair-scheduler", {}, "say its unit, --resource memory=memory:Gi"),
+    "no such resource": ("kueue", {"memry": "memory"}, "the cluster has no 'memry', it has cpu, memory: did you mean"),
+    "bad unit": ("kueue", {"memory": "memory:gigs"}, "'gigs' is no unit"),
+    "empty unit": ("kueue", {"memory": "memory:"}, "'' is no unit"),
+    "unknown name": ("resourcequota", {"memory": "ram:Gi"}, "resource 'memory' has no name there"),
+    "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu'"),
+    "unit in csv": ("csv", {"memory": "memory:Gi"}, "leave the unit out"),
+    "format": ("kubernets", {}, "unknown export 'kubernets': use csv, resourcequota, kueue, fair-scheduler"),
+}
+
+
+@pytest.mark.parametrize(("to", "names", "pattern"), WRONG.values(), ids=WRONG)
+def test_refused(to: str, names: dict, pattern: str) -> None:
+    with pytest.raises(InstanceError, match=pattern):
+        export(solve(cluster()), to, names)
+
+
+def test_openb_is_exported(data_folder: Path) -> None:
+    folder = data_folder / "openb"
+    instance = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"])
+    allocation = solve(instance)
+    text = export(allocation, "resourcequota", GIBS)
+    assert "rounded down to steps of 1: nvidia.com/gpu of" in text
+    documents = list(yaml.safe_load_all(text))
+    assert len(documents) == instance.n
+    assert sum(int(one["spec"]["hard"]["requests.nvidia.com/gpu"]) for one in documents) <= instance.exact_capacity[2]

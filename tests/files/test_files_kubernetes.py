@@ -1,0 +1,370 @@
+"""The Kubernetes reader: requests and eligibility as its scheduler counts them, and nothing dropped in silence."""
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from kubernetes_objects import node, pod, write
+
+from drfopt import solve
+from drfopt.errors import InstanceError
+from drfopt.readers import convert, converted
+from drfopt.readers.kubernetes.eligibility import allows, features_of, needs_of
+from drfopt.readers.kubernetes.requests import demand
+from drfopt.readers.parts import Part
+
+GIB = 2**30
+
+
+def told(found) -> str:
+    return "\n".join(map(str, found.notes))
+
+
+# ---- requests ----------------------------------------------------------------------------------------------
+
+
+def container(cpu=None, limit=None, **rest) -> dict:
+    resources = {"requests": {"cpu": cpu}} if cpu else {}
+    return {"resources": resources | ({"limits": {"cpu": limit}} if limit else {}), **rest}
+
+
+SIDECAR = {"restartPolicy": "Always"}
+REQUESTS = {
+    "containers add up": ({"containers": [container("1"), container("500m")]}, "1.5"),
+    "nothing asked": ({"containers": [{}]}, None),
+    "a limit stands for a request": ({"containers": [container(limit="2")]}, "2"),
+    "the request counts, not the limit": ({"containers": [container("1", "4")]}, "1"),
+    "init containers one by one": (
+        {"containers": [container("1")], "initContainers": [container("3"), container("2")]},
+        "3",
+    ),
+    "a sidecar runs on": (
+        {"containers": [container("1")], "initContainers": [container("1", **SIDECAR), container("3")]},
+        "4",
+    ),
+    "a later sidecar is not beside an earlier init": (
+        {"containers": [container("1")], "initContainers": [container("3"), container("1", **SIDECAR)]},
+        "3",
+    ),
+    "two sidecars": (
+        {"containers": [container("1")], "initContainers": [container("1", **SIDECAR), container("2", **SIDECAR)]},
+        "4",
+    ),
+    "overhead": ({"containers": [container("1")], "overhead": {"cpu": "250m"}}, "1.25"),
+    "the pod as a whole": (
+        {"containers": [container("1")], "resources": {"requests": {"cpu": "3"}}, "overhead": {"cpu": "1"}},
+        "4",
+    ),
+    "a limit of the whole": ({"containers": [{}], "resources": {"limits": {"cpu": "2"}}}, "2"),
+    "null is nothing": ({"containers": [{"resources": None}], "initContainers": None, "overhead": None}, None),
+}
+
+
+@pytest.mark.parametrize(("spec", "cpu"), REQUESTS.values(), ids=REQUESTS)
+def test_requests(spec: dict, cpu: str | None) -> None:
+    found = demand(Part(spec, "pod"))
+    assert found.get("cpu") == (None if cpu is None else Fraction(cpu))
+    assert found["pods"] == 1
+
+
+# ---- eligibility -------------------------------------------------------------------------------------------
+
+
+def affinity(*terms) -> dict:
+    required = {"nodeSelectorTerms": [dict([term]) if isinstance(term, tuple) else term for term in terms]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def asks(operator: str, *values: str, key: str = "zone") -> dict:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+LABELS = {"zone": "b", "cores": "64", "metadata.name": "n1"}
+ELIGIBLE = {
+    "selector": ({"nodeSelector": {"zone": "b"}}, True),
+    "other value": ({"nodeSelector": {"zone": "a"}}, False),
+    "selector without label": ({"nodeSelector": {"disk": "ssd"}}, False),
+    "in": (affinity(asks("In", "a", "b")), True),
+    "not in": (affinity(asks("NotIn", "a", "b")), False),
+    "not in without the label": (affinity(asks("NotIn", "x", key="disk")), True),
+    "exists": (affinity(asks("Exists")), True),
+    "does not exist": (affinity(asks("DoesNotExist", key="disk")), True),
+    "greater": (affinity(asks("Gt", "63", key="cores")), True),
+    "not greater": (affinity(asks("Gt", "64", key="cores")), False),
+    "less": (affinity(asks("Lt", "65", key="cores")), True),
+    "greater than a word": (affinity(asks("Gt", "many", key="cores")), False),
+    "a word is not greater": (affinity(asks("Gt", "1")), False),
+    "terms are alternatives": (affinity(asks("In", "x"), asks("In", "b")), True),
+    "requirements are not": (
+        affinity({"matchExpressions": [*asks("In", "b")["matchExpressions"], *asks("In", "x")["matchExpressions"]]}),
+        False,
+    ),
+    "an empty term holds nowhere": (affinity({}), False),
+    "no term holds nowhere": (affinity(), False),
+    "field": (affinity({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}), True),
+    "other field": (affinity({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}), False),
+    "selector and affinity": ({"nodeSelector": {"zone": "a"}, **affinity(asks("Exists"))}, False),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), ELIGIBLE.values(), ids=ELIGIBLE)
+def test_eligible(spec: dict, expected: bool) -> None:
+    needs = needs_of(Part(spec, "pod"))
+    assert allows(needs, features_of(LABELS, [], needs.labels)) is expected
+
+
+def taint(key="gpu", value="yes", effect="NoSchedule") -> dict:
+    return {"key": key, "value": value, "effect": effect}
+
+
+TOLERATED = {
+    "none": ([], [taint()], False),
+    "no taint": ([], [], True),
+    "equal": ([{"key": "gpu", "value": "yes"}], [taint()], True),
+    "unequal": ([{"key": "gpu", "value": "no"}], [taint()], False),
+    "exists": ([{"key": "gpu", "operator": "Exists"}], [taint()], True),
+    "everything": ([{"operator": "Exists"}], [taint(), taint("other", effect="NoExecute")], True),
+    "no key and equal": ([{"value": "yes"}], [taint()], False),
+    "other effect": ([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], [taint()], False),
+    "one of two": ([{"key": "gpu", "operator": "Exists"}], [taint(), taint("x")], False),
+    "preferred": ([], [taint(effect="PreferNoSchedule")], True),
+    "for a while": ([{"key": "gpu", "operator": "Exists", "tolerationSeconds": 30}], [taint(effect="NoExecute")], True),
+}
+
+
+@pytest.mark.parametrize(("tolerations", "taints", "expected"), TOLERATED.values(), ids=TOLERATED)
+def test_tolerated(tolerations: list, taints: list, expected: bool) -> None:
+    needs = needs_of(Part({"tolerations": tolerations}, "pod"))
+    features = features_of({}, list(Part(taints, "taints").each()), [])
+    assert allows(needs, features) is expected
+
+
+# ---- clusters ----------------------------------------------------------------------------------------------
+
+
+def test_identical_nodes_are_a_class_and_unlike_pods_are_types(tmp_path: Path) -> None:
+    fast = {"disk": "ssd", "node.kubernetes.io/instance-type": "m5"}
+    path = write(
+        tmp_path / "list.json",
+        *[node(f"n{i}", labels=fast) for i in range(3)],
+        node("n3", labels={"disk": "hdd", "node.kubernetes.io/instance-type": "m5"}),
+        node("n4", cpu="16"),
+        pod("p1", on="n0"),
+        pod("p2", on="n1"),
+        pod("p3", cpu="2", nodeSelector={"disk": "ssd"}, on="n2"),
+        pod("p4", cpu="2", nodeSelector={"disk": "ssd"}),
+        pod("q1", "b"),
+    )
+    found = converted("kubernetes", [path])
+    instance = found.instance
+    assert instance.machine_names == ("m5-8cpu-32GiB-disk=ssd", "m5-8cpu-32GiB-disk=hdd", "16cpu-32GiB")
+    assert instance.counts.tolist() == [3, 1, 1]
+    assert instance.resources == ("cpu", "memory", "pods")
+    assert instance.users == ("a", "b")
+    small, large = instance.task_types[0]
+    assert (small.name, small.count, tuple(small.demand)) == ("p1 and 1 more", 2, (1, GIB, 1))
+    assert (large.name, large.count, tuple(large.demand)) == ("p3 and 1 more", 2, (2, GIB, 1))
+    assert instance.task_types[1] is None
+    assert instance.exact_limits == (4, 1)
+    assert found.current() == {
+        "placement": {"a": {"m5-8cpu-32GiB-disk=ssd": 3}},
+        "by_type": {"a": {"m5-8cpu-32GiB-disk=ssd": {"p1 and 1 more": 2, "p3 and 1 more": 1}}},
+    }
+    assert not found.notes, told(found)
+
+
+def test_labels_that_nobody_looks_at_tell_nothing_apart(tmp_path: Path) -> None:
+    path = write(tmp_path / "l.json", node("n0", labels={"x": "1"}), node("n1", labels={"x": "2"}), pod("p"))
+    instance = convert("kubernetes", [path])
+    assert instance.counts.tolist() == [2]
+
+
+def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "list.json",
+        node("n0"),
+        node("n1", unschedulable=True),
+        node("n2", ready="Unknown"),
+        pod("running-elsewhere", on="n1"),
+        pod("done", phase="Succeeded", on="n0"),
+        pod("broken", phase="Failed", on="n0"),
+        pod("apart", affinity={"podAntiAffinity": {}}, priority=10),
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "a"}},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 3}},
+    )
+    found = converted("kubernetes", [path])
+    notes = told(found)
+    assert found.instance.exact_limits == (2,)
+    assert found.placement == {}
+    for line in (
+        "not used: node that is cordoned off (n1)",
+        "not used: node that is not ready (n2)",
+        "not used: 2 x pod that has ended (such as a/done, Succeeded)",
+        "not used: affinity to or against other pods of a pod (a/apart)",
+        "not used: priority of a pod (a/apart)",
+        "not used: object of kind Service (web)",
+        "not used: Deployment: its pods are counted (default/web)",
+        "assumed: running task counts as waiting: its machine is not in use or not listed (a/running-elsewhere on n1)",
+    ):
+        assert line in notes, notes
+
+
+def test_pods_that_belong_to_a_node_are_subtracted(tmp_path: Path) -> None:
+    daemon = {"ownerReferences": [{"kind": "DaemonSet", "name": "proxy"}]}
+    path = write(
+        tmp_path / "list.json",
+        node("n0", cpu="8"),
+        node("n1", cpu="1"),
+        pod("proxy-0", "kube-system", cpu="500m", on="n0", **daemon),
+        pod("proxy-1", "kube-system", cpu="2", on="n1", **daemon),
+        pod("static", "kube-system", cpu="1", on="n0", annotations={"kubernetes.io/config.mirror": "x"}),
+        pod("proxy-2", "kube-system", **daemon),
+        pod("p"),
+    )
+    found = converted("kubernetes", [path])
+    assert found.instance.users == ("a",)
+    assert [row[0] for row in found.instance.exact_machine_capacity] == [Fraction(13, 2), 0]
+    assert [row[2] for row in found.instance.exact_machine_capacity] == [108, 109]
+    assert "node has no cpu left: its fixed pods ask for more than it has (n1)" in told(found)
+    assert "no user's task and has no node yet (kube-system/proxy-2)" in told(found)
+
+
+def test_users_by_label_and_annotation(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "list.json",
+        node("n0"),
+        pod("p1", labels={"team": "red"}),
+        pod("p2", labels={"team": "blue"}, annotations={"queue": "q"}),
+        pod("p3"),
+    )
+    found = converted("kubernetes", [path], "label:team")
+    assert found.instance.users == ("red", "blue", "no team")
+    assert "pod without the label team: its user is 'no team' (a/p3)" in told(found)
+    assert convert("kubernetes", [path], "annotation:queue").users == ("no queue", "q")
+    for wrong in ("label", "label:", "colour", "namespaces", "annotation"):
+        with pytest.raises(InstanceError, match=r"users by .*: use namespace, label:KEY, annotation:KEY"):
+            convert("kubernetes", [path], wrong)
+
+
+def test_owners_stand_for_pods_where_none_are_listed(tmp_path: Path) -> None:
+    template = {"spec": pod("x")["spec"], "metadata": {"labels": {"team": "red"}}}
+
+    def owner(kind: str, name: str, size: dict, **metadata) -> dict:
+        spec = size | {"template": template}
+        return {"kind": kind, "metadata": {"name": name, "namespace": "a", **metadata}, "spec": spec}
+
+    path = write(
+        tmp_path / "list.json",
+        node("n0"),
+        owner("Deployment", "web", {"replicas": 3}),
+        owner("ReplicaSet", "web-1", {"replicas": 3}, ownerReferences=[{"kind": "Deployment", "name": "web"}]),
+        owner("Job", "train", {"parallelism": 2}),
+        owner("StatefulSet", "db", {}),
+    )
+    assert convert("kubernetes", [path]).exact_limits == (6,)
+    assert convert("kubernetes", [path], "label:team").users == ("red",)
+
+
+def test_a_quota_is_a_ceiling(tmp_path: Path) -> None:
+    def quota(name: str, hard: dict, namespace: str = "a", **spec) -> dict:
+        return {
+            "kind": "ResourceQuota",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"hard": hard, **spec},
+        }
+
+    path = write(
+        tmp_path / "list.json",
+        node("n0"),
+        pod("p"),
+        pod("q", "b"),
+        quota("one", {"requests.cpu": "12", "memory": "48Gi", "limits.cpu": "24", "pods": 50, "count/jobs.batch": 3}),
+        quota("two", {"cpu": "10", "requests.nvidia.com/gpu": "4"}),
+        quota("some", {"cpu": "1"}, scopes=["BestEffort"]),
+        quota("nobody", {"cpu": "1"}, namespace="c"),
+    )
+    found = converted("kubernetes", [path])
+    assert found.instance.organisation.ceilings == ({"cpu": 10, "memory": 48 * GIB, "pods": 50}, {})
+    notes = told(found)
+    for line in (
+        "quota on limits.cpu (a/one)",
+        "quota on count/jobs.batch",
+        "quota for some of the pods only (it has scopes) (a/some)",
+        "ceiling of a resource that nobody demands: nvidia.com/gpu",
+        "queue or user without tasks (c)",
+    ):
+        assert line in notes, notes
+    by_label = converted("kubernetes", [path], "label:team")
+    assert by_label.instance.organisation is None
+    assert "2 x quota of a namespace: users are not namespaces" in told(by_label)
+
+
+def test_json_lines_single_objects_raw_lists_and_yaml_say_the_same(tmp_path: Path) -> None:
+    items = [node("n0"), node("n1", cpu="4"), pod("p", on="n0"), pod("q", "b", cpu="2")]
+    listed = converted("kubernetes", [write(tmp_path / "list.json", *items)])
+    lines = tmp_path / "lines.json"
+    lines.write_text("\n".join(map(json.dumps, items)))
+    raw = tmp_path / "raw.json"
+    bare = [{key: part for key, part in item.items() if key not in ("kind", "apiVersion")} for item in items]
+    raw.write_text(json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": bare[:2]}))
+    pods = tmp_path / "pods.json"
+    pods.write_text(json.dumps({"kind": "PodList", "apiVersion": "v1", "items": bare[2:]}))
+    documents = tmp_path / "all.yaml"
+    documents.write_text("---\n" + "\n---\n".join(json.dumps(item, indent=1).replace("\t", " ") for item in items))
+    for paths in ([lines], [raw, pods], [pods, raw], [documents]):
+        found = converted("kubernetes", paths)
+        assert found.instance.exact_demands == listed.instance.exact_demands
+        assert found.instance.machine_names == listed.instance.machine_names
+        assert found.placement == listed.placement == {"a": {"8cpu-32GiB": 1}}
+
+
+def test_a_cluster_is_solved(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "list.json",
+        node("n0", cpu="9", memory="18Gi"),
+        pod("a", "A", cpu="1", memory="4Gi"),
+        *[pod(f"a{i}", "A", cpu="1", memory="4Gi") for i in range(9)],
+        *[pod(f"b{i}", "B", cpu="3", memory="1Gi") for i in range(9)],
+    )
+    allocation = solve(convert("kubernetes", [path]), "drf")
+    assert allocation.tasks.tolist() == pytest.approx([3, 2])
+    assert allocation.certificate.valid
+
+
+BAD = {
+    "no objects": ('{"a": 1}', "is no object of Kubernetes, it has no kind"),
+    "a text": ('"words"', "holds 'words': a list of objects"),
+    "item without kind": ('{"kind": "List", "items": [{"a": 1}]}', r"items\[0\]: has no kind"),
+    "items": ('{"kind": "List", "items": {"a": 1}}', r"items: is a table: a list belongs here"),
+    "quantity": (json.dumps(pod("p", cpu="much")), r"containers\[0\]\.resources\.requests\.cpu: 'much' is no"),
+    "negative": (json.dumps(pod("p", cpu="-1")), r"requests\.cpu: is '-1': write 0 or more"),
+    "operator": (
+        json.dumps(pod("p", **affinity(asks("Inn", "x")))),
+        r"matchExpressions\[0\]: operator 'Inn': use In, NotIn.*did you mean 'In'",
+    ),
+    "field": (
+        json.dumps(pod("p", **affinity({"matchFields": [{"key": "spec.x", "operator": "In", "values": []}]}))),
+        "only metadata.name can be matched",
+    ),
+    "toleration": (json.dumps(pod("p", tolerations=[{"operator": "Is"}])), "a toleration has Equal or Exists"),
+    "no node": (json.dumps(pod("p")), "there is no machine to run on"),
+    "no pod": (json.dumps(node("n")), "no task of a user is waiting or running"),
+    "only ended pods": (json.dumps([node("n"), pod("p", phase="Failed")]), r"not used: pod that has ended"),
+    "labels": ('{"kind": "Pod", "metadata": {"labels": [1]}}', "labels: is a list: a table belongs here"),
+    "spec": ('{"kind": "Node", "spec": 3}', "spec: is 3: a table belongs here"),
+    "flag": ('{"kind": "Node", "spec": {"unschedulable": "no"}}', "unschedulable: is 'no': write true or false"),
+    "huge": (json.dumps([node("n", cpu="1e400"), pod("p")]), "capacity"),
+}
+
+
+@pytest.mark.parametrize(("content", "pattern"), BAD.values(), ids=BAD)
+def test_bad_objects(tmp_path: Path, content: str, pattern: str) -> None:
+    path = tmp_path / "list.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InstanceError) as raised:
+        convert("kubernetes", [path])
+    message = str(raised.value)
+    assert message.isprintable()
+    assert re.search(pattern, message), message

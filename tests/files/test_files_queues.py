@@ -1,0 +1,400 @@
+"""Queues of Kueue, Volcano, YuniKorn, KAI and Koordinator: one tree of weights, minima and maxima by many names."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from kubernetes_objects import node, pod, write
+
+from drfopt import solve
+from drfopt.errors import InstanceError
+from drfopt.readers import convert, converted
+from drfopt.readers.conversion import Notes
+from drfopt.readers.queues.tree import Queue, organised
+
+GIB = 2**30
+
+
+def told(found) -> str:
+    return "\n".join(map(str, found.notes))
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---- the tree ----------------------------------------------------------------------------------------------
+
+
+def test_inner_queues_are_groups_and_leaves_are_users() -> None:
+    queues = [
+        Queue("root"),
+        Queue("eng", "root", Fraction(2), {"cpu": Fraction(4)}),
+        Queue("dev", "eng", Fraction(0), maximum={"cpu": Fraction(3)}, priority=1),
+        Queue("sci", "root"),
+    ]
+    groups, members = organised(queues, ["dev", "sci"], Notes())
+    assert groups == [{"name": "eng", "weight": 2, "guarantee": {"cpu": 4}}]
+    assert members == {"dev": {"weight": 0, "ceiling": {"cpu": 3}, "tier": 1, "group": "eng"}, "sci": {}}
+
+
+def test_a_root_with_a_bound_is_a_group() -> None:
+    groups, members = organised([Queue("root", maximum={"cpu": Fraction(8)}), Queue("a", "root")], ["a"], Notes())
+    assert groups == [{"name": "root", "ceiling": {"cpu": 8}}]
+    assert members == {"a": {"group": "root"}}
+
+
+def test_tasks_of_an_inner_queue_stand_beside_its_children() -> None:
+    groups, members = organised([Queue("a"), Queue("b", "a")], ["a", "b"], Notes())
+    assert [group["name"] for group in groups] == ["a"]
+    assert members == {"a": {"group": "a"}, "b": {"group": "a"}}
+
+
+def test_what_is_wrong_with_a_tree() -> None:
+    with pytest.raises(InstanceError, match=r"queue 'a' is listed twice"):
+        organised([Queue("a"), Queue("a")], [], Notes())
+    with pytest.raises(InstanceError, match=r"queue '[ab]' is below itself"):
+        organised([Queue("a", "b"), Queue("b", "a")], [], Notes())
+    notes = Notes()
+    _, members = organised(
+        [Queue("a", "gone", minimum={"cpu": Fraction(3)}, maximum={"cpu": Fraction(2)})], ["x"], notes
+    )
+    assert members["a"] == {"guarantee": {"cpu": 2}, "ceiling": {"cpu": 2}, "group": "gone"}
+    lines = [str(note) for note in notes.taken()]
+    assert any("guarantee of cpu is cut to the ceiling" in line for line in lines)
+    assert any("2 x queue that is named and not listed" in line for line in lines)
+
+
+# ---- the cousins -------------------------------------------------------------------------------------------
+
+NODES = [node("n0", cpu="20", memory="64Gi"), node("n1", cpu="20", memory="64Gi")]
+
+
+def test_volcano(tmp_path: Path) -> None:
+    queues = """\
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata:
+  name: root-eng-dev
+  annotations: {volcano.sh/hierarchy: root/eng/dev, volcano.sh/hierarchy-weights: 100/50/30}
+spec:
+  weight: 1
+  parent: root-eng
+  capability: {cpu: "20", memory: 40Gi}
+  deserved: {cpu: "10"}
+  guarantee: {resource: {cpu: "2"}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: default}
+spec: {weight: 4, priority: 2}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: pg, namespace: a}
+spec: {queue: root-eng-dev}
+"""
+    pods = write(
+        tmp_path / "pods.json",
+        *NODES,
+        pod("p", annotations={"scheduling.volcano.sh/queue-name": "root-eng-dev"}),
+        pod("q", annotations={"scheduling.k8s.io/group-name": "pg"}),
+        pod("r", schedulerName="volcano"),
+        pod("system", cpu="2", on="n0"),
+    )
+    found = converted("volcano", [pods, saved(tmp_path / "queues.yaml", queues)])
+    instance, organisation = found.instance, found.instance.organisation
+    assert instance.users == ("root-eng-dev", "default")
+    assert instance.exact_limits == (2, 1)
+    assert instance.exact_weights == (30, 4)
+    assert organisation.paths == ("eng", "")
+    assert [(group.name, group.weight) for group in organisation.groups] == [("eng", 50)]
+    assert organisation.guarantees[0] == {"cpu": 10}
+    assert organisation.ceilings[0] == {"cpu": 20, "memory": 40 * GIB}
+    assert organisation.tiers == (0, 2)
+    assert [machine.count for machine in instance.machines] == [1, 1], "what is in no queue is subtracted from its node"
+    assert "parent of a queue: its hierarchy is annotated too" in told(found)
+
+
+def test_kai(tmp_path: Path) -> None:
+    queues = """\
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: dept-1}
+spec: {resources: {gpu: {quota: 8, overQuotaWeight: 1, limit: -1}}}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: team-a}
+spec:
+  parentQueue: dept-1
+  priority: 100
+  resources:
+    gpu: {quota: 4, overQuotaWeight: 2, limit: -1}
+    cpu: {quota: 16000, overQuotaWeight: 2, limit: 32000}
+    memory: {quota: -1, overQuotaWeight: 2, limit: -1}
+"""
+    wants = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"cpu": "4"}}}]}
+    machine = node("g0")
+    machine["status"]["allocatable"]["nvidia.com/gpu"] = "8"
+    pods = write(tmp_path / "pods.json", machine, pod("p", labels={"kai.scheduler/queue": "team-a"}, **wants))
+    found = converted("kai", [saved(tmp_path / "q.yaml", queues), pods])
+    organisation = found.instance.organisation
+    assert organisation.guarantees == ({"cpu": 16, "nvidia.com/gpu": 4},)
+    assert organisation.ceilings == ({"cpu": 32},)
+    assert organisation.tiers == (100,)
+    assert found.instance.exact_weights == (2,)
+    assert organisation.groups[0].guarantee == {"nvidia.com/gpu": 8}
+    assert "quota without bound: nothing is promised beyond a fair share (team-a)" in told(found)
+
+
+def test_yunikorn_as_a_file_and_in_its_config_map(tmp_path: Path) -> None:
+    queues = """\
+partitions:
+- name: default
+  queues:
+  - name: root
+    properties: {application.sort.policy: fair}
+    queues:
+    - name: team-a
+      resources: {guaranteed: {vcore: "10", memory: 40Gi}, max: {vcore: "20", memory: 80Gi}}
+      limits: [{users: ["alice"], maxresources: {vcore: "4"}}]
+      queues: [{name: x, properties: {priority.offset: "3"}}]
+    - {name: default}
+"""
+    pods = write(
+        tmp_path / "pods.json",
+        *NODES,
+        pod("p", labels={"queue": "root.team-a.x"}),
+        pod("q", annotations={"yunikorn.apache.org/queue": "team-a.x"}),
+        pod("r", schedulerName="yunikorn"),
+    )
+    mapped = {"kind": "ConfigMap", "metadata": {"name": "yunikorn-configs"}, "data": {"queues.yaml": queues}}
+    for file in (saved(tmp_path / "queues.yaml", queues), write(tmp_path / "map.json", mapped)):
+        found = converted("yunikorn", [file, pods])
+        organisation = found.instance.organisation
+        assert found.instance.users == ("team-a.x", "default")
+        assert found.instance.exact_limits == (2, 1)
+        assert organisation.paths == ("team-a", "")
+        assert organisation.tiers == (3, 0)
+        assert organisation.groups[0].guarantee == {"cpu": 10, "memory": 40 * GIB}
+        assert organisation.groups[0].ceiling == {"cpu": 20, "memory": 80 * GIB}
+        assert "limits of a queue (root.team-a)" in told(found)
+    with pytest.raises(InstanceError, match=r"has neither a kind nor partitions"):
+        convert("yunikorn", [saved(tmp_path / "odd.yaml", "a: 1\n"), pods])
+
+
+def test_koordinator(tmp_path: Path) -> None:
+    prefix = "quota.scheduling.koordinator.sh"
+
+    def quota(name: str, weights: dict, labels: dict | None = None, namespace: str = "x") -> dict:
+        marks = {f"{prefix}/shared-weight": json.dumps(weights)} if weights else {}
+        metadata = {"name": name, "namespace": namespace, "labels": labels or {}, "annotations": marks}
+        spec = {"min": {"cpu": "4"}, "max": {"cpu": "30", "memory": "60Gi"}}
+        return {"kind": "ElasticQuota", "metadata": metadata, "spec": spec}
+
+    pods = write(
+        tmp_path / "pods.json",
+        *NODES,
+        quota("top", {}),
+        quota("a", {"cpu": "10", "memory": "10Gi"}, {f"{prefix}/parent": "top"}),
+        quota("b", {"cpu": "30", "memory": "30Gi"}, {f"{prefix}/parent": "top"}, namespace="b"),
+        pod("p", labels={f"{prefix}/name": "a"}),
+        pod("q", namespace="b"),
+    )
+    found = converted("koordinator", [pods])
+    organisation = found.instance.organisation
+    assert found.instance.users == ("a", "b")
+    assert found.instance.exact_weights == (Fraction(1, 2), Fraction(3, 2))
+    assert organisation.paths == ("top", "top")
+    assert organisation.guarantees == ({"cpu": 4}, {"cpu": 4})
+    assert "quota without shared-weight has weight 1, not its maximum (top)" in told(found)
+
+
+def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
+    with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
+        convert("volcano", [write(tmp_path / "q.json", queue)])
+
+
+# ---- Kueue -------------------------------------------------------------------------------------------------
+
+
+def quota(cpu, name="default", resource="cpu", **limits) -> dict:
+    return {"name": name, "resources": [{"name": resource, "nominalQuota": cpu, **limits}]}
+
+
+def cluster_queue(name: str, *flavors: dict, cohort="", weight=None, used=None, told=None, version="v1beta2") -> dict:
+    spec = {"resourceGroups": [{"flavors": list(flavors)}]}
+    if cohort:
+        spec["cohortName" if version == "v1beta2" else "cohort"] = cohort
+    if weight is not None:
+        spec["fairSharing"] = {"weight": weight}
+    status = {"flavorsUsage": [{"name": "default", "resources": [{"name": "cpu", "total": used}]}]} if used else {}
+    if told is not None:
+        status["fairSharing"] = {"weightedShare": told}
+    api = f"kueue.x-k8s.io/{version}"
+    return {"apiVersion": api, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec, "status": status}
+
+
+def cohort(name: str, parent: str = "", *flavors: dict, weight="1") -> dict:
+    spec = {"parentName": parent, "fairSharing": {"weight": weight}, "resourceGroups": [{"flavors": list(flavors)}]}
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": name}, "spec": spec}
+
+
+def local_queue(name: str, queue: str, namespace: str = "a") -> dict:
+    metadata = {"name": name, "namespace": namespace}
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "LocalQueue",
+        "metadata": metadata,
+        "spec": {"clusterQueue": queue},
+    }
+
+
+def workload(name: str, queue: str, *sets: tuple, admitted: str = "", finished: bool = False, **spec) -> dict:
+    pod_sets = [
+        {"name": label, "count": count, "template": {"spec": pod("x", cpu=cpu, memory="")["spec"]}}
+        for label, count, cpu in sets
+    ]
+    conditions = [{"type": "Admitted", "status": "True"}] if admitted else []
+    conditions += [{"type": "Finished", "status": "True"}] if finished else []
+    status = {"conditions": conditions}
+    if admitted:
+        assigned = [{"name": label, "flavors": {"cpu": admitted}} for label, _, _ in sets]
+        status["admission"] = {"clusterQueue": queue.upper(), "podSetAssignments": assigned}
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": name, "namespace": "a"},
+        "spec": {"queueName": queue, "podSets": pod_sets, **spec},
+        "status": status,
+    }
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
+    path = write(
+        tmp_path / "kueue.json",
+        cluster_queue("A", quota("9", borrowingLimit="3", lendingLimit="4"), cohort="all", weight="2", version=version),
+        cluster_queue("B", quota("6"), cohort="all", version=version),
+        local_queue("a", "A"),
+        local_queue("b", "B"),
+        workload("w1", "a", ("driver", 1, "1"), ("worker", 8, "2")),
+        workload("w2", "b", ("main", 20, "1")),
+        workload("w3", "b", ("main", 20, "1"), finished=True),
+        workload("w4", "b", ("main", 20, "1"), active=False),
+        workload("w5", "nowhere", ("main", 20, "1")),
+    )
+    found = converted("kueue", [path])
+    instance, organisation = found.instance, found.instance.organisation
+    assert instance.machines is None
+    assert instance.exact_capacity == (15,)
+    assert instance.users == ("A", "B")
+    assert [(one.name, one.count, one.demand[0]) for one in instance.task_types[0]] == [
+        ("w1/driver", 1, 1),
+        ("w1/worker", 8, 2),
+    ]
+    assert instance.exact_limits == (9, 20)
+    assert instance.exact_weights == (2, 1)
+    assert organisation.guarantees == ({"cpu": 9}, {"cpu": 6})
+    assert organisation.ceilings == ({"cpu": 12}, {})
+    assert not organisation.groups
+    notes = told(found)
+    for line in (
+        "Workload that has ended (a/w3)",
+        "Workload that is not active (a/w4)",
+        "Workload whose queue is not listed (a/w5, queue 'nowhere')",
+        "lendingLimit: the whole quota is lent while its queue does not need it (A)",
+    ):
+        assert line in notes, notes
+
+
+def test_kueue_flavors_and_cohorts_are_classes(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "kueue.json",
+        cluster_queue("A", quota("9", "spot"), quota("4", "demand"), cohort="left"),
+        cluster_queue("B", quota("6", "spot"), cohort="left"),
+        cluster_queue("C", quota("5")),
+        cohort("left", "", quota("1", "spot")),
+        local_queue("a", "A"),
+        local_queue("b", "B"),
+        local_queue("c", "C"),
+        workload("w1", "a", ("main", 2, "2"), admitted="spot"),
+        workload("w2", "b", ("main", 2, "3")),
+        workload("w3", "c", ("main", 2, "1")),
+    )
+    found = converted("kueue", [path])
+    instance = found.instance
+    assert dict(zip(instance.machine_names, [row[0] for row in instance.exact_machine_capacity], strict=True)) == {
+        "left/spot-16cpu": 16,
+        "left/demand-4cpu": 4,
+        "C-5cpu": 5,
+    }
+    assert instance.eligible.tolist() == [[True, True, False], [True, False, False], [False, False, True]]
+    assert found.placement == {"A": {"left/spot-16cpu": 2}}
+    assert instance.organisation.ceilings[2] == {"cpu": 5}
+
+
+def test_kueue_without_workloads(tmp_path: Path) -> None:
+    queues = [cluster_queue("A", quota("9"), cohort="all", used="3"), cluster_queue("B", quota("6"), cohort="all")]
+    found = converted("kueue", [write(tmp_path / "q.json", *queues)])
+    assert found.instance.exact_demands == ((3,), (6,))
+    assert found.instance.exact_limits == (None, None)
+    assert "no Workload is listed: a queue wants ever more of what it uses (A)" in told(found)
+    assert "no Workload is listed: a queue wants ever more of what it has as quota (B)" in told(found)
+    labelled = pod("p", labels={"kueue.x-k8s.io/queue-name": "a"}, memory="")
+    listed = write(tmp_path / "p.json", *queues, local_queue("a", "A"), labelled, pod("q", namespace="b"))
+    found = converted("kueue", [listed])
+    assert found.instance.users == ("A",)
+    assert "pod in no queue that is listed (b/q)" in told(found)
+
+
+SHARES = {
+    "nothing borrowed": ([cluster_queue("A", quota("4"), cohort="all", used="4", told=0)], True),
+    "without a cohort": ([cluster_queue("A", quota("4"), used="9", told=0)], True),
+    # 2 above 4 of 10 that can be lent: 200 thousandths, halved by the weight.
+    "borrowed": ([cluster_queue("A", quota("4"), cohort="all", used="6", told=100, weight="2")], True),
+    "another number": ([cluster_queue("A", quota("4"), cohort="all", used="6", told=200, weight="2")], False),
+    # Of 4 only 1 is lent: 2 above 4 of 1 + 6.
+    "less is lent": ([cluster_queue("A", quota("4", lendingLimit="1"), cohort="all", used="6", told=286)], True),
+    "older versions cut": ([cluster_queue("A", quota("4", lendingLimit="1"), cohort="all", used="6", told=285)], True),
+    "weight 0": ([cluster_queue("A", quota("4"), cohort="all", used="6", told=2**63 - 1, weight="0")], True),
+    # Below a cohort that lends 2 of its 10 + 4: the local part is 12, the root has 2 + 6.
+    "two floors": (
+        [
+            cluster_queue("A", quota("4"), cohort="inner", used="8", told=200),
+            cohort("inner", "all", quota("10", lendingLimit="2")),
+        ],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("items", "same"), SHARES.values(), ids=SHARES)
+def test_kueue_shares_are_computed_again(tmp_path: Path, items: list, same: bool) -> None:
+    path = write(tmp_path / "kueue.json", *items, cluster_queue("Z", quota("6"), cohort="all"))
+    notes = told(converted("kueue", [path]))
+    assert ("weighted share in the status is not what these quotas give" in notes) is not same, notes
+
+
+def test_kueue_refuses(tmp_path: Path) -> None:
+    with pytest.raises(InstanceError, match="no ClusterQueue is listed"):
+        convert("kueue", [write(tmp_path / "n.json", node("n"))])
+    circle = [cohort("x", "y"), cohort("y", "x"), cluster_queue("A", quota("1"), cohort="x")]
+    with pytest.raises(InstanceError, match=r"cohort '[xy]' is below itself"):
+        convert("kueue", [write(tmp_path / "c.json", *circle)])
+    with pytest.raises(InstanceError, match="ClusterQueue 'A' is listed twice"):
+        convert("kueue", [write(tmp_path / "t.json", *[cluster_queue("A", quota("1"))] * 2)])
+    with pytest.raises(InstanceError, match=r"nominalQuota: 'many' is not a number"):
+        convert("kueue", [write(tmp_path / "m.json", cluster_queue("A", quota("many")))])
+
+
+def test_kueue_pool_is_solved_once_without_promises(tmp_path: Path) -> None:
+    queues = [cluster_queue("A", quota("9"), used="3"), local_queue("a", "A"), workload("w", "a", ("main", 4, "2"))]
+    instance = convert("kueue", [write(tmp_path / "q.json", *queues)])
+    assert instance.organisation.ceilings == ({"cpu": 9},)
+    plain = type(instance)(instance.demands, instance.capacity, max_tasks=instance.limits)
+    assert solve(plain).tasks.tolist() == [4]

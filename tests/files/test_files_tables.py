@@ -1,0 +1,225 @@
+"""Mesos, plain CSV, and the traces of Google and Alibaba."""
+
+import gzip
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from drfopt import solve
+from drfopt.errors import InstanceError
+from drfopt.readers import convert, converted
+
+
+def saved(folder: Path, **files: object) -> list[Path]:
+    paths = []
+    for name, content in files.items():
+        paths.append(folder / name)
+        paths[-1].write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return paths
+
+
+def told(found) -> str:
+    return "\n".join(map(str, found.notes))
+
+
+# ---- Mesos -------------------------------------------------------------------------------------------------
+
+
+def agent(name: str, active: bool = True, **reserved) -> dict:
+    resources = {"cpus": 4.0, "mem": 14861.0, "disk": 4968.0, "gpus": 1.0, "ports": "[31000-32000]"}
+    return {"id": name, "active": active, "resources": resources, "reserved_resources": reserved}
+
+
+def task(name: str, cpus: float, on: str, role: str = "eng", state: str = "TASK_RUNNING") -> dict:
+    resources = {"cpus": cpus, "mem": 512.0, "disk": 0.0, "gpus": 0.0, "ports": "[31001-31001]"}
+    return {"id": name, "name": name, "slave_id": on, "role": role, "state": state, "resources": resources}
+
+
+STATE = {
+    "slaves": [agent("S0", eng={"cpus": 1.0}), agent("S1"), agent("S2", active=False)],
+    "frameworks": [
+        {
+            "name": "marathon",
+            "roles": ["eng", "sci/bio"],
+            "active": True,
+            "tasks": [
+                task("t1", 0.5, "S0"),
+                task("t2", 0.5, "S1"),
+                task("t3", 1, "S1"),
+                task("t4", 2, "S1", "sci/bio"),
+                task("t5", 1, "S1", state="TASK_FAILED"),
+            ],
+        },
+        {"name": "idle", "role": "x", "active": True, "tasks": []},
+    ],
+}
+ROLES = {
+    "roles": [
+        {"name": "eng", "weight": 2.0, "quota": {"guarantee": {"cpus": 2.0, "mem": 0}, "limit": {"cpus": 10.0}}},
+        {"name": "sci", "weight": 3.0},
+        {"name": "sci/bio", "weight": 1.0},
+    ]
+}
+
+
+def test_mesos(tmp_path: Path) -> None:
+    found = converted("mesos", saved(tmp_path, roles=ROLES, state=STATE))
+    instance, organisation = found.instance, found.instance.organisation
+    assert instance.users == ("eng", "sci/bio")
+    assert instance.counts.tolist() == [2]
+    assert instance.resources == ("cpus", "mem")
+    small, large = instance.task_types[0]
+    assert (small.count, large.count) == (small.count, small.count // 2), (
+        "the mix of today, as often as anybody could run"
+    )
+    assert sum(one.count * one.demand[0] for one in (small, large)) > 8
+    assert instance.exact_limits[1] is None
+    assert instance.exact_weights == (2, 1)
+    assert organisation.guarantees == ({"cpus": 2}, {})
+    assert organisation.ceilings == ({"cpus": 10}, {})
+    assert [(group.name, group.weight) for group in organisation.groups] == [("sci", 3)]
+    assert found.placement == {"eng": {"4cpu-14.513GiB": 3}, "sci/bio": {"4cpu-14.513GiB": 1}}
+    notes = told(found)
+    for line in (
+        "agent that is not active (S2)",
+        "reservation for a role: its resources are shared here (eng on S0)",
+        "task that does not run (t5, TASK_FAILED)",
+        "framework without tasks: what it wants is not known (idle)",
+        "Mesos does not know what frameworks want",
+    ):
+        assert line in notes, notes
+    assert convert("mesos", saved(tmp_path, state=STATE), "framework").users == ("marathon",)
+    with pytest.raises(InstanceError, match="has neither slaves, frameworks nor roles"):
+        convert("mesos", saved(tmp_path, other={"a": 1}))
+
+
+# ---- plain CSV ---------------------------------------------------------------------------------------------
+
+MACHINES = "# a comment\nmachine,count,cpu,memory,label:model\nbig,2,32,128,A100\nsmall-1,,8,16Gi,\nsmall-2,1,8,16Gi,\n"
+MACHINES = MACHINES.replace("128", "128Gi")
+TASKS = """\
+user,task,count,machine,weight,group,cpu,memory,label:model
+ann,train,3,,2,lab/x,4,8Gi,A100|H100
+ann,eval,2,big,2,lab/x,1,500M,
+bob,serve,1,small-1,,,1/3,1Gi,
+bob,serve,4,,,,1/3,1Gi,
+"""
+
+
+def test_csv(tmp_path: Path) -> None:
+    found = converted("csv", saved(tmp_path, tasks=TASKS, machines=MACHINES))
+    instance = found.instance
+    assert instance.machine_names == ("32cpu-128GiB", "8cpu-16GiB")
+    assert instance.counts.tolist() == [2, 2]
+    assert [(one.name, one.count, one.machines) for one in instance.task_types[0]] == [
+        ("train", 3, ("32cpu-128GiB",)),
+        ("eval", 2, None),
+    ]
+    assert instance.exact_demands[1] == (Fraction(1, 3), 2**30)
+    assert instance.exact_limits == (5, 5)
+    assert instance.exact_weights == (2, 1)
+    assert instance.organisation.paths == ("lab/x", "")
+    assert found.placement == {"ann": {"32cpu-128GiB": 2}, "bob": {"8cpu-16GiB": 1}}
+
+
+def test_csv_is_solved(tmp_path: Path) -> None:
+    tasks = "user,count,cpu,memory\nA,100,1,4\nB,100,3,1\n"
+    instance = convert("csv", saved(tmp_path, machines="machine,cpu,memory\npool,9,18\n", tasks=tasks))
+    assert solve(instance).tasks.tolist() == pytest.approx([3, 2])
+
+
+def test_csv_packed_with_gzip(tmp_path: Path) -> None:
+    plain = saved(tmp_path, machines=MACHINES, tasks=TASKS)
+    packed = []
+    for path in plain:
+        packed.append(path.with_suffix(".csv.gz"))
+        packed[-1].write_bytes(gzip.compress(path.read_bytes()))
+    assert convert("csv", packed).exact_demands == convert("csv", plain).exact_demands
+    packed[0].write_bytes(packed[0].read_bytes()[:-20])
+    with pytest.raises(InstanceError, match=r"is a damaged gzip file"):
+        convert("csv", packed)
+
+
+BAD = {
+    "neither": ("tasks", "users,cpu\na,1\n", r"has neither a column 'machine' nor 'user': did you mean 'users'"),
+    "resource": (
+        "tasks",
+        "user,cpus\na,1\n",
+        r"tasks have a column 'cpus', machines have cpu, memory: did you mean 'cpu'",
+    ),
+    "number": ("tasks", "user,cpu\na,many\n", r"line 2: cpu: 'many' is not a number"),
+    "negative": ("tasks", "user,cpu\na,-1\n", r"line 2: cpu is '-1': write 0 or more"),
+    "huge": ("tasks", "user,cpu\na," + "9" * 10**5 + "\n", r"line 2: cpu: '9+\.\.\.' is too long"),
+    "count": ("tasks", "user,count,cpu\na,1.5,1\n", r"line 2: count is '1.5': write a whole number"),
+    "weights": ("tasks", "user,weight,cpu\na,1,1\na,2,1\n", r"line 3: weight of 'a' is '2', and '1' above"),
+    "no user": ("tasks", "user,cpu\n,1\n", r"line 2: the task has no user"),
+    "no machine": ("machines", "machine,cpu\n,1\n", r"line 2: the machine has no name"),
+    "twice": ("machines", "machine,cpu,cpu\na,1,1\n", r"line 1: the column 'cpu' is there twice"),
+    "header only": ("machines", "machine,cpu\n", r"has a header and no rows"),
+    "short": ("machines", "machine,cpu\na\n", r"line 2: has 1 columns, but the header has 2"),
+    "all zero": ("tasks", "user,cpu\na,0\n", r"no task of a user is waiting or running \(not used: task that demands"),
+}
+
+
+@pytest.mark.parametrize(("which", "content", "pattern"), BAD.values(), ids=BAD)
+def test_bad_csv(tmp_path: Path, which: str, content: str, pattern: str) -> None:
+    files = {"machines": "machine,cpu,memory\na,1,1\n", "tasks": "user,cpu\na,1\n"} | {which: content}
+    with pytest.raises(InstanceError) as raised:
+        convert("csv", saved(tmp_path, **files))
+    message = str(raised.value)
+    assert message.isprintable()
+    assert re.search(pattern, message), message
+
+
+# ---- traces ------------------------------------------------------------------------------------------------
+
+
+def test_google_2011(tmp_path: Path) -> None:
+    machines = "0,5,0,Plat,0.5,0.25\n0,6,0,Plat,0.5,0.25\n0,7,0,Plat,1,1\n9,7,1,Plat,1,1\n0,8,0,Plat,,\n"
+
+    def event(job: int, kind: int, on: str = "", user: str = "ann", cpu: str = "0.125", memory: str = "0.25") -> str:
+        return f"0,,{job},0,{on},{kind},{user},3,9,{cpu},{memory},0.1,0\n"
+
+    tasks = event(1, 0) + event(1, 1, "5") + event(2, 0) + event(2, 7, cpu="0.25") + event(3, 0) + event(3, 4)
+    tasks += event(4, 5) + event(5, 0, cpu="", memory="") + event(6, 1, "7", user="bob")
+    found = converted("google2011", saved(tmp_path, tasks=tasks, machines=machines))
+    assert found.instance.counts.tolist() == [2]
+    assert found.instance.users == ("ann", "bob")
+    assert [tuple(one.demand) for one in found.instance.task_types[0]] == [
+        (Fraction(1, 8), Fraction(1, 4)),
+        (Fraction(1, 4), Fraction(1, 4)),
+    ]
+    assert found.placement == {"ann": {"Plat-0.5cpu-0.25memory": 1}}
+    notes = told(found)
+    for line in (
+        "task that has ended (3/0)",
+        "end of a task that the files do not begin (4/0)",
+        "task without amounts (5/0)",
+        "machine event without amounts (8)",
+        "its machine is not in use or not listed (bob/job 6 on 7)",
+    ):
+        assert line in notes, notes
+    with pytest.raises(InstanceError, match="has 3 columns: machine_events has 6, task_events 13"):
+        convert("google2011", saved(tmp_path, odd="1,2,3\n"))
+
+
+def test_alibaba_2018(tmp_path: Path) -> None:
+    machines = "m_1,0,1,2,96,100,USING\nm_2,0,1,2,96,100,USING\nm_2,9,1,2,96,100,OFFLINE\n"
+    batch = "t1,10,j_1,1,Running,0,0,50,0.5\nt2,5,j_1,1,Waiting,0,0,100,0.25\nt3,5,j_2,1,Terminated,0,0,100,0.25\n"
+    containers = (
+        "c_1,m_1,0,app_1,started,400,400,1.56\nc_1,m_1,5,app_1,started,800,800,3.13\nc_2,m_1,5,app_1,stopped,8,8,1\n"
+    )
+    found = converted("alibaba2018", saved(tmp_path, containers=containers, batch=batch, machines=machines))
+    assert found.instance.users == ("job j_1", "app_1")
+    assert found.instance.exact_limits == (15, 1)
+    assert found.instance.exact_demands[1] == (8, Fraction(313, 100))
+    assert found.instance.counts.tolist() == [1]
+    assert sum(found.placement["app_1"].values()) == 1
+    assert "batch task that has ended (t3)" in told(found)
+    only_ended = saved(tmp_path, batch=batch.splitlines()[2] + "\n", machines=machines)
+    assert convert("alibaba2018", only_ended).users == ("job j_2",)
+    with pytest.raises(InstanceError, match="has 2 columns: machine_meta has 7, batch_task 9, container_meta 8"):
+        convert("alibaba2018", saved(tmp_path, odd="1,2\n"))

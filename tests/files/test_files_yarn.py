@@ -1,0 +1,257 @@
+"""YARN: the XML of the fair scheduler, the REST files, and the simulator's, in any order."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from drfopt.errors import InstanceError
+from drfopt.readers import convert, converted
+from drfopt.readers.conversion import Notes
+from drfopt.readers.yarn.queues import amounts, read_queues
+
+WHOLE = {"memory-mb": Fraction(16384), "vcores": Fraction(8), "yarn.io/gpu": Fraction(2)}
+
+AMOUNTS = {
+    "10000 mb, 10 vcores": {"memory-mb": 10000, "vcores": 10},
+    "10000mb,10vcores": {"memory-mb": 10000, "vcores": 10},
+    "50% memory, 25% cpu": {"memory-mb": 8192, "vcores": 2},
+    "50%": {"memory-mb": 8192, "vcores": 4, "yarn.io/gpu": 1},
+    "vcores=50%, memory-mb=4096, yarn.io/gpu=1": {"vcores": 4, "memory-mb": 4096, "yarn.io/gpu": 1},
+    "0.5% cpu": {"vcores": Fraction(1, 25)},
+    "": {},
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), AMOUNTS.items(), ids=str)
+def test_amounts(text: str, expected: dict) -> None:
+    assert amounts(text, WHOLE, "here") == expected
+
+
+@pytest.mark.parametrize("text", ["lots", "10", "10 mb 10 vcores", "mb=ten", "1.2.3 mb", "-5 mb"])
+def test_bad_amounts(text: str) -> None:
+    with pytest.raises(InstanceError, match=r"^here: "):
+        amounts(text, WHOLE, "here")
+
+
+XML = """<?xml version="1.0"?>
+<allocations>
+  <defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>
+  <queueMaxResourcesDefault>vcores=7</queueMaxResourcesDefault>
+  <queue name="root">
+    <queue name="eng" type="parent">
+      <weight>2.0</weight>
+      <minResources>4096 mb, 1 vcores</minResources>
+      <maxResources>vcores=50%, memory-mb=50%, yarn.io/gpu=4</maxResources>
+      <schedulingPolicy>drf</schedulingPolicy>
+      <queue name="dev"><weight>0.5</weight><maxRunningApps>20</maxRunningApps></queue>
+    </queue>
+    <pool name="sci"><weight>0</weight></pool>
+  </queue>
+  <user name="alice"><maxRunningApps>6</maxRunningApps></user>
+</allocations>
+"""
+
+
+def node(name: str, memory: int = 16384, cores: int = 8, labels=(), state="RUNNING", gpus: int = 0) -> dict:
+    detail = [
+        {"name": "memory-mb", "units": "Mi", "value": memory},
+        {"name": "vcores", "units": "", "value": cores},
+        {"name": "yarn.io/gpu", "units": "", "value": gpus},
+    ]
+    total = {"memory": memory, "vCores": cores, "resourceInformations": {"resourceInformation": detail}}
+    return {"id": name, "nodeHostName": name, "state": state, "totalResource": total, "nodeLabels": list(labels)}
+
+
+def request(memory: int, cores: int, count: int, name: str = "*", label: str = "") -> dict:
+    capability = {"memory": memory, "vCores": cores}
+    return {"resourceName": name, "capability": capability, "numContainers": count, "nodeLabelExpression": label}
+
+
+def app(
+    name: str, queue: str, *requests: dict, running: int = 0, size=(2048, 1), user="alice", state="RUNNING"
+) -> dict:
+    held = {"runningContainers": running, "allocatedMB": running * size[0], "allocatedVCores": running * size[1]}
+    return {"id": name, "user": user, "queue": queue, "state": state, **held, "resourceRequests": list(requests)}
+
+
+def write(folder: Path, **files) -> list[Path]:
+    paths = []
+    for name, content in files.items():
+        path = folder / f"{name}.{'xml' if isinstance(content, str) else 'json'}"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def nodes(*some: dict) -> dict:
+    return {"nodes": {"node": list(some)}}
+
+
+def apps(*some: dict) -> dict:
+    return {"apps": {"app": list(some)}}
+
+
+def told(found) -> str:
+    return "\n".join(map(str, found.notes))
+
+
+def test_xml_and_rest_make_a_cluster(tmp_path: Path) -> None:
+    paths = write(
+        tmp_path,
+        queues=XML,
+        nodes=nodes(node("h1"), node("h2"), node("h3", state="LOST")),
+        apps=apps(
+            app("a1", "root.eng.dev", request(2048, 1, 8), request(2048, 1, 8, "host1"), running=3),
+            app("a2", "root.sci", request(4096, 2, 4), user="bob"),
+            app("a3", "root.sci", running=2, size=(1024, 1), user="bob"),
+            app("a4", "root.sci", state="FINISHED", running=-1),
+        ),
+    )
+    found = converted("yarn", paths)
+    assert converted("yarn", paths[::-1]).instance.exact_demands == found.instance.exact_demands
+    instance, organisation = found.instance, found.instance.organisation
+    assert instance.users == ("eng.dev", "sci")
+    assert instance.counts.tolist() == [2]
+    assert instance.exact_limits == (11, 6), "rows of a host repeat the same containers"
+    assert [one.count for one in instance.task_types[1]] == [4, 2]
+    assert instance.exact_weights == (Fraction(1, 2), 1)
+    assert organisation.last == (False, True), "weight 0 is served last"
+    assert organisation.paths == ("eng", "")
+    assert organisation.groups[0].guarantee == {"memory-mb": 4096, "vcores": 1}
+    assert organisation.groups[0].ceiling == {"memory-mb": 16384, "vcores": 8}
+    assert organisation.ceilings == ({"vcores": 7}, {"vcores": 7})
+    assert found.placement == {"eng.dev": {"16GiB-8cpu": 3}, "sci": {"16GiB-8cpu": 2}}
+    notes = told(found)
+    for line in (
+        "node that is LOST (h3)",
+        "app that is FINISHED (a4)",
+        "limit on running apps (alice)",
+        "maxRunningApps of a queue (eng.dev)",
+        "running containers of an app are alike: each is its allocation over their number (a3)",
+    ):
+        assert line in notes, notes
+
+
+def test_users_by_user_and_labels(tmp_path: Path) -> None:
+    paths = write(
+        tmp_path,
+        nodes=nodes(node("h1", gpus=2, labels=["gpu"]), node("h2")),
+        apps=apps(
+            app("a1", "root.x", request(1024, 1, 2, label="gpu"), user="bob"),
+            app("a2", "root.x", request(1024, 1, 2), running=1, size=(1024, 1)),
+        ),
+    )
+    found = converted("yarn", paths, "user")
+    assert found.instance.users == ("bob", "alice")
+    assert found.instance.eligible.tolist() == [[True, False], [True, True]]
+    assert found.instance.machine_names == ("16GiB-8cpu-label=gpu", "16GiB-8cpu")
+    assert found.placement == {}
+    assert "on which of the unlike nodes is not told" in told(found)
+
+
+def test_the_scheduler_page_tells_bounds(tmp_path: Path) -> None:
+    def queue(name: str, least: int, most: int, *below: dict) -> dict:
+        bounds = {"minResources": {"memory": least, "vCores": 0}, "maxResources": {"memory": most, "vCores": 8}}
+        return {"queueName": name, **bounds, "childQueues": {"queue": list(below)}}
+
+    root = queue("root", 0, 16384, queue("root.a", 1024, 8192, queue("root.a.b", 0, 16384)))
+    page = {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": root}}}
+    files = {"nodes": nodes(node("h1")), "apps": apps(app("a1", "root.a.b", request(1024, 1, 2)))}
+    found = converted("yarn", write(tmp_path, page=page, **files))
+    (group,) = found.instance.organisation.groups
+    assert (group.name, group.guarantee, group.ceiling) == ("a", {"memory-mb": 1024}, {"memory-mb": 8192})
+    assert found.instance.organisation.ceilings == ({},)
+    assert "the page does not tell weights" in told(found)
+
+    leaf = {"queueName": "x", "capacity": 30, "absoluteCapacity": 25, "absoluteMaxCapacity": 50}
+    info = {"type": "capacityScheduler", "queueName": "root", "queues": {"queue": [leaf]}}
+    files["apps"] = apps(app("a1", "root.x", request(1024, 1, 2)))
+    found = converted("yarn", write(tmp_path, page={"scheduler": {"schedulerInfo": info}}, **files))
+    assert found.instance.organisation.guarantees == ({"memory-mb": 4096, "vcores": 2},)
+    assert found.instance.organisation.ceilings == ({"memory-mb": 8192, "vcores": 4},)
+    assert found.instance.exact_weights == (30,)
+
+
+def test_the_simulator(tmp_path: Path) -> None:
+    rack = {
+        "rack": "r1",
+        "nodes": [{"node": "n1", "memory-mb": 8192, "vcores": 4}, {"node": "n2", "memory-mb": 8192, "vcores": 4}],
+    }
+    job = {
+        "job.id": "j1",
+        "job.queue.name": "root.q",
+        "job.user": "carol",
+        "job.tasks": [
+            {"container.type": "map", "count": 3, "container.memory": 2048, "container.vcores": 2},
+            {"container.type": "reduce"},
+        ],
+    }
+    path = tmp_path / "sls.json"
+    path.write_text(json.dumps(rack) + "\n" + json.dumps(job), encoding="utf-8")
+    found = converted("yarn", [path])
+    assert found.instance.users == ("q",)
+    assert [(one.count, tuple(one.demand)) for one in found.instance.task_types[0]] == [(3, (2048, 2)), (1, (1024, 1))]
+    assert found.instance.counts.tolist() == [2]
+    assert convert("yarn", [path], "user").users == ("carol",)
+    assert "container that does not say its size has 1024 MB and 1 vcore (j1)" in told(found)
+
+
+BAD_XML = {
+    "entity": ('<!DOCTYPE a [<!ENTITY b "c">]><allocations>&b;</allocations>', "declares a document type or an entity"),
+    "laughs": (
+        '<!DOCTYPE l [<!ENTITY a "ha">'
+        + "".join(f'<!ENTITY a{i} "&a{i - 1 or ""};&a{i - 1 or ""};">' for i in range(1, 40))
+        + "]><allocations>&a39;</allocations>",
+        "declares a document type or an entity",
+    ),
+    "external": ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><allocations/>', "declares a document type"),
+    "deep": ("<allocations>" + "<queue name='a'>" * 10**6, "elements are nested deeper than 64 levels"),
+    "unclosed": ("<allocations>\n<queue name='a'>\n</allocations>", r"line 3, column \d+: mismatched tag"),
+    "other root": ("<configuration/>", "begins with <configuration>: a fair-scheduler.xml has <allocations>"),
+    "no name": ("<allocations><queue><weight>1</weight></queue></allocations>", "a <queue> has no name"),
+    "weight": ("<allocations><queue name='a'><weight>heavy</weight></queue></allocations>", "queue a: weight: 'heavy'"),
+    "negative": ("<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "weight: is -1: write 0"),
+    "huge": (
+        f"<allocations><queue name='a'><weight>{'9' * 10**5}</weight></queue></allocations>",
+        "too long for a number",
+    ),
+    "twice": ("<allocations><queue name='a'/><queue name='a'/></allocations>", "queue 'a' is listed twice"),
+    "resources": (
+        "<allocations><queue name='a'><maxResources>all</maxResources></queue></allocations>",
+        "'all' is no amount",
+    ),
+    "empty": ("<allocations/>", None),
+}
+
+
+@pytest.mark.parametrize(("xml", "pattern"), BAD_XML.values(), ids=BAD_XML)
+def test_bad_xml(tmp_path: Path, xml: str, pattern: str | None) -> None:
+    paths = write(tmp_path, queues=xml, nodes=nodes(node("h")), apps=apps(app("a", "root.a", request(1024, 1, 2))))
+    if pattern is None:
+        assert convert("yarn", paths).users == ("a",)
+        return
+    with pytest.raises(InstanceError, match=pattern) as raised:
+        convert("yarn", paths)
+    assert str(raised.value).isprintable()
+
+
+def test_bad_rest(tmp_path: Path) -> None:
+    with pytest.raises(InstanceError, match="is neither nodes, apps nor scheduler"):
+        convert("yarn", write(tmp_path, other={"cluster": 1}))
+    with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
+        convert("yarn", write(tmp_path, nodes=nodes(node("h")), apps={"apps": None}))
+    with pytest.raises(InstanceError, match="there is no machine to run on"):
+        convert("yarn", write(tmp_path, apps=apps(app("a", "q", request(1, 1, 1))), nodes={"nodes": None}))
+    broken = node("h")
+    broken["totalResource"]["resourceInformations"]["resourceInformation"][0]["units"] = "furlongs"
+    with pytest.raises(InstanceError, match=r"units: is 'furlongs': use one of Ki"):
+        convert("yarn", write(tmp_path, nodes=nodes(broken)))
+
+
+def test_queues_may_be_named_in_full(tmp_path: Path) -> None:
+    (path,) = write(
+        tmp_path, queues="<allocations><queue name='root.a'/><queue name='b'><queue name='c'/></queue></allocations>"
+    )
+    assert [queue.name for queue in read_queues(path, WHOLE, Notes())] == ["a", "b", "b.c"]

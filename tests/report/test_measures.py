@@ -1,0 +1,81 @@
+"""Measures of fairness: what they say of published allocations, and that they agree with the audit's own."""
+
+import numpy as np
+import pytest
+from clusters_to_show import NSDI, crowd, machines
+
+from drfopt.audit import audit
+from drfopt.instance import Instance
+from drfopt.report.measures import ENVY_USERS, envy, measures
+from drfopt.solve import solve
+
+
+def test_the_example_of_the_paper():
+    found = measures(solve(NSDI, "drf"))
+    assert found.lowest == pytest.approx(2 / 3)
+    assert found.jain == pytest.approx(1)
+    assert found.nash == pytest.approx(2 / 3)
+    assert found.sum_of_shares == pytest.approx(4 / 3)
+    assert found.utilization == pytest.approx((1 + 14 / 18) / 2)
+    assert (found.envious, found.envy) == (0, 0)
+
+
+@pytest.mark.parametrize("n", [2, 7, 30])
+def test_leximin_has_the_best_lowest_level_and_the_market_the_best_mean(n):
+    policies = ("drf", "asset", "ceei", "utilitarian", "tasks")
+    found = {policy: measures(solve(crowd(n), policy)) for policy in policies}
+    assert max(found, key=lambda policy: round(found[policy].lowest, 9)) == "drf"
+    assert max(found, key=lambda policy: round(found[policy].nash, 9)) == "ceei"
+    most = max(m.sum_of_shares for m in found.values())
+    assert found["utilitarian"].sum_of_shares == pytest.approx(most)
+    assert all(1 / n - 1e-12 <= m.jain <= 1 + 1e-12 for m in found.values() if m.jain is not None)
+
+
+def test_weights_count_in_levels_and_in_the_mean():
+    weighted = Instance([[1, 4], [3, 1]], [9, 18], weights=[2, 1])
+    found = measures(solve(weighted, "drf"))
+    allocation = solve(weighted, "drf")
+    levels = allocation.dominant_shares / np.array([2, 1])
+    assert found.lowest == pytest.approx(levels.min())
+    assert found.nash == pytest.approx(np.exp((2 * np.log(levels[0]) + np.log(levels[1])) / 3))
+
+
+def test_who_fits_nowhere_or_has_a_limit_of_0_is_left_out():
+    none = Instance([[1, 0], [1, 1], [1, 0]], [4, 0], max_tasks=[None, None, 0])
+    found = measures(solve(none, "drf"))
+    assert found.lowest == 1
+    assert (found.jain, found.nash, found.envious) == (1, 1, 0)
+    assert found.utilization == 1
+    assert measures(solve(machines(), "drf")).lowest > 0
+
+
+def test_nobody_takes_part():
+    found = measures(solve(Instance([[1]], [4], max_tasks=[0]), "drf"))
+    assert (found.lowest, found.jain, found.nash, found.envious) == (0, None, None, 0)
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "single:r1", "utilitarian", "tasks"])
+@pytest.mark.parametrize("seed", range(8))
+def test_envy_is_the_audits(policy, seed):
+    random = np.random.default_rng(seed)
+    n, m = 2 + seed % 3, 2
+    instance = Instance(
+        random.integers(1, 5, (n, m)), random.integers(4, 12, m), weights=random.integers(1, 3, n), max_tasks=[9] * n
+    )
+    found = measures(solve(instance, policy))
+    (verdict,) = audit(instance, policy, properties=["envy-freeness"]).results
+    assert (found.envious > 0) == (verdict.verdict == "fails")
+
+
+def test_the_greatest_gain_is_that_of_the_best_bundle():
+    # One task of u2 is two of u1; she has three of hers and would have six.
+    instance = Instance([[1, 1], [2, 2]], [9, 9])
+    gains = envy(instance, np.array([3.0, 3.0]), None, np.array([True, True]))
+    assert gains.tolist() == [1.0, 0.0]
+    nothing = envy(instance, np.array([0.0, 3.0]), None, np.array([True, True]))
+    assert nothing.tolist() == [np.inf, 0.0]
+
+
+def test_many_users_are_not_compared_pair_by_pair():
+    n = ENVY_USERS + 1
+    assert envy(crowd(n), np.ones(n), None, np.ones(n, dtype=bool)) is None

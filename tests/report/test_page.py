@@ -1,0 +1,255 @@
+"""The page: its numbers are those of the JSON, its bytes those of yesterday, and no name does more than stand there."""
+
+import json
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
+
+from drfopt.compare import compare
+from drfopt.errors import PolicyError
+from drfopt.instance import Instance
+from drfopt.planning import whatif
+from drfopt.report import page, study
+from drfopt.report.contents import MOST_ROWS
+from drfopt.report.views import at
+from drfopt.sweep import sweep
+from drfopt.tables import clean
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page: elements, tables with their places, numbers, scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.tables, self.numbers = [], [], [], []
+        self.cell = self.number = self.script = None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.elements.append((tag, found))
+        if tag == "table":
+            self.tables.append({"places": [], "rows": []})
+        elif tag == "th" and "data-at" in found:
+            self.tables[-1]["places"].append((json.loads(found["data-at"]), found.get("class") == "n"))
+        elif tag == "tr" and "data-row" in found:
+            self.tables[-1]["rows"].append((json.loads(found["data-row"]), []))
+        elif tag in ("td", "th") and self.tables and self.tables[-1]["rows"]:
+            self.cell = [found.get("title"), ""]
+            self.tables[-1]["rows"][-1][1].append(self.cell)
+        elif tag == "data":
+            self.number = [json.loads(found["data-at"]), found["value"], ""]
+            self.numbers.append(self.number)
+        elif tag == "script":
+            self.script = [found.get("type"), ""]
+            self.scripts.append(self.script)
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.cell = None
+        elif tag == "data":
+            self.number = None
+        elif tag == "script":
+            self.script = None
+
+    def handle_data(self, data):
+        for open_ in (self.cell, self.number, self.script):
+            if open_ is not None:
+                open_[-1] += data
+
+
+def everything(instance, **rest):
+    resource = instance.resources[0]
+    return study(
+        instance,
+        sweeps=[sweep(instance, ["1/2", "1", "2"], resource=resource, jobs=1), sweep(instance, ["1"], jobs=1)],
+        whatifs=[whatif(instance, [f"scale {resource}=2"])],
+        **rest,
+    )
+
+
+CASES = {"pool": NSDI, "machines": machines(), "crowd": crowd(60), "nine": crowd(5, 9), "hostile": hostile()}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def shown(request):
+    document = everything(CASES[request.param], version="drfopt, for a test")
+    text = page(document)
+    return document, text, Reader(text)
+
+
+def test_the_document_is_what_compare_finds(shown):
+    document, _, _ = shown
+    n, m = document["instance"]["users"], document["instance"]["resources"]
+    (instance,) = [i for i in CASES.values() if (i.n, i.m) == (n, m)]
+    found = compare(instance).to_dict()
+    for allocation in found["allocations"]:
+        del allocation["seconds"]
+        allocation["version"] = "drfopt, for a test"
+    assert document["comparison"] == found
+
+
+def test_the_json_inside_the_page_is_the_document(shown):
+    document, _, reader = shown
+    (inside,) = [text for kind, text in reader.scripts if kind == "application/json"]
+    assert json.loads(inside) == json.loads(json.dumps(document))
+
+
+def test_every_number_of_every_table_is_the_jsons(shown):
+    document, _, reader = shown
+    counted = 0
+    for table in reader.tables:
+        assert table["rows"]
+        for key, cells in table["rows"]:
+            assert len(cells) == len(table["places"])
+            for (place, numeric), (full, text) in zip(table["places"], cells, strict=True):
+                value = at(document, tuple(place), key)
+                if value is None:
+                    assert text == "–"
+                elif numeric:
+                    said = text.replace(",", "")
+                    digits = said.removesuffix(" %").removeprefix("<")
+                    if full is not None:
+                        assert float(full) == value
+                        scale = 100 if said.endswith("%") else 1
+                        places = len(digits.partition(".")[2])
+                        assert float(digits) == pytest.approx(
+                            scale * value, abs=0.51 * 10.0**-places * (2 if "<" in said else 1)
+                        )
+                    else:
+                        assert float(digits) == value
+                    counted += 1
+                else:
+                    assert text == {True: "yes", False: "no"}.get(value, clean(str(value)))
+    assert counted > 30
+
+
+def test_every_number_of_the_sentences_is_the_jsons(shown):
+    document, _, reader = shown
+    assert len(reader.numbers) >= 6
+    for place, value, text in reader.numbers:
+        assert json.loads(value) == at(document, tuple(place))
+        assert text
+
+
+def test_nothing_comes_from_elsewhere(shown):
+    _, text, reader = shown
+    for tag, attributes in reader.elements:
+        assert tag not in ("iframe", "object", "embed", "base", "form", "img", "audio", "video")
+        assert not [name for name in attributes if name.startswith("on")]
+        for name in ("href", "src", "action", "xlink:href"):
+            assert attributes.get(name, "#").startswith(("#", "data:,"))
+    assert "url(http" not in text
+    assert "@import" not in text
+
+
+def test_only_the_pages_own_scripts_stand_in_it(shown):
+    _, text, reader = shown
+    assert [kind for kind, _ in reader.scripts] == ["application/json", None]
+    (policy,) = [a["content"] for tag, a in reader.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+    assert "unsafe" not in policy.replace("style-src 'unsafe-inline'", "")
+    assert "{{ 7" not in text.split("<script")[0] or "{{ 7 * 7 }}" in text
+
+
+def test_the_page_can_be_read_without_looking(shown):
+    _, text, reader = shown
+    ids = [a["id"] for _, a in reader.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    headings = [int(tag[1]) for tag, _ in reader.elements if tag in ("h1", "h2", "h3", "h4")]
+    assert headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(headings))
+    for tag, attributes in reader.elements:
+        if tag == "a":
+            assert attributes["href"][1:] in ids
+        if tag == "svg":
+            assert attributes.get("aria-hidden") == "true" or attributes["aria-label"]
+        if "aria-labelledby" in attributes:
+            assert attributes["aria-labelledby"] in ids
+        if tag == "th":
+            assert "scope" in attributes or not attributes.get("data-at")
+    assert text.count("<caption>") == len(reader.tables)
+    assert text.count("<figcaption>") == text.count("<figure ")
+    assert [a for tag, a in reader.elements if tag == "html"] == [{"lang": "en"}]
+
+
+def test_hostile_names_stand_there_as_they_are():
+    document = study(hostile())
+    reader = Reader(page(document))
+    users = {cells[0][1] for table in reader.tables for _, cells in table["rows"]}
+    assert {clean(name) for name in HOSTILE} <= users
+    assert [tag for tag, _ in reader.elements if tag in ("b", "img")] == []
+    assert page(document).encode("utf-8")
+
+
+def test_the_same_cluster_gives_the_same_bytes():
+    assert page(everything(machines())) == page(everything(machines()))
+    code = (
+        "import hashlib; from drfopt.instance import Instance; from drfopt.report import page, study;"
+        "print(hashlib.sha256(page(study(Instance.library('sec72'))).encode()).hexdigest())"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(seen) == 1
+
+
+def test_title_and_date_stand_at_the_head():
+    text = page(study(NSDI, ["drf"], title="Ours <b>", date="21 November 2026"))
+    assert "<h1><bdi>Ours &lt;b&gt;</bdi></h1>" in text
+    assert "21 November 2026" in text
+    assert "<title>Ours &lt;b&gt;</title>" in text
+
+
+def test_a_policy_that_refuses_is_told_with_its_reason():
+    lopsided = Instance({"A": {"cpu": 1}, "B": {"memory": 1}}, {"cpu": 9, "memory": 9})
+    text = page(study(lopsided, ["drf", "single:cpu"]))
+    assert "single:cpu gave no answer" in text
+    with pytest.raises(PolicyError, match="'nonesuch'"):
+        study(NSDI, ["nonesuch"])
+
+
+def test_whole_tasks_have_a_page_too():
+    document = study(machines(), ["drf"], integer=True)
+    assert all(isinstance(user["tasks"], int) for user in document["comparison"]["allocations"][0]["users"])
+    assert "whole tasks" in page(document)
+
+
+def test_machines_hold_together_what_the_cluster_uses():
+    document = study(machines())
+    for place, allocation in enumerate(document["comparison"]["allocations"]):
+        for j, resource in enumerate(allocation["resources"]):
+            held = sum(machine["resources"][j]["allocations"][place]["used"] for machine in document["machines"])
+            assert held == pytest.approx(resource["used"])
+
+
+def test_what_stops_users_adds_up_in_a_pool():
+    document = study(crowd(60))
+    for place, others in enumerate(document["stops"]):
+        by_resources = sum(resource["stopped"][place] for resource in document["resources"])
+        assert by_resources + sum(others.values()) == 60
+
+
+def test_very_many_users_are_cut_to_the_largest_and_counted():
+    many = crowd(MOST_ROWS + 50)
+    document = study(many, ["drf"])
+    text = page(document)
+    reader = Reader(text)
+    assert max(len(table["rows"]) for table in reader.tables) == MOST_ROWS
+    assert "50 more are in the JSON" in text
+    assert len(document["users"]) == MOST_ROWS + 50

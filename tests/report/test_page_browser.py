@@ -1,0 +1,370 @@
+"""The page in headless Chromium: silent, alone, as wide as the screen, and all of it usable by keyboard."""
+
+import itertools
+import json
+import os
+import re
+
+import pytest
+from browser import chromium, missing
+from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
+
+from drfopt.planning import whatif
+from drfopt.report import page, study
+from drfopt.sweep import sweep
+from drfopt.tables import clean
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (360, 768, 1440)
+USERS = 500
+
+OWN = ("file:", "data:", "blob:")
+"""Addresses that need no network."""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if reason := missing():
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    """Return the documents and the files of the pages, by name."""
+    folder, found = tmp_path_factory.mktemp("pages"), {}
+    for name, instance in (("pool", NSDI), ("machines", machines()), ("hostile", hostile()), ("crowd", crowd(USERS))):
+        resource = instance.resources[0]
+        document = study(
+            instance,
+            sweeps=[sweep(instance, ["1/2", "1", "2"], resource=resource, jobs=1)],
+            whatifs=[whatif(instance, [f"scale {resource}=2"])],
+        )
+        path = folder / f"{name}.html"
+        path.write_text(page(document), encoding="utf-8")
+        found[name] = document, path.as_uri()
+    return found
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Return a function that opens a page; what it says or asks of a network fails the test at the end."""
+    said, contexts = [], []
+
+    def open_(name, width=1440, scheme="light", **rest):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **rest)
+        context.set_offline(True)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: said.append(f"console: {message.text}"))
+        tab.on("pageerror", lambda error: said.append(f"error: {error}"))
+        tab.on("dialog", lambda dialog: (said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        tab.on(
+            "request", lambda request: request.url.startswith(("file:", "data:", "blob:")) or said.append(request.url)
+        )
+        tab.goto(pages[name][1])
+        assert tab.evaluate("document.documentElement.dataset.ready") == "yes"
+        return tab
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not said
+
+
+def column(tab, table, heading, nth=0):
+    """Return position and header cell of the nth column of that heading."""
+    heads = tab.locator(f"#table-{table} thead tr:last-child th")
+    texts = [text.replace("\u00a0", " ").strip() for text in heads.all_text_contents()]
+    place = [i for i, text in enumerate(texts) if text == heading][nth]
+    return place, heads.nth(place)
+
+
+def cells(tab, table, place):
+    """Return the values of the rows that are shown: the full number where there is one."""
+    return tab.evaluate(
+        """([table, place]) => [...document.querySelectorAll(`#table-${table} tbody tr`)].map(
+            (row) => row.cells[place].title || row.cells[place].textContent)""",
+        [table, place],
+    )
+
+
+@pytest.mark.parametrize("name", ["pool", "machines", "hostile", "crowd"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_is_no_wider_than_the_screen_and_all_plots_are_there(opened, pages, name, width):
+    tab = opened(name, width)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    plots = tab.locator("svg.drawing")
+    assert plots.count() >= 12
+    sizes = plots.evaluate_all(
+        "all => all.map(one => { const b = one.getBoundingClientRect(); return [b.width, b.height]; })"
+    )
+    assert all(w >= 250 and h >= 30 for w, h in sizes)
+    letters = tab.evaluate(
+        """() => Math.min(...[...document.querySelectorAll("svg.drawing text")].map((text) => {
+            const matrix = text.getScreenCTM();
+            return parseFloat(text.getAttribute("font-size")) * Math.hypot(matrix.a, matrix.b);
+        }))"""
+    )
+    assert letters >= 9
+
+
+@pytest.mark.parametrize("name", ["pool", "machines", "hostile"])
+def test_names_and_letters_of_drawings_stay_on_their_sheet(opened, name):
+    tab = opened(name)
+    outside = tab.evaluate(
+        """() => [...document.querySelectorAll("svg.drawing text")].filter((text) => {
+            const box = text.getBoundingClientRect(), sheet = text.ownerSVGElement.getBoundingClientRect();
+            return box.left < sheet.left - 4 || box.right > sheet.right + 4;
+        }).map((text) => text.textContent)"""
+    )
+    assert not outside
+
+
+def test_a_heading_sorts_by_mouse(opened):
+    tab = opened("crowd")
+    place, head = column(tab, "users", "dominant share")
+    assert head.get_attribute("aria-sort") is None
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    largest = [float(value) for value in cells(tab, "users", place)]
+    assert largest == sorted(largest, reverse=True)
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    smallest = [float(value) for value in cells(tab, "users", place)]
+    assert smallest == sorted(smallest)
+    assert smallest[0] < largest[-1]
+    assert tab.locator("#table-users th[aria-sort]").count() == 1
+
+
+def test_a_heading_sorts_by_keyboard_and_names_by_their_numbers(opened):
+    tab = opened("crowd")
+    place, head = column(tab, "users", "user")
+    head.get_by_role("button").focus()
+    tab.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    names = cells(tab, "users", place)
+    numbers = [tuple(map(int, re.findall(r"\d+", name))) for name in names]
+    assert numbers == sorted(numbers)
+    tab.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert tab.evaluate("document.activeElement.closest('th').textContent") == "user"
+
+
+def test_a_word_filters_and_the_rest_is_counted(opened):
+    tab = opened("crowd")
+    box = tab.get_by_label("Filter users").last
+    status = tab.locator("#table-users [role=status]")
+    assert status.text_content() == f"1–25 of {USERS} users"
+    box.focus()
+    tab.keyboard.type("TEAM-3 user-1")
+    names = cells(tab, "users", 0)
+    expected = [f"team-3/user-{i}" for i in range(USERS) if i % 7 == 3 and f"user-{i}".startswith("user-1")]
+    assert names == expected[:25]
+    assert status.text_content() == f"{len(expected)} found, 1–{len(names)} of {len(expected)} ({USERS} in all)"
+    box.fill("nobody at all")
+    assert cells(tab, "users", 0) == []
+    assert "none" in status.text_content()
+    box.fill("")
+    assert len(cells(tab, "users", 0)) == 25
+
+
+def test_pages_are_turned_and_nobody_is_lost(opened):
+    tab = opened("crowd")
+    table = tab.locator("#table-users")
+    seen = cells(tab, "users", 0)
+    while table.get_by_role("button", name="Next").is_enabled():
+        table.get_by_role("button", name="Next").press("Enter")
+        seen += cells(tab, "users", 0)
+    assert sorted(seen) == sorted(f"team-{i % 7}/user-{i}" for i in range(USERS))
+    table.get_by_label("Rows").select_option("0")
+    assert len(cells(tab, "users", 0)) == USERS
+
+
+@pytest.mark.parametrize("name", ["pool", "machines", "hostile", "crowd"])
+def test_every_number_is_the_one_in_the_json(opened, pages, name):
+    tab = opened(name)
+    assert json.loads(tab.locator("#document").text_content()) == json.loads(json.dumps(pages[name][0]))
+    wrong = tab.evaluate(
+        """() => {
+            const root = JSON.parse(document.getElementById("document").textContent);
+            const at = (path, key) => {
+                let i = 0;
+                return path.reduce((found, step) => found[step ?? key[i++]], root);
+            };
+            const wrong = [];
+            let counted = 0;
+            for (const table of document.querySelectorAll("table")) {
+                const heads = [...table.querySelectorAll("thead tr:last-child th")];
+                const paths = heads.map((th) => JSON.parse(th.dataset.at));
+                for (const row of table.tBodies[0].rows) {
+                    const key = JSON.parse(row.dataset.row);
+                    [...row.cells].forEach((cell, j) => {
+                        if (!cell.classList.contains("n")) return;
+                        const value = at(paths[j], key);
+                        const text = cell.title || cell.textContent.replaceAll(",", "");
+                        counted += 1;
+                        const same = value === null ? text === "–" : Number(text) === value;
+                        if (!same) wrong.push([paths[j], key, text, value]);
+                    });
+                }
+            }
+            for (const data of document.querySelectorAll("data")) {
+                counted += 1;
+                if (Number(data.value) !== at(JSON.parse(data.dataset.at), [])) wrong.push(data.outerHTML);
+            }
+            return counted > 20 ? wrong : ["nothing was looked at"];
+        }"""
+    )
+    assert not wrong
+
+
+CONTRAST = """() => {
+    const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+    const linear = (c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+    const paper = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+            const colour = parse(getComputedStyle(at).backgroundColor);
+            if (colour.length === 3 || colour[3] > 0) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const low = [];
+    let counted = 0;
+    for (const element of document.querySelectorAll("body *")) {
+        if (!element.checkVisibility() || ["SCRIPT", "STYLE", "OPTION", "OPTGROUP"].includes(element.tagName)) continue;
+        if (![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
+        const drawn = element.namespaceURI.endsWith("svg");
+        const style = getComputedStyle(element);
+        // Letters on a shade without a halo: the palette's own test has looked at them.
+        const onShade = drawn && /f-on-/.test(element.className.baseVal) && style.stroke === "none";
+        if (onShade || element.tagName === "title") continue;
+        const ink = parse(drawn ? style.fill : style.color);
+        const under = drawn && style.stroke !== "none" ? parse(style.stroke) : paper(element);
+        const [a, b] = [light(ink), light(under)].sort((x, y) => y - x);
+        const ratio = (a + 0.05) / (b + 0.05);
+        counted += 1;
+        if (ratio < 4.5 && !element.disabled) low.push([ratio.toFixed(2), element.tagName, element.textContent]);
+    }
+    return counted > 50 ? low : ["nothing was looked at"];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["pool", "machines"])
+def test_letters_contrast_with_their_paper(opened, name, scheme):
+    tab = opened(name, scheme=scheme)
+    assert not tab.evaluate(CONTRAST)
+    # The other theme, by the button this time.
+    before = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    tab.locator("#theme").focus()
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert not tab.evaluate(CONTRAST)
+
+
+def test_the_theme_is_the_systems_until_the_button_says_otherwise(opened):
+    tab = opened("pool", scheme="dark")
+    button = tab.locator("#theme")
+    assert button.get_attribute("aria-label") == "Switch to the light theme"
+    tab.emulate_media(color_scheme="light")
+    tab.wait_for_function("document.getElementById('theme').ariaLabel === 'Switch to the dark theme'")
+    button.click()
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_keyboard_reaches_everything_in_order(opened):
+    tab = opened("machines", width=360)
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to the results"
+    assert tab.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "main"
+    focusable = tab.evaluate(
+        """[...document.querySelectorAll("main :is(a, button, input, select, summary, [tabindex='0'])")]
+            .filter((one) => one.checkVisibility()).length"""
+    )
+    reached = 0
+    for _ in range(focusable):
+        tab.keyboard.press("Tab")
+        reached += tab.evaluate(
+            "document.activeElement.closest('main') !== null && document.activeElement.id !== 'main'"
+        )
+    assert reached == focusable
+    names = tab.evaluate(
+        """[...document.querySelectorAll("button, input, select, [tabindex='0']")].map(
+            (one) => one.ariaLabel || one.textContent.trim() || one.labels?.[0]?.textContent.trim())"""
+    )
+    assert all(names)
+
+
+def test_nothing_moves_where_motion_is_not_wanted(opened):
+    tab = opened("pool", reduced_motion="reduce")
+    assert tab.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    assert tab.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.parametrize("name", ["pool", "crowd"])
+def test_print_is_black_on_white_without_what_cannot_be_pressed(opened, name):
+    tab = opened(name, scheme="dark")
+    tab.emulate_media(media="print")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    visible = tab.evaluate(
+        """[...document.querySelectorAll("nav, .tools, #theme, #save, .back")]
+            .filter((one) => one.checkVisibility()).length"""
+    )
+    assert visible == 0
+    assert tab.locator("svg.drawing").first.is_visible()
+    assert not tab.evaluate(CONTRAST)
+    assert tab.pdf().startswith(b"%PDF")
+
+
+def test_the_numbers_are_saved_as_a_file(opened, pages):
+    tab = opened("pool", accept_downloads=True)
+    with tab.expect_download() as waiting:
+        tab.get_by_role("button", name="Save the numbers as JSON").click()
+    path = waiting.value.path()
+    assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(pages["pool"][0]))
+
+
+def test_hostile_names_do_nothing(opened):
+    tab = opened("hostile")
+    assert tab.evaluate("window.hacked === undefined")
+    for place, _ in enumerate(tab.locator("#table-users thead tr:last-child th").all()):
+        tab.locator("#table-users thead tr:last-child th").nth(place).get_by_role("button").click()
+    assert tab.evaluate("window.hacked === undefined")
+    assert set(cells(tab, "users", 0)) == {clean(name) for name in HOSTILE}
+    assert tab.title() == "<script>window.hacked = 1</script>"
+
+
+def test_a_script_that_got_in_would_not_run(browser, pages, tmp_path):
+    text = page(pages["pool"][0])
+    path = tmp_path / "injected.html"
+    path.write_text(text.replace("</main>", "<script>window.hacked = 1</script></main>"), encoding="utf-8")
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    assert tab.evaluate("window.hacked === undefined")
+    assert tab.evaluate("document.documentElement.dataset.ready") == "yes"
+    tab.close()
+
+
+def test_the_page_says_all_without_scripts(browser, pages):
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(pages["crowd"][1])
+    assert tab.locator("#table-users tbody tr").count() == USERS
+    assert tab.locator("svg.drawing").count() >= 12
+    assert not tab.get_by_role("button").count()
+    context.close()
+
+
+def test_every_width_between_fits_too(opened):
+    tab = opened("machines")
+    for width in itertools.chain(range(320, 900, 60), (1024, 1920)):
+        tab.set_viewport_size({"width": width, "height": 800})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, width
