@@ -1,6 +1,6 @@
 """The table of properties: one file each, with its definition, its witness and how it is decided."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...deadline import NEVER, Deadline
@@ -8,6 +8,7 @@ from ...errors import PolicyError, TimeLimitError, suggestion
 from ...policies import Policy
 from ...progress import report
 from ..cluster import Cluster
+from ..outcomes import Outcome
 from ..scene import Scene
 from ..verdicts import UNDECIDED, Finding
 from . import (
@@ -40,6 +41,8 @@ class Property:
         ``check(scene)`` returns the finding.
     slow : bool
         Whether it asks for the outcomes of many other clusters, so that it had better come last when time is short.
+    asks : callable or None
+        ``asks(scene)`` yields the clusters whose outcomes it compares with the truth, where it knows them beforehand.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Property:
     summary: str
     check: Callable[[Scene], Finding]
     slow: bool = False
+    asks: Callable[[Scene], Iterable[Cluster]] | None = None
 
 
 PROPERTIES = (
@@ -66,10 +70,12 @@ PROPERTIES = (
         bottleneck_fairness.check,
     ),
     Property(
-        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check, slow=True
+        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check,
+        slow=True, asks=population_monotonicity.asks,
     ),
     Property(
-        resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check, slow=True
+        resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check,
+        slow=True, asks=resource_monotonicity.asks,
     ),
     Property(
         envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
@@ -117,8 +123,11 @@ def findings(
     properties: Sequence[Property],
     integer: bool = False,
     deadline: Deadline = NEVER,
+    rough: Mapping[Cluster, Outcome] | None = None,
 ) -> tuple[Finding, ...]:
     """Return the finding on each property; what they ask for in common is computed once.
+
+    `rough` are outcomes of changed clusters in floats, for comparisons that they decide.
 
     When the time runs out, what is found so far is returned, and the rest is marked as cut short.
 
@@ -127,7 +136,7 @@ def findings(
     TimeLimitError
         When the time runs out before anything is found.
     """
-    scene = Scene(cluster, policy, integer, deadline)
+    scene = Scene(cluster, policy, integer, deadline, rough)
     found: dict[Property, Finding] = {}
     for row in sorted(properties, key=lambda row: row.slow):
         report(f"auditing {row.name}")
