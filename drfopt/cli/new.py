@@ -1,4 +1,8 @@
-"""``drfopt new``: an instance file to begin with."""
+"""``drfopt new``: an instance file to begin with, or a scenario."""
+
+from typing import Annotated
+
+import typer
 
 from . import options
 from .output import check, deliver
@@ -6,13 +10,17 @@ from .output import check, deliver
 __all__ = ["new"]
 
 
-def new(output: options.OutputFile = None) -> None:
+def new(
+    scenario: Annotated[bool, typer.Option("--scenario", help="A scenario to simulate instead.")] = False,
+    output: options.OutputFile = None,
+) -> None:
     """Print a commented instance file that solves as it is.
 
     Example: drfopt new -o cluster.toml
     """
     if output is not None:
         check(output)
+    from ..simulation import shipped
     from ..writers import template
 
-    deliver(template.text(), output)
+    deliver(shipped.template() if scenario else template.text(), output)

@@ -106,7 +106,10 @@ def simulate(
     plot: Annotated[
         Path | None,
         typer.Option(
-            "--plot", metavar="FILE", help="Draw shares over time, as .png, .svg or .pdf.", show_default=False
+            "--plot",
+            metavar="FILE",
+            help="Draw shares over time, with --optimum distances too: .png, .svg, .pdf.",
+            show_default=False,
         ),
     ] = None,
     jobs: options.Jobs = None,
@@ -160,7 +163,7 @@ def simulate(
         if plot is not None:
             from ..report.simulations import save_runs
 
-            save_runs([row[0] for row in trials.runs], plot)
+            save_runs([row[0] for row in trials.runs], plot, optimum)
     alone = len(runs) == 1 and not optimum
     result = runs[0] if alone else trials
     out.write(result.sheet(), result.to_dict)

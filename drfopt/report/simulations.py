@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DrfoptError, InstanceError
-from ..simulation.distance import MEASURES, Distance
+from ..simulation.distance import MEASURES, Distance, distance
 from ..simulation.run import Run
 from .palette import OTHERS, OUTLINE, STYLES
 
@@ -90,18 +90,43 @@ def plot_utilization_over_time(runs: Run | Sequence[Run], ax: "Axes | None" = No
     return ax
 
 
-def plot_runs(runs: Sequence[Run]) -> np.ndarray:
-    """Draw runs side by side: dominant shares above, utilization below; return the axes, (2, runs)."""
+def plot_runs(runs: Sequence[Run], distances: Sequence[Distance] = ()) -> np.ndarray:
+    """Draw runs side by side, a column each: dominant shares, utilization, and how far from fair they are.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    distances : sequence of Distance
+        One a run, or none.
+
+    Returns
+    -------
+    array of matplotlib Axes (rows, runs)
+    """
     if not runs:
         raise DrfoptError("there is no run to draw: simulate at least one")
+    rows = 2 + (len(MEASURES) if distances else 0)
+    size = (1 + 3.6 * len(runs), 2.8 * 2 + 1.6 * (rows - 2))
+    heights = [2.8, 2.8, *[1.6] * (rows - 2)]
     grid = _pyplot().subplots(
-        2, len(runs), figsize=(1 + 3.6 * len(runs), 5.6), sharex=True, sharey="row", squeeze=False, layout="constrained"
+        rows,
+        len(runs),
+        figsize=size,
+        sharex="col",
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+        height_ratios=heights,
     )[1]
     for k, run in enumerate(runs):
         plot_shares_over_time(run, grid[0, k])
         plot_utilization_over_time(run, grid[1, k])
+        if distances:
+            _draw_distance(grid[2:, k], distances[k], COLOURS[k % len(COLOURS)], "-")
         grid[0, k].set_title(_plain(run.rule))
-        grid[0, k].set_xlabel("")
+        for ax in grid[:-1, k]:
+            ax.set_xlabel("")
+        grid[-1, k].set_xlabel("seconds")
         if k:
             for ax in grid[:, k]:
                 ax.set_ylabel("")
@@ -118,13 +143,17 @@ def plot_distances(distances: Sequence[Distance]) -> np.ndarray:
         1
     ]
     for found, colour, style in zip(distances, cycle(COLOURS), cycle(DASHES), strict=False):
-        for ax, (name, values) in zip(axes, found.columns().items(), strict=True):
-            ax.step(found.times, values, where="post", color=colour, linestyle=style, lw=1.1, label=_plain(found.rule))
-            ax.set_ylabel(name)
-            ax.spines[["top", "right"]].set_visible(False)
+        _draw_distance(axes, found, colour, style)
     axes[0].legend(frameon=False, fontsize=8, ncols=len(distances), loc="lower center", bbox_to_anchor=(0.5, 1))
     axes[-1].set_xlabel("seconds")
     return axes
+
+
+def _draw_distance(axes: np.ndarray, found: Distance, colour: str, style: Any) -> None:
+    for ax, (name, values) in zip(axes, found.columns().items(), strict=True):
+        ax.step(found.times, values, where="post", color=colour, linestyle=style, lw=1.1, label=_plain(found.rule))
+        ax.set_ylabel(name)
+        ax.spines[["top", "right"]].set_visible(False)
 
 
 def plot_jobs(values: dict[str, dict[str, float]], ylabel: str, ax: "Axes | None" = None) -> "Axes":
@@ -158,10 +187,10 @@ def checked_picture(path: Path) -> None:
     _pyplot()
 
 
-def save_runs(runs: Sequence[Run], path: Path) -> None:
-    """Draw runs side by side into a file."""
+def save_runs(runs: Sequence[Run], path: Path, optimum: bool = False) -> None:
+    """Draw runs side by side into a file, if wished with their distance from the fair optimum."""
     _pyplot().switch_backend("Agg")
-    figure = plot_runs(runs)[0, 0].figure
+    figure = plot_runs(runs, [distance(run) for run in runs] if optimum else ())[0, 0].figure
     figure.savefig(path, dpi=150)
     _pyplot().close(figure)
 

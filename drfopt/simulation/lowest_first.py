@@ -6,7 +6,7 @@ work of a moment does not grow with the number of machines, nor, for kinds are f
 with the number of users.  A task goes to the first machine, in the order of the scenario, on which it fits.
 """
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from operator import sub
 from typing import Any
@@ -56,11 +56,12 @@ class LowestFirst(Rule):
         askers, needs, free = cluster.askers, cluster.needs, cluster.free
         for user in cluster.moved:
             self._note(cluster, user)
+        if len(cluster.freed) == 1 and not cluster.opened and not self._stops:
+            (machine,) = cluster.freed
+            self._fill(cluster, machine, self._full.fitting(cluster, machine))
+            return
         chances = self._anywhere(cluster) if self._stops else self._full.chances(cluster)
         if not chances:
-            return
-        if len(cluster.freed) == 1 and not cluster.opened and not self._stops:
-            self._fill(cluster, next(iter(cluster.freed)), list(chances))
             return
         queue = [entry for kind in chances for entry in askers[kind].values()]
         heapify(queue)
@@ -123,43 +124,49 @@ class _Full:
     """The kinds of waiting tasks that are known to fit nowhere, by what they need of each resource."""
 
     def __init__(self, cluster: Cluster):
-        self.by_need: list[list[tuple[int, int]]] = [[] for _ in cluster.rooms[0]]
-        self.known: set[int] = set()
-        self.choosy = any(kind.classes is not None for kind in cluster.plan.kinds)
+        # Of each resource: what kinds need of it, ascending, and the kinds in that order.
+        self._by_need: list[tuple[list[int], list[int]]] = [([], []) for _ in cluster.rooms[0]]
+        self._known: set[int] = set()
+        self._choosy = any(kind.classes is not None for kind in cluster.plan.kinds)
 
     def chances(self, cluster: Cluster) -> dict[int, list[int]]:
         """Return, by kind, the machines on which it may fit, the first one last; then take all kinds to be known."""
         opened = [kind for kind in cluster.opened if cluster.askers[kind]]
         chances = {kind: cluster.able[kind][::-1] for kind in opened}
         for machine in sorted(cluster.freed, reverse=True):
-            for kind in self._fitting(cluster, machine):
+            for kind in self.fitting(cluster, machine):
                 if kind not in cluster.opened:
                     chances.setdefault(kind, []).append(machine)
         for kind in opened:
-            if kind not in self.known:
-                self.known.add(kind)
-                for j, line in enumerate(self.by_need):
-                    insort(line, (cluster.needs[kind][j], kind))
+            if kind not in self._known:
+                self._known.add(kind)
+                for (needs, kinds), need in zip(self._by_need, cluster.needs[kind], strict=True):
+                    place = bisect_right(needs, need)
+                    needs.insert(place, need)
+                    kinds.insert(place, kind)
         return chances
 
-    def _fitting(self, cluster: Cluster, machine: int) -> list[int]:
-        """Return the kinds that fit on a machine and are asked for; those nobody asks for any more are forgotten."""
-        free = cluster.free[machine]
-        ends = [bisect_right(line, (room, len(cluster.needs))) for line, room in zip(self.by_need, free, strict=True)]
-        scarce = min(range(len(ends)), key=ends.__getitem__)
-        needs, askers = cluster.needs, cluster.askers
-        asked = [
-            kind for _, kind in self.by_need[scarce][: ends[scarce]] if askers[kind] or self._forget(cluster, kind)
-        ]
-        found = [kind for kind in asked if min(map(sub, free, needs[kind])) >= 0]
-        if self.choosy:
+    def fitting(self, cluster: Cluster, machine: int) -> list[int]:
+        """Return the known kinds that fit on a machine and are asked for; those nobody asks for are forgotten."""
+        free, needs, askers = cluster.free[machine], cluster.needs, cluster.askers
+        ends = [bisect_right(line[0], room) for line, room in zip(self._by_need, free, strict=True)]
+        # What is scarce on the machine rules out most kinds before anything else is compared.
+        scarce = ends.index(min(ends))
+        near = self._by_need[scarce][1][: ends[scarce]]
+        fit = [kind for kind in near if min(map(sub, free, needs[kind])) >= 0]
+        found = [kind for kind in fit if askers[kind]]
+        if len(found) < len(fit):
+            for kind in fit:
+                if not askers[kind]:
+                    self._forget(cluster, kind)
+        if self._choosy:
             of = cluster.plan.classes[machine]
             kinds = cluster.plan.kinds
             found = [kind for kind in found if (classes := kinds[kind].classes) is None or of in classes]
         return found
 
-    def _forget(self, cluster: Cluster, kind: int) -> bool:
-        self.known.discard(kind)
-        for j, line in enumerate(self.by_need):
-            del line[bisect_left(line, (cluster.needs[kind][j], kind))]
-        return False
+    def _forget(self, cluster: Cluster, kind: int) -> None:
+        self._known.discard(kind)
+        for (needs, kinds), need in zip(self._by_need, cluster.needs[kind], strict=True):
+            place = kinds.index(kind, bisect_left(needs, need))
+            del needs[place], kinds[place]

@@ -65,7 +65,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenar
     if format not in known:
         raise InstanceError(f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}")
     if not text.strip():
-        raise failure(place, "is empty: see 'drfopt simulate --help' for what a scenario is")
+        raise failure(place, "is empty: see 'drfopt new --scenario' for a file to start from")
     try:
         return _scenario(tree(text, format, place))
     except InstanceError as error:

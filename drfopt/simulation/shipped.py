@@ -8,7 +8,7 @@ from ..errors import InstanceError, suggestion
 from . import reading
 from .scenario import Scenario
 
-__all__ = ["load", "names", "text"]
+__all__ = ["load", "names", "template", "text"]
 
 FOLDER = "scenarios"
 SUFFIX = ".toml"
@@ -33,6 +33,11 @@ def text(name: str) -> str:
         near = suggestion(str(name), names()) or "."
         raise InstanceError(f"there is no library scenario {name!r}{near} The library has {', '.join(names())}")
     return (files(library) / FOLDER / f"{name}{SUFFIX}").read_text(encoding="utf-8")
+
+
+def template() -> str:
+    """Return a scenario file with every key explained, which can be simulated as it is."""
+    return files(__package__).joinpath("template.toml").read_text(encoding="utf-8")
 
 
 def load(name: str) -> Scenario:

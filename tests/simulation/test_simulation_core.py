@@ -41,7 +41,7 @@ def checked_runs(seeds, rules=OWN):
 
 
 def test_invariants_hold_on_random_scenarios():
-    checked_runs(range(150))
+    checked_runs(range(80))
 
 
 @pytest.mark.slow

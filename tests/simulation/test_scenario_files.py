@@ -1,0 +1,188 @@
+"""Scenario files: what is written is what is simulated, and what is wrong is said in one line."""
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+from drfopt import InstanceError, Machine
+from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User
+from drfopt.simulation.reading import loads
+from drfopt.simulation.shipped import load, names
+
+HEAD = '[capacity]\ncpu = 4\nmemory = "8Gi"\n'
+USER = '[[users]]\nname = "A"\n'
+
+
+def test_every_key_is_read():
+    scenario = loads(
+        """
+        name = "all keys"
+        source = "here"
+        until = 100
+        groups = [{ name = "eng", weight = 2 }, { name = "ops" }]
+
+        [[machines]]
+        name = "xl"
+        count = 3
+        capacity = { cpu = 4, memory = "1/3" }
+
+        [[users]]
+        name = "A"
+        weight = 0.1
+        guarantee = { cpu = 1 }
+        group = "eng"
+        tier = 2
+        leaves = 50
+
+        [[users.jobs]]
+        name = "build"
+        arrival = 1
+        count = "endless"
+        every = { distribution = "exponential", mean = 5 }
+        stages = [
+            { demand = { cpu = 1 }, tasks = 2, duration = [1, 2], machines = ["xl"] },
+            { demand = { cpu = 2 }, tasks = "endless", duration = 1, lasts = 4 },
+        ]
+
+        [[outages]]
+        machines = "xl"
+        at = 10
+        count = 2
+        lasts = 5
+        """,
+        "toml",
+    )
+    assert scenario == Scenario(
+        (Machine("xl", {"cpu": Fraction(4), "memory": Fraction(1, 3)}, 3),),
+        (
+            User(
+                "A",
+                (
+                    Job(
+                        (
+                            Stage({"cpu": 1}, 2, (1.0, 2.0), machines=("xl",)),
+                            Stage({"cpu": 2}, None, 1.0, lasts=4),
+                        ),
+                        1,
+                        None,
+                        Draw("exponential", mean=5),
+                        "build",
+                    ),
+                ),
+                Fraction(1, 10),
+                {"cpu": 1},
+                "eng",
+                2,
+                50,
+            ),
+        ),
+        (Outage("xl", 10, 2, 5),),
+        100,
+        {"eng": 2, "ops": 1},
+        "all keys",
+        "here",
+    )
+
+
+def test_toml_json_and_yaml_say_the_same():
+    toml = HEAD + USER + "jobs = [{ tasks = 3, demand = { cpu = 1 }, duration = 2.5 }]\n"
+    document = {
+        "capacity": {"cpu": 4, "memory": "8Gi"},
+        "users": [{"name": "A", "jobs": [{"tasks": 3, "demand": {"cpu": 1}, "duration": 2.5}]}],
+    }
+    yaml = (
+        "capacity: {cpu: 4, memory: 8Gi}\nusers:\n- name: A\n  jobs:\n  - {tasks: 3, demand: {cpu: 1}, duration: 2.5}\n"
+    )
+    assert loads(toml) == loads(json.dumps(document)) == loads(yaml)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
+    from drfopt.simulation import simulate
+    from drfopt.simulation.shipped import text
+
+    scenario = load(name)
+    assert text(name).startswith("# Expect: ")
+    assert scenario.name
+    assert scenario.source
+    assert simulate(scenario, until=60, checked=True).started
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty"),
+        ("[]", "the file is a list: write a table"),
+        (HEAD, "the key 'users' is missing"),
+        ("users = 3\n" + HEAD, "users is 3: write a list of tables"),
+        ("users = []\n" + HEAD, "the scenario has no users"),
+        (USER + "jobs = []", "needs either [capacity] (one machine) or [[machines]]"),
+        (HEAD + USER, "users[0] ('A'): the key 'jobs' is missing"),
+        (HEAD + USER + "jobs = []\nweigth = 2", "unknown key 'weigth'"),
+        (HEAD + USER + "jobs = []\nweight = 0", "user 'A': weight is 0: weights must be positive"),
+        (HEAD + USER + "jobs = []\ntier = 1.5", "tier is 1.5: write a whole number"),
+        (
+            HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = 0 }]",
+            "jobs[0]: tasks is 0: write a whole number, 1 or",
+        ),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 0 } }]", "a task demands nothing"),
+        (
+            HEAD + USER + "jobs = [{ demand = { cpus = 1 } }]",
+            "the cluster has no 'cpus': it has cpu, memory: did you mean",
+        ),
+        (HEAD + USER + "jobs = [{ demand = { cpu = -1 } }]", "demand of 'cpu' is -1"),
+        (HEAD + USER + 'jobs = [{ demand = { cpu = "many" } }]', "'many' is not a number"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = 0 }]", "duration is 0.0: write a positive number"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = nan }]", "duration is wrong"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = 2, duration = [1] }]", "there are 1 times for 2 tasks"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = { mean = 2 } }]", "without a distribution"),
+        (
+            HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, duration = { distribution = "exponental", mean = 2 } }]',
+            "did you mean 'exponential'?",
+        ),
+        (
+            HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, duration = { distribution = "uniform", low = 2 } }]',
+            "uniform is given low: it takes low and high",
+        ),
+        (
+            HEAD
+            + USER
+            + 'jobs = [{ demand = { cpu = 1 }, duration = { distribution = "uniform", low = 2, high = 1 } }]',
+            "swap them",
+        ),
+        (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, tasks = "endless" }]', "tasks without end need an end"),
+        (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, duration = 1, count = "endless" }]', "comes without end"),
+        (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, machines = ["x"] }]', "no machine class 'x': there is pool"),
+        (HEAD + USER + "jobs = [{ stages = [] }]", "a job has no stages"),
+        (HEAD + USER + "jobs = [{ stages = [{ demand = { cpu = 1 }, task = 1 }] }]", "stages[0]: unknown key 'task'"),
+        (HEAD + USER + "jobs = []\n" + USER + "jobs = []", "user 'A' is listed twice"),
+        (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pol"\nat = 1', "did you mean 'pool'?"),
+        (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pool"\nat = -1', "outages[0]: at is -1.0"),
+        ("until = 0\n" + HEAD + USER + "jobs = []", "until is 0"),
+        ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 0\n" + USER + "jobs = []", "count is 0"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(text, told):
+    with pytest.raises(InstanceError) as caught:
+        loads(text, "json" if text == "[]" else "toml", "mine.toml")
+    message = str(caught.value)
+    assert told in message
+    assert message.startswith("mine.toml: ")
+    assert "\n" not in message
+
+
+def test_distributions_have_the_means_they_claim():
+    import numpy as np
+
+    from drfopt.simulation.draws import DISTRIBUTIONS
+
+    given = {"low": 1, "high": 3, "mean": 2, "median": 2, "sigma": 0.5, "scale": 2, "shape": 1.5, "least": 1, "tail": 4}
+    random = np.random.default_rng(1)
+    for law in DISTRIBUTIONS:
+        draw = Draw(law.name, **{name: given[name] for name in law.parameters})
+        numbers = draw.numbers(random, 200_000)
+        assert (numbers > 0).all()
+        assert numbers.mean() == pytest.approx(draw.mean, rel=0.02)
+    assert Draw("pareto", least=1, tail=1).mean == math.inf

@@ -1,0 +1,245 @@
+"""Rules side by side: common random numbers, intervals, distances from the optimum, and tables for other programs."""
+
+import csv
+
+import numpy as np
+import pytest
+from small_scenarios import small_scenario
+
+from drfopt import Instance, InstanceError, Machine, PolicyError, solve
+from drfopt.simulation import Draw, Job, Preemption, Scenario, Stage, User, simulate, simulate_each
+from drfopt.simulation.distance import MEASURES, distance
+from drfopt.simulation.records import job_table, timeline_table, write_table
+from drfopt.simulation.trials import measures
+
+LAW = Draw("exponential", mean=10)
+CLUSTER = (Machine("node", {"cpu": 4, "memory": 14}, 6),)
+THREE = Scenario(
+    CLUSTER,
+    tuple(
+        User(name, Job(Stage(demand, 20, LAW), count=3, every=Draw("exponential", mean=40)))
+        for name, demand in (
+            ("A", {"cpu": 1, "memory": 8}),
+            ("B", {"cpu": 2, "memory": 1}),
+            ("C", {"cpu": 1, "memory": 3}),
+        )
+    ),
+)
+
+
+def test_processes_give_what_one_loop_gives():
+    alone = simulate_each(THREE, ("drf", "slots:3"), replications=3, optimum=True)
+    spread = simulate_each(THREE, ("drf", "slots:3"), replications=3, optimum=True, jobs=2)
+    assert alone.values.tobytes() == spread.values.tobytes()
+    for one, other in zip(alone.runs, spread.runs, strict=True):
+        for run, again in zip(one, other, strict=True):
+            assert all(run.jobs[name].tobytes() == again.jobs[name].tobytes() for name in run.jobs)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_what_one_loop_gives():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        spread = simulate_each(THREE, ("drf", "fifo"), replications=2, dask=cluster.scheduler_address)
+    assert spread.values.tobytes() == simulate_each(THREE, ("drf", "fifo"), replications=2).values.tobytes()
+
+
+def test_differences_on_common_random_numbers_are_surer_than_means():
+    trials = simulate_each(THREE, ("drf", "asset"), replications=8)
+    response = trials.names.index("mean response")
+    _, errors = trials.differences("drf")
+    assert errors[1, response] < trials.margins[1, response]
+    assert (trials.differences("drf")[0][0] == 0).all()
+    by_hand = trials.values[1, :, response].std(ddof=1) / np.sqrt(8) * 2.364624
+    assert trials.margins[1, response] == pytest.approx(by_hand, rel=1e-6)
+    assert "95%" in str(trials)
+    with pytest.raises(PolicyError, match="no run of 'fifo'"):
+        trials.differences("fifo")
+
+
+def test_bad_wishes_are_refused():
+    with pytest.raises(PolicyError, match="named twice"):
+        simulate_each(THREE, ("drf", "drf"))
+    with pytest.raises(PolicyError, match="no rule to simulate"):
+        simulate_each(THREE, ())
+    with pytest.raises(InstanceError, match="replications are 0"):
+        simulate_each(THREE, ("drf",), replications=0)
+    with pytest.raises(InstanceError, match="seed is -1"):
+        simulate(THREE, seed=-1)
+
+
+# ---- distance ------------------------------------------------------------------------------------------------------
+
+
+def test_a_fair_allocation_is_at_no_distance():
+    # Divisible and whole optimum are one here: 3 and 2 tasks.
+    instance = Instance.library("nsdi2011")
+    found = distance(simulate(Scenario.of(instance), until=10)).means()
+    assert found["lowest level"] == pytest.approx(1, rel=1e-9)
+    assert found["shortfall"] == pytest.approx(0, abs=1e-9)
+    assert found["utilization"] == pytest.approx(0, abs=1e-9)
+    assert found["envy"] == 0
+    tasks = solve(instance, "ceei").tasks
+    assert found["Nash welfare"] == pytest.approx(np.sqrt(3 * 2 / np.prod(tasks)), rel=1e-8)
+
+
+def test_first_come_is_far_from_fair():
+    users = (User("A", Job(Stage({"cpu": 1}, 8, 10))), User("B", Job(Stage({"cpu": 1}, 8, 10))))
+    found = distance(simulate(Scenario({"cpu": 8}, users), "fifo"))
+    # For ten seconds A has all eight CPUs and B none; then the other way round, which is fair: A wants nothing.
+    assert found.times.tolist()[0] == 0
+    assert found.lowest[0] == 0
+    assert found.shortfall[0] == pytest.approx(0.5)
+    assert found.envy[0] == pytest.approx(1)
+    assert found.nash[0] == 0
+    assert found.lowest[-2] == pytest.approx(1)
+    assert found.envy[-2] == 0
+    assert list(found.columns()) == list(MEASURES)
+
+
+def test_envy_goes_by_weights_and_limits():
+    users = (User("A", Job(Stage({"cpu": 1}, 20, None)), weight=3), User("B", Job(Stage({"cpu": 1}, 20, None))))
+    run = simulate(Scenario({"cpu": 8}, users), until=1)
+    assert run.running.tolist() == [6, 2]
+    assert distance(run).envy[0] == 0
+    few = (users[0], User("B", Job(Stage({"cpu": 1}, 1, None)), weight=3))
+    assert distance(simulate(Scenario({"cpu": 8}, few), until=1)).envy[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_distances_exist_on_awkward_scenarios(seed):
+    found = distance(simulate(small_scenario(seed), every=0))
+    there = ~np.isnan(found.lowest)
+    assert (found.shortfall[there] >= 0).all()
+    assert (found.envy[there] >= 0).all()
+    assert np.isfinite(found.nash[there]).all()
+    assert (found.lowest[there] >= 0).all()
+
+
+def test_the_optimum_of_a_moment_is_the_one_that_solve_finds():
+    run = simulate(THREE, every=7)
+    found = distance(run)
+    samples = run.samples
+    for k in np.flatnonzero(~np.isnan(found.lowest))[::6]:
+        here = np.flatnonzero((samples.wanted[k] > 0).any(axis=1))
+        limits = samples.running[k, here] + samples.waiting[k, here]
+        fair = solve(Instance(samples.wanted[k, here], samples.capacity[k], max_tasks=limits), "drf")
+        levels = samples.dominant_shares[k, here]
+        assert found.lowest[k] == pytest.approx(levels.min() / min(fair.levels), rel=1e-9)
+        assert found.shortfall[k] == pytest.approx(np.maximum(fair.levels - levels, 0).max(), abs=1e-12)
+
+
+# ---- revocation ----------------------------------------------------------------------------------------------------
+
+
+def late(weight=1, guarantee=None, **more):
+    """A has taken everything when B comes, at 10."""
+    a = User("A", Job(Stage({"cpu": 1}, 8, 100)), guarantee=guarantee or {})
+    b = User("B", Job(Stage({"cpu": 1}, 8, 100), arrival=10), weight=weight)
+    return Scenario({"cpu": 8}, (a, b), **more)
+
+
+def test_who_comes_late_is_given_her_share_after_the_grace_period():
+    run = simulate(late(), preemption=Preemption(5), every=0, checked=True)
+    samples = run.samples
+    at = {time: row.tolist() for time, row in zip(samples.times, samples.running, strict=True)}
+    assert at[10.0] == [8, 0]
+    assert at[15.0] == [4, 4]
+    assert run.revoked == 4
+    # Stopped tasks begin anew and lose what they had done.
+    assert run.jobs["finished"].tolist() == [200, 215]
+    assert simulate(late()).revoked == 0
+
+
+def test_weights_and_guarantees_are_obeyed_by_revocation():
+    def running(scenario):
+        run = simulate(scenario, preemption=Preemption(5), until=20, checked=True)
+        return run.running.tolist()
+
+    assert running(late(weight=3)) == [2, 6]
+    assert running(late(guarantee={"cpu": 6})) == [6, 2]
+    assert running(late(guarantee={"cpu": 8})) == [8, 0]
+
+
+@pytest.mark.parametrize(
+    "rule", ["drf", "drf-stop", "asset", "ceei", "sequential-min-max", "slots:3", "single:cpu", "fifo"]
+)
+def test_revocation_loses_no_task_and_comes_to_an_end(rule):
+    for seed in range(25):
+        try:
+            run = simulate(small_scenario(seed), rule, preemption=Preemption(0.3), checked=True)
+        except PolicyError as error:
+            assert "cannot count tasks" in str(error)
+            continue
+        assert run.revoked <= run.started
+
+
+def test_a_task_that_ends_within_the_grace_period_is_not_stopped():
+    a = User("A", Job(Stage({"cpu": 1}, 8, 12)))
+    b = User("B", Job(Stage({"cpu": 1}, 4, 10), arrival=10))
+    run = simulate(Scenario({"cpu": 8}, (a, b)), preemption=Preemption(5), checked=True)
+    assert run.revoked == 0
+    assert run.jobs["finished"].tolist() == [12, 22]
+
+
+def test_no_grace_is_no_period():
+    with pytest.raises(InstanceError, match="grace period is 0"):
+        Preemption(0)
+
+
+# ---- slow machines -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("exponent", "ends"), [(0, 10), (1, 20), (2, 40)])
+def test_overloaded_machines_slow_down_as_they_were_told(exponent, ends):
+    from drfopt.simulation import Slowdown
+
+    users = (User("A", Job(Stage({"cpu": 1, "memory": 4}, 2, 10))),)
+    run = simulate(Scenario({"cpu": 2, "memory": 4}, users), "single:cpu", slowdown=Slowdown({"memory": exponent}))
+    assert run.jobs["finished"].tolist() == [ends]
+
+
+def test_a_machine_gets_faster_when_a_task_ends():
+    users = (
+        User("A", Job(Stage({"cpu": 1}, 1, 10))),
+        User("B", Job(Stage({"cpu": 1}, 1, 20))),
+    )
+    run = simulate(Scenario({"cpu": 1}, users), "slots:2", checked=True)
+    # Both at half speed until A has done her ten seconds, at 20; B has ten left then.
+    assert run.jobs["finished"].tolist() == [20, 30]
+    # Work counts what is held, which was twice what there is.
+    assert run.utilization.tolist() == [pytest.approx(50 / 30)]
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_written_as_csv_and_parquet(tmp_path):
+    runs = [simulate(THREE, rule, until=60) for rule in ("drf", "fifo")]
+    jobs, timeline = job_table(runs), timeline_table(runs)
+    assert len(jobs["user"]) == sum(len(run.jobs["user"]) for run in runs)
+    assert len(timeline["time"]) == sum(run.samples.running.size for run in runs)
+    path = tmp_path / "jobs.csv"
+    write_table(path, jobs)
+    rows = list(csv.DictReader(path.open(encoding="utf-8")))
+    assert [row["user"] for row in rows] == jobs["user"].tolist()
+    assert [float(row["finished"] or "nan") for row in rows] == pytest.approx(jobs["finished"].tolist(), nan_ok=True)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name, table in (("jobs", jobs), ("timeline", timeline)):
+        write_table(tmp_path / f"{name}.parquet", table)
+        read = parquet.read_table(tmp_path / f"{name}.parquet")
+        assert read.column_names == list(table)
+        assert read.num_rows == len(next(iter(table.values())))
+    first = (tmp_path / "jobs.parquet").read_bytes()
+    write_table(tmp_path / "jobs.parquet", jobs)
+    assert (tmp_path / "jobs.parquet").read_bytes() == first
+    with pytest.raises(InstanceError, match=r"\.csv or \.parquet"):
+        write_table(tmp_path / "jobs.txt", jobs)
+
+
+def test_what_is_measured_has_names():
+    found = measures(simulate(THREE), optimum=True)
+    assert list(found)[-len(MEASURES) :] == list(MEASURES)
+    assert found["jobs done"] == 9
