@@ -1,5 +1,6 @@
 """One instance under one policy: what is promised, the standings between two stops, and the moments of each."""
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,9 @@ from .measures import Counted
 from .tree import Branch, Leaves, Node, Place, Rank, has_used, members_of, nodes
 
 __all__ = ["Ascent", "Halt", "Moment", "Standing"]
+
+MENDINGS = 3
+"""Newton steps to the last digit of a stop; the first leaves next to nothing."""
 
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
@@ -63,6 +67,22 @@ class Halt:
 
 class Moment(Branch):
     """The whole cluster at a standing: `curve` is what is used as the clock runs, `tasks` what everybody has."""
+
+    def first_stop(self, room: dict[int, Any]) -> tuple[int, Any, list[int]] | None:
+        """Return where the clock stops at the latest: the point before, the way to the next, which columns are full.
+
+        None where no column has more than its room.  Of many users a curve adds up a little wrong: in floats the way is
+        mended until their tasks fill the column to the last digit, and columns full at once are found one by one.
+        """
+        full = first_full(self.curve, room)
+        if full is None or self.has.dtype == object:
+            return full
+        point, way, (column, *_) = full
+        gain = self.curve.use[min(point + 1, len(self.level) - 1), column] - self.curve.use[point, column]
+        for _ in range(MENDINGS if gain > 0 else 0):
+            used = math.fsum((self.tasks(self.place(point, way)) * self.leaves.use[:, column]).tolist())
+            way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
+        return point, way, [column]
 
 
 class Ascent:
