@@ -119,6 +119,9 @@ class Ascent:
         )
         self.columns = self._columns()
         self.room = self._room()
+        shares = [1 / c if c else self.zero for c in self.counted.capacity]
+        rest = [self.zero] * (self.columns.shape[1] - instance.m)
+        self.size = np.array([*shares, *rest])
         self.playing = ~instance.unplaced() & (instance.limits > 0)
         self.leaves = self._leaves()
         self.root = self._node("", self.below[""])
@@ -212,7 +215,7 @@ class Ascent:
         for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
             alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
             most.append(alone if limit is None or not plays else min(limit, alone))
-        return Leaves(self.columns, found, np.array(offsets), np.array(most))
+        return Leaves(self.columns, self.size, found, np.array(offsets), np.array(most))
 
     def _node(self, name: str, everyone: np.ndarray) -> Node:
         organisation, width = self.organisation, self.instance.m + 1
@@ -276,4 +279,4 @@ class Ascent:
         some = self.promised > 0
         one = np.where(some, self.promised, self.zero + 1)
         self._flat = replace(self.root, users={(0, False): np.flatnonzero(some & self.playing)}, groups={}, name="")
-        return Leaves(self.columns, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)
+        return Leaves(self.columns, self.size, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)
