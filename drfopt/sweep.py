@@ -135,7 +135,7 @@ def _values(text: str) -> tuple[Fraction, ...]:
         raise InstanceError(f"{text!r} has no values: write FROM..TO/STEP with FROM below TO and a positive STEP")
     count = (last - first) // step + 1
     if count > MOST_VALUES:
-        raise InstanceError(f"{text!r} has {count} values: take a larger step, for at most {MOST_VALUES}")
+        raise InstanceError(f"{text!r} has more than {MOST_VALUES} values: take a larger step")
     return tuple(first + step * i for i in range(count))
 
 
