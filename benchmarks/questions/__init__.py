@@ -3,7 +3,7 @@
 An expectation is never edited after its first measurement; where it was wrong, `happened` says so.
 """
 
-from . import bulk, crowds, exact, integers, machines, planning, pools, properties, simulation
+from . import bulk, crowds, exact, integers, machines, planning, pools, properties, section7, simulation
 from .question import Question
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
@@ -18,6 +18,7 @@ QUESTIONS: tuple[Question, ...] = (
     *properties.QUESTIONS,
     *planning.QUESTIONS,
     *simulation.QUESTIONS,
+    *section7.QUESTIONS,
 )
 """The registry. A question is one row in a file of this folder and one function."""
 

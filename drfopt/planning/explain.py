@@ -214,10 +214,10 @@ class _Facts:
     def reason(self, i: int) -> str:
         if self.unplaced[i]:
             return "unplaced"
-        if self.capped[i]:
-            return "limit"
         if self._at_ceiling(i):
             return "ceiling"
+        if self.capped[i]:
+            return "limit"
         return "capacity" if policy_named(self.allocation.policy).objective != "sum" else "efficiency"
 
     def _at_ceiling(self, i: int) -> bool:
