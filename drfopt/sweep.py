@@ -91,7 +91,7 @@ class Axis:
 
 def multiplied(resource: str | None = None) -> Axis:
     """Return the axis on which the capacities of a resource, or all, are multiplied."""
-    return Axis("scale", resource or "all", f"{resource or 'all capacity'}, times")
+    return Axis("scale", resource or "all", f"factor of {resource or 'all capacities'}")
 
 
 def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
