@@ -3,7 +3,20 @@
 An expectation is never edited after its first measurement; where it was wrong, `happened` says so.
 """
 
-from . import bulk, crowds, exact, integers, machines, pools, properties, purchases, simulation
+from . import (
+    bulk,
+    crowds,
+    exact,
+    integers,
+    machines,
+    planning,
+    pools,
+    properties,
+    purchases,
+    reports,
+    section7,
+    simulation,
+)
 from .question import Question
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
@@ -16,8 +29,11 @@ QUESTIONS: tuple[Question, ...] = (
     *integers.QUESTIONS,
     *exact.QUESTIONS,
     *properties.QUESTIONS,
+    *planning.QUESTIONS,
     *simulation.QUESTIONS,
     *purchases.QUESTIONS,
+    *section7.QUESTIONS,
+    *reports.QUESTIONS,
 )
 """The registry. A question is one row in a file of this folder and one function."""
 
