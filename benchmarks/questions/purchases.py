@@ -27,7 +27,11 @@ QUESTIONS = (
         sizes=(Order("*>=100%"), Order("*>=100%", 25), Order(LARGEST_USER, from_nothing=True)),
         run=purchases.openb_purchase,
         smoke=(Order("3.152cpu-5600MiB-0.81gpu-T4>=50%", seconds=20.0),),
-        happened="",
+        happened=(
+            "All pods, today: 2.4 s, 48 T4 machines, proven; a quarter more: 8.2 s, three classes, proven, nearly all of "
+            "it fair allocations of clusters that are full. Expected were a second or two, on a quieter machine. From "
+            "nothing the two minutes were spent, and a gap was left, as expected."
+        ),
     ),
     Question(
         name="moves",
@@ -44,6 +48,11 @@ QUESTIONS = (
         sizes=(Tidy(5, 8), Tidy(5, 8, 10), Tidy(8, 16), Tidy(8, 16, 10), Tidy(10, 32)),
         run=purchases.moves,
         smoke=(Tidy(3, 2), Tidy(3, 2, 1)),
-        happened="",
+        happened=(
+            "Class by class somewhat slower than expected: 0.3 s, 4.5 s and 7.4 s at 8, 16 and 32 machines. Machine by "
+            "machine 8 take 1.3 s; at 16 the levels are proven within the minute, but not that 11 moves and evictions "
+            "are the fewest. Ten moves were no slower than the optimum class by class, and four times machine by "
+            "machine."
+        ),
     ),
 )
