@@ -29,8 +29,8 @@ QUESTIONS = (
         smoke=(Order("3.152cpu-5600MiB-0.81gpu-T4>=50%", seconds=20.0),),
         happened=(
             "All pods, today: 2.4 s, 48 T4 machines, proven; a quarter more: 8.2 s, three classes, proven, nearly all "
-            "of it fair allocations of clusters that are full. Expected were a second or two, on a quieter machine. From "
-            "nothing the two minutes were spent, and a gap was left, as expected."
+            "of it fair allocations of clusters that are full. Expected were a second or two, on a quieter machine. "
+            "From nothing the two minutes were spent, and a gap was left, as expected."
         ),
     ),
     Question(
