@@ -23,6 +23,15 @@ __all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
 POOL = "pool"
 """The name of the one machine that a pool is."""
 
+MOST_MACHINES = 1_000_000
+"""Machines of a scenario: each is kept by itself, at about a kilobyte."""
+
+MOST_TASKS = 2**53
+"""Tasks of a stage."""
+
+MOST_DRAWN = 10**8
+"""Tasks of a stage whose times are drawn, all at once so that they do not depend on the rule: eight bytes each."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -57,6 +66,9 @@ class Stage:
             raise InstanceError("a task demands nothing: give it a positive demand")
         if self.tasks is not None:
             _whole(self.tasks, "tasks", 1)
+            most = MOST_DRAWN if isinstance(self.duration, Draw) else MOST_TASKS
+            if self.tasks > most:
+                raise InstanceError(f"tasks is {self.tasks:.3g}: write at most {most:,}")
         elif self.lasts is None:
             raise InstanceError("tasks without end need an end: say how many seconds the stage lasts")
         object.__setattr__(self, "demand", demand)
@@ -204,6 +216,10 @@ class Scenario:
         if not self.users:
             raise InstanceError("the scenario has no users: list at least one")
         unique([machine.name for machine in self.machines], "machine class")
+        if (count := sum(machine.count for machine in self.machines)) > MOST_MACHINES:
+            raise InstanceError(
+                f"the cluster has {count:.3g} machines: a simulation takes at most {MOST_MACHINES:,}; make them larger"
+            )
         unique([user.name for user in self.users], "user")
         for user in self.users:
             try:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_scenarios import small_scenario
 
-from drfopt import Instance, Machine, PolicyError, schedule
+from drfopt import Instance, InstanceError, Machine, PolicyError, schedule
 from drfopt.errors import CertificateError
 from drfopt.simulation import Draw, Job, Outage, Rule, Scenario, Stage, User, simulate
 from drfopt.simulation.rules import RULES
@@ -197,6 +197,11 @@ def test_many_moments_are_thinned():
     run = simulate(Scenario({"cpu": 1}, (User("A", job),)))
     assert 500 <= len(run.samples.times) <= 1002
     assert np.ptp(np.diff(run.samples.times)[:-1]) == 0
+
+
+def test_too_many_samples_are_refused(two_users):
+    with pytest.raises(InstanceError, match="ask for a longer interval than 1e-09 s"):
+        simulate(two_users, every=1e-9)
 
 
 class Overbooking(Rule):
