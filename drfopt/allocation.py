@@ -312,7 +312,7 @@ class Allocation:
                 _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
-                stopped(bottlenecks[i], self.tasks[i], self.instance.limits[i], name in self.unplaced),
+                stopped(self.instance, i, bottlenecks[i], self.tasks[i], name in self.unplaced),
             )
             for i, name in enumerate(self.users)
         ]
@@ -391,12 +391,13 @@ def _cell(value: Any) -> Any:
     return _plain(value)
 
 
-def stopped(bottleneck: Any, tasks: Any, limit: float, unplaced: bool) -> str:
-    """Return what stopped a user, as a table says it; empty where it is not known."""
+def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: bool) -> str:
+    """Return what stopped user i, as a table says it; empty where it is not known."""
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:
-        return "her limit" if float(tasks) >= limit * (1 - LEVEL) else ""
+        tops = {"her ceiling": instance.ceilings[i], "her limit": instance.limits[i]}
+        return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
     if isinstance(bottleneck, str):
         return bottleneck
     first = ", ".join(bottleneck[:2])

@@ -110,11 +110,12 @@ class Instance:
         self._demands = demand_table(rows, names, self.resources)
         self._place_machines(capacity, classes)
         self._weights, last = weight_table(weights, names, self.resources)
-        self._limits = limit_table(max_tasks, names, self.task_types)
+        self.organisation = self._organise(organisation, last)
+        bounds = None if self.organisation is None else self.organisation.most_tasks(self.resources, self.exact_demands)
+        self._limits = limit_table(max_tasks, names, self.task_types, bounds)
         if classes is None and eligible is not None:
             raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
         self.eligible: Any = None if classes is None else eligible_classes(eligible, names, labels)
-        self.organisation = self._organise(organisation, last)
         self._check_scale()
 
     # ---- what there is ----------------------------------------------------------------------------------------
@@ -160,6 +161,15 @@ class Instance:
         return self._limits.floats
 
     @cached_property
+    def ceilings(self) -> np.ndarray:
+        """Tasks with which each user reaches the first of her own ceilings, (n,); inf for none."""
+        found = np.full(self.n, np.inf)
+        for i, ceiling in enumerate(self.organisation.ceilings if self.organisation is not None else ()):
+            demand = dict(zip(self.resources, self.exact_demands[i], strict=True))
+            found[i] = min((float(most / demand[r]) for r, most in ceiling.items() if demand[r]), default=np.inf)
+        return found
+
+    @cached_property
     def limited(self) -> bool:
         """Whether some user has a limit."""
         return bool((_once(self.limits) < np.inf).any())
@@ -177,7 +187,7 @@ class Instance:
     @cached_property
     def features(self) -> frozenset[str]:
         """What the instance has beyond one demand, weight and limit a user: names of `FEATURES`."""
-        found = {"organisation"} if self.organisation is not None else set()
+        found = {"organisation"} if self.organisation is not None and not self.organisation.only_ceilings else set()
         if self.task_types is not None:
             found.add("types" if self.machines is None else "types on machines")
         return frozenset(found)

@@ -107,6 +107,23 @@ class Organisation:
         }
         return replace(self, **by_name, last=())
 
+    @property
+    def only_ceilings(self) -> bool:
+        """Whether all there is are the most that single users may have, which are limits of their tasks."""
+        return replace(self, ceilings=()).plain
+
+    def most_tasks(
+        self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]
+    ) -> list[Fraction | None] | None:
+        """Return the tasks at which each user, (n,), meets the first of her ceilings; None for no ceilings at all."""
+        if not any(self.ceilings):
+            return None
+        found: list[Fraction | None] = []
+        for ceiling, demand in zip(self.ceilings, demands, strict=True):
+            needs = dict(zip(resources, demand, strict=True)) if ceiling else {}
+            found.append(min((most / needs[r] for r, most in ceiling.items() if needs[r]), default=None))
+        return found
+
     def settled(self, users: Sequence[str], resources: Sequence[str], last: Sequence[bool]) -> "Organisation":
         """Return the same with one entry a user, exact amounts and all groups of the tree.
 

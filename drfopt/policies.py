@@ -131,7 +131,7 @@ class Policy:
                 f"{instance.users[i]!r} has one: leave limits out, or use drf"
             )
         if self.measure == "single":
-            j = self._column(instance)
+            j = self.column(instance)
             without = np.flatnonzero(instance.demands[:, j] == 0)
             if without.size:
                 raise PolicyError(
@@ -144,7 +144,7 @@ class Policy:
         whole = MEASURES[self.measure].machines
         if whole is not None and instance.machines is not None:
             return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
-        measure, column = MEASURES[self.measure].floats, self._column(instance)
+        measure, column = MEASURES[self.measure].floats, self.column(instance)
         # What is not there has share 0: its users are unplaced.
         capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
         weighted = self.weights != "none" and instance.weighted
@@ -167,7 +167,7 @@ class Policy:
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
         shares = [_exact_shares(row, instance) for row in instance.exact_demands]
-        return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self._column(instance))
+        return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
 
     def exact_levels(
         self, shares: Sequence[list[Fraction]], weights: Sequence, per_resource: bool, column: int | None
@@ -186,7 +186,8 @@ class Policy:
             for row, rows in zip(shares, weights, strict=True)
         ]
 
-    def _column(self, instance: Instance) -> int | None:
+    def column(self, instance: Instance) -> int | None:
+        """Return the number of the resource of ``single:RESOURCE``, None for other policies."""
         if self.measure != "single":
             return None
         if self.argument not in instance.resources:

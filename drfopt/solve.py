@@ -219,7 +219,7 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind = EXACT[kind]
     if problem.policy.objective == "formulation":
         kind = "formulation"
-    if problem.instance.organisation is not None:
+    if "organisation" in problem.instance.features:
         kind = "organisation"
     return PROOFS[kind](problem, tasks, placement, answer)
 

@@ -1,10 +1,14 @@
-"""The same question many times: instances one after the other, or one cluster with more or less of something.
+"""The same question many times: instances one after the other, or one cluster along an axis of changes.
+
+An axis is a change with a value that is left open: what a resource is multiplied by, the number of machines of a
+class, a user's weight.
 
 The instances are independent, so they may be divided among processes or over a Dask cluster; the answers are those of
 a loop, in its order.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -13,14 +17,27 @@ from typing import Any
 from .allocation import Allocation
 from .errors import InstanceError, suggestion
 from .instance import Instance
-from .machine import Machine
 from .parallel import spread
+from .planning.changes import Change, changed
 from .policies import Policy, policy_named
 from .quantities import exact
 from .solve import solve
 from .tables import Column, Sheet
 
-__all__ = ["Sweep", "solve_each", "sweep", "with_more"]
+__all__ = ["Axis", "Sweep", "axis_of", "multiplied", "solve_each", "sweep"]
+
+MOST_VALUES = 10_000
+"""Values of an axis; who writes more has mistaken the step."""
+
+USERS_SHOWN = 6
+"""With so many users at most, the table has a column of tasks for each."""
+
+KINDS = {"count": "set-count", "capacity": "set-capacity", "scale": "scale"} | {
+    word: f"set-{word}" for word in ("weight", "limit", "demand")
+}
+"""Changes that can be swept, by the word before the colon of an axis."""
+
+RANGE = re.compile(r"(?P<first>[^.]+(?:\.\d+)?)\.\.(?P<last>.+?)/(?P<step>[^/]+(?:/\d+)?)")
 
 
 def solve_each(
@@ -50,36 +67,84 @@ def _solved(policy: Policy, how: dict[str, Any], instance: Instance) -> Allocati
     return solve(instance, policy, **how)
 
 
-def with_more(instance: Instance, factor: Fraction | float | str, resource: str | None = None) -> Instance:
-    """Return the instance with every capacity of a resource, or of all, multiplied by a positive factor, exactly."""
-    if resource is not None and resource not in instance.resources:
-        raise InstanceError(
-            f"the cluster has no resource {resource!r}: it has {', '.join(instance.resources)}"
-            f"{suggestion(resource, instance.resources)}"
-        )
-    times = exact(factor)
-    if not times > 0:
-        raise InstanceError(f"a capacity cannot be multiplied by {factor}: give a positive number")
+@dataclass(frozen=True)
+class Axis:
+    """A change with its value left open.
 
-    def more(row: Sequence[Fraction]) -> list[Fraction]:
-        named = zip(instance.resources, row, strict=True)
-        return [value * times if resource in (None, name) else value for name, value in named]
+    Attributes
+    ----------
+    kind, target : str
+        Of the change: ``set-weight`` and ``A``.
+    name : str
+        What the values are called.
+    """
 
-    parts = instance.parts()
-    if instance.machines is None:
-        return Instance(**(parts | {"capacity": more(instance.exact_capacity)}))
-    machines = [Machine(machine.name, more(machine.capacity), machine.count) for machine in parts["machines"]]
-    return Instance(**(parts | {"machines": machines}))
+    kind: str
+    target: str
+    name: str
+
+    def at(self, value: Fraction) -> Change:
+        """Return the change with a value."""
+        return Change(self.kind, f"{self.target}={value}")
+
+
+def multiplied(resource: str | None = None) -> Axis:
+    """Return the axis on which the capacities of a resource, or all, are multiplied."""
+    return Axis("scale", resource or "all", f"{resource or 'all capacity'}, times")
+
+
+def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
+    """Return the axis and the values of ``cpu=100..200/10``, ``v100=10,20,40`` or ``weight:A=1..4/1``.
+
+    A name by itself is a resource of a pool, a machine class (how many), or ``CLASS/RESOURCE`` of each machine; others
+    are written after ``count:``, ``capacity:``, ``scale:``, ``weight:``, ``limit:`` or ``demand:``.
+
+    Raises
+    ------
+    InstanceError
+        When it cannot be read, or names what is not there.
+    """
+    name, equals, values = (part.strip() for part in text.rpartition("="))
+    if not equals or not name or not values:
+        raise InstanceError(f"{text!r} cannot be read: write NAME=FROM..TO/STEP or NAME=A,B,C, such as cpu=100..200/10")
+    word, colon, target = name.partition(":")
+    if colon and word in KINDS:
+        return Axis(KINDS[word], target, name), _values(values)
+    if name in instance.machine_names:
+        return Axis("set-count", name, f"machines of {name}"), _values(values)
+    if instance.machines is None and name in instance.resources:
+        return Axis("set-capacity", name, name), _values(values)
+    if instance.machines is not None and name in instance.resources:
+        raise InstanceError(f"the cluster has machines: write scale:{name}=1,1.5,2 for what {name!r} is multiplied by")
+    if instance.machines is not None and "/" in name:
+        return Axis("set-capacity", name, name), _values(values)
+    known = [*instance.resources, *instance.machine_names, *(f"{word}:" for word in KINDS)]
+    raise InstanceError(f"there is nothing called {name!r} to sweep over{suggestion(name, known)} (see --help)")
+
+
+def _values(text: str) -> tuple[Fraction, ...]:
+    match = RANGE.fullmatch(text)
+    if not match:
+        if ".." in text:
+            raise InstanceError(f"{text!r} has no step: write FROM..TO/STEP, such as 100..200/10")
+        return tuple(exact(part.strip()) for part in text.split(",") if part.strip())
+    first, last, step = (exact(match[name]) for name in ("first", "last", "step"))
+    if not step > 0 or last < first:
+        raise InstanceError(f"{text!r} has no values: write FROM..TO/STEP with FROM below TO and a positive STEP")
+    count = (last - first) // step + 1
+    if count > MOST_VALUES:
+        raise InstanceError(f"{text!r} has {count} values: take a larger step, for at most {MOST_VALUES}")
+    return tuple(first + step * i for i in range(count))
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Allocations of one cluster with its capacities multiplied, `factors` and `allocations` in the same order."""
+    """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
 
     instance: Instance
     policy: str
-    resource: str | None
-    factors: tuple[Fraction, ...]
+    axis: Axis
+    values: tuple[Fraction, ...]
     allocations: tuple[Allocation, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,32 +152,35 @@ class Sweep:
         return {
             "instance": self.instance.name,
             "policy": self.policy,
-            "resource": self.resource,
-            "factors": [str(factor) for factor in self.factors],
+            "axis": self.axis.name,
+            "values": [str(value) for value in self.values],
+            "changes": [str(self.axis.at(value)) for value in self.values],
             "allocations": [allocation.to_dict() for allocation in self.allocations],
         }
 
     def sheet(self) -> Sheet:
-        """Return the table: a row a factor."""
+        """Return the table: a row a value."""
+        users = self.instance.users if self.instance.n <= USERS_SHOWN else ()
         columns = (
-            Column("times", number=True),
+            Column(self.axis.name, number=True),
             Column("lowest level", number=True),
             Column("sum of dominant shares", number=True),
             Column("tasks", number=True),
+            *(Column(f"tasks of {user}", number=True) for user in users),
             *(Column(f"{name} used", number=True) for name in self.instance.resources),
         )
         rows = [
             (
-                str(factor),
+                str(value),
                 f"{float(min(found.levels)):.6g}",
                 f"{float(sum(found.dominant_shares)):.6g}",
                 f"{float(sum(found.tasks)):.6g}",
+                *(f"{float(x):.6g}" for x in found.tasks[: len(users)]),
                 *(f"{float(used):.1%}" for used in found.utilization),
             )
-            for factor, found in zip(self.factors, self.allocations, strict=True)
+            for value, found in zip(self.values, self.allocations, strict=True)
         ]
-        what = "every capacity" if self.resource is None else f"the capacity of {self.resource}"
-        title = f"{self.policy}, {what} multiplied, {self.instance.n} users"
+        title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
         return Sheet(title, columns, rows, (), document=self.to_dict())
 
     def __str__(self) -> str:
@@ -124,27 +192,34 @@ class Sweep:
 
 def sweep(
     instance: Instance,
-    factors: Iterable[Fraction | float | str],
+    values: Iterable[Fraction | float | str],
     *,
+    axis: Axis | None = None,
     resource: str | None = None,
+    changes: Iterable[Change | str] = (),
     policy: str | Policy = "drf",
     jobs: int | None = None,
     dask: str | None = None,
     **how: Any,
 ) -> Sweep:
-    """Return what a policy does with a cluster that has more or less of a resource, or of everything.
+    """Return what a policy does with a cluster along an axis: by default with more or less of a resource, or of all.
 
     Parameters
     ----------
     instance : Instance
-    factors : iterable of positive numbers or strings such as ``"3/2"``
+    values : iterable of numbers or strings such as ``"3/2"``
+    axis : Axis, optional
+        What the values are of; by default what the capacities are multiplied by.
     resource : str, optional
         The resource whose capacities are multiplied; by default all.
+    changes : iterable of Change or str
+        Made before, at every value alike.
     policy, jobs, dask, **how
         As in `solve_each`.
     """
-    times = tuple(exact(factor) for factor in factors)
+    along = axis or multiplied(resource)
+    wanted, first = tuple(exact(value) for value in values), tuple(changes)
     chosen = policy_named(policy)
-    clusters = [with_more(instance, factor, resource) for factor in times]
+    clusters = [changed(instance, (*first, along.at(value))) for value in wanted]
     found = tuple(solve_each(clusters, chosen, jobs=jobs, dask=dask, **how))
-    return Sweep(instance, chosen.name, resource, times, found)
+    return Sweep(instance, chosen.name, along, wanted, found)

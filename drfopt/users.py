@@ -85,20 +85,22 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
     return list(value) if isinstance(value, list | tuple) else [value] * len(resources)
 
 
-def limit_table(limits: Any, users: Names, types: Types | None) -> Table:
-    """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
+def limit_table(limits: Any, users: Names, types: Types | None, bounds: Sequence[Fraction | None] | None) -> Table:
+    """Return the most tasks of each user, (n,), inf for no limit.
+
+    Of who has types it is at most their number, and of who has ceilings at most what these allow, `bounds` (n,).
+    """
     found, places = Table(np.broadcast_to(np.inf, (len(users),))), Places("max_tasks", users)
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)
     if limits is not None:
         found = table(listed(limits), (len(users),), places, unlimited=True)
-    if types is None:
+    if types is None and bounds is None:
         return found
-    totals = [None if kinds is None else Fraction(sum(kind.count for kind in kinds)) for kinds in types]
-    lower = [
-        limit if total is None else total if limit is None else min(limit, total)
-        for limit, total in zip(found.exact(), totals, strict=True)
-    ]
+    free = (None,) * len(users)
+    totals = [None if kinds is None else Fraction(sum(kind.count for kind in kinds)) for kinds in types or free]
+    rows = zip(found.exact(), totals, bounds or free, strict=True)
+    lower = [min((most for most in row if most is not None), default=None) for row in rows]
     return table(lower, (len(users),), places, unlimited=True)
 
 

@@ -3,7 +3,7 @@
 An expectation is never edited after its first measurement; where it was wrong, `happened` says so.
 """
 
-from . import bulk, crowds, exact, integers, machines, pools, properties, simulation
+from . import bulk, crowds, exact, integers, machines, pools, properties, section7, simulation
 from .question import Question
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
@@ -17,6 +17,7 @@ QUESTIONS: tuple[Question, ...] = (
     *exact.QUESTIONS,
     *properties.QUESTIONS,
     *simulation.QUESTIONS,
+    *section7.QUESTIONS,
 )
 """The registry. A question is one row in a file of this folder and one function."""
 

@@ -99,8 +99,7 @@ class Ascent:
         )
         self.columns = self._columns()
         self.room = self._room()
-        self.limits = self._limits()
-        self.playing = ~instance.unplaced() & np.array([u is None or u > 0 for u in self.limits], dtype=bool)
+        self.playing = ~instance.unplaced() & (instance.limits > 0)
         self.leaves = self._leaves()
         self.root = self._node("", self.below[""])
         self.promised = self._promises()
@@ -164,19 +163,6 @@ class Ascent:
             room[instance.m + 1 + b] = self._number(groups[name].ceiling[instance.resources[j]])
         return room
 
-    def _limits(self) -> list[Any]:
-        """Return the most tasks of each user, her ceilings included; None for no limit."""
-        instance = self.instance
-        given = instance.exact_limits
-        found = []
-        for i, ceiling in enumerate(self.organisation.ceilings):
-            row = instance.exact_demands[i] if ceiling else ()
-            places = {r: j for j, r in enumerate(instance.resources)} if ceiling else {}
-            bounds = [most / row[places[r]] for r, most in ceiling.items() if row[places[r]]]
-            bounds += [] if given[i] is None else [given[i]]
-            found.append(self._number(min(bounds)) if bounds else None)
-        return found
-
     def _leaves(self) -> Leaves:
         instance, n = self.instance, self.instance.n
         weights = instance.exact_weights if self.exact else instance.weights.tolist()
@@ -201,8 +187,9 @@ class Ascent:
                 "her level would be 0 whatever she has: count one of them, or leave her out"
             )
         capacity = self.counted.capacity
+        limits = [None if u is None else self._number(u) for u in instance.exact_limits]
         most = []
-        for row, limit, plays in zip(self.demands.tolist(), self.limits, self.playing.tolist(), strict=True):
+        for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
             alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
             most.append(alone if limit is None or not plays else min(limit, alone))
         return Leaves(self.columns, found, np.array(offsets), np.array(most))

@@ -4,8 +4,9 @@ What everybody has at a stop follows from who finished before it.  A stop is rig
 
 *   nobody's tasks are fewer than what she has there: then the clock could get so far, since the answer is possible;
 *   the prices of capacities and ceilings, none negative, are spent: ``sum of prices = sum_i q_i x_i``, q_i being what
-    a task of user i costs on her cheapest class.  Then in no possible allocation does somebody with ``q_i > 0`` have
-    more while nobody has less: the clock could not go on for them, and some of them are finished;
+    a task of user i costs on her cheapest class, each type of hers on its own.  Then in no possible allocation does
+    somebody with ``q_i > 0`` have more while nobody has less: the clock could not go on for them, and some of them are
+    finished;
 *   whoever must pay, ``q_i > 0``, has not more than at the stop.
 
 A stop that finishes nobody is the end of what can rise: all are at their limits, or all promises are kept.  After the
@@ -23,7 +24,7 @@ import numpy as np
 from ..allocation import Certificate
 from ..ascent import Ascent, Halt, Standing
 from ..tolerances import CAPACITY, LEVEL
-from .chain import excess, firm, unit_costs
+from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
 __all__ = ["certify", "costs"]
@@ -46,7 +47,7 @@ def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, hal
         valid=valid,
         violation=violation,
         gap=0.0 if ascent.exact else None,
-        stopped_by=partial(_bottlenecks, ascent, halts),
+        stopped_by=partial(_bottlenecks, ascent, tasks, halts),
         evidence={"halts": halts},
         reason=fault,
         rigorous=ascent.exact,
@@ -158,7 +159,7 @@ def costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         each = [p / c if c else p * 0 for p, c in zip(prices[0], instance.exact_capacity, strict=True)]
         cheapest = ascent.demands @ np.array(each)
     else:
-        cheapest = unit_costs(instance, prices).min(axis=1)
+        cheapest = cheapest_costs(instance, unit_costs(instance, prices))
     first = instance.m + 1
     for c, bound in enumerate(bounds, start=first):
         if bound:
@@ -166,8 +167,11 @@ def costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     return cheapest
 
 
-def _bottlenecks(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple:
-    """Return what finished each user: a resource or ceiling of a pool, a tuple of such on machines, else None."""
+def _bottlenecks(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple:
+    """Return what finished each user: a resource or ceiling of a pool, a tuple of such on machines.
+
+    None for whom nothing did, or who is at a limit or ceiling of her own.
+    """
     instance = ascent.instance
     pool = instance.machines is None
     names = instance.resources if pool else [f"{c}/{r}" for c in instance.machine_names for r in instance.resources]
@@ -177,9 +181,10 @@ def _bottlenecks(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple:
         priced = np.flatnonzero(halt.prices.ravel() > 0)
         capped = np.flatnonzero(np.array(halt.bounds) > 0)
         for i in halt.finished.tolist():
-            open_to = np.ones(1, dtype=bool) if pool else instance.fits[i]
-            uses = (open_to[:, None] & (instance.demands[i] > 0)[None, :]).ravel()
-            stops = [names[q] for q in priced.tolist() if uses[q]]
+            if tasks[i] >= ascent.leaves.most[i] * (1 if ascent.exact else 1 - LEVEL):
+                continue
+            uses = pays(instance, np.array([i]), *np.divmod(priced, instance.m))[0]
+            stops = [names[q] for q in priced[uses].tolist()]
             stops += [caps[b] for b in capped.tolist() if ascent.columns[i, instance.m + 1 + b] > 0]
             found[i] = (stops[0] if pool else tuple(stops)) if stops else None
     return tuple(found)

@@ -35,7 +35,7 @@ from ..policies import Policy
 from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from .feasibility import infeasibility
 
-__all__ = ["CERTAIN", "DEARER", "Round", "certify", "cheapest_costs", "excess", "firm", "unit_costs"]
+__all__ = ["CERTAIN", "DEARER", "Round", "certify", "cheapest_costs", "excess", "firm", "pays", "unit_costs"]
 
 CERTAIN = 0.1
 """Part of the promised accuracy that one round may spend."""
@@ -195,19 +195,19 @@ def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> l
     classes, resources = np.nonzero(firm(prices))
     if instance.fits is None:
         names = [instance.resources[j] for j in resources.tolist()]
-        pays = instance.demands[np.ix_(users, resources)] > 0
     else:
         of_class = instance.machine_names
         names = [
             f"{of_class[k]}/{instance.resources[j]}" for k, j in zip(classes.tolist(), resources.tolist(), strict=True)
         ]
-        pays = _pays(instance, users, classes, resources)
-    return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in pays]
+    paid = pays(instance, users, classes, resources)
+    return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in paid]
 
 
-def _pays(instance: Instance, users: np.ndarray, classes: np.ndarray, resources: np.ndarray) -> np.ndarray:
+def pays(instance: Instance, users: np.ndarray, classes: np.ndarray, resources: np.ndarray) -> np.ndarray:
     """Return whether a task of each user needs the resource and may run on the class, bool (users, priced)."""
     types = instance.type_table
     if types is None:
-        return (instance.demands[np.ix_(users, resources)] > 0) & instance.fits[np.ix_(users, classes)]
+        open_to = True if instance.fits is None else instance.fits[np.ix_(users, classes)]
+        return (instance.demands[np.ix_(users, resources)] > 0) & open_to
     return types.summed((types.demands[:, resources] > 0) & types.fits[:, classes])[users] > 0

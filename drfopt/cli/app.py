@@ -8,9 +8,11 @@ from .audit import audit
 from .compare import compare
 from .convert import convert
 from .crosscheck import crosscheck
+from .explain import explain
 from .export import export
 from .listing import engines, formats, library, policies
 from .new import new
+from .price import price
 from .program import Program
 from .report import report
 from .scenarios import rules, scenarios
@@ -22,6 +24,7 @@ from .sweep import sweep
 from .theorems import theorems
 from .verify import verify
 from .versions import versions
+from .whatif import whatif
 
 __all__ = ["app"]
 
@@ -66,6 +69,9 @@ for command in (
     theorems,
     schedule,
     simulate,
+    explain,
+    whatif,
+    price,
     sweep,
     report,
     convert,

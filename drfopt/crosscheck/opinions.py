@@ -80,7 +80,7 @@ def _reference_takes(problem: Problem) -> bool:
 
 def _plain(problem: Problem) -> bool:
     """Say whether levels of divisible tasks are made leximin, and nothing is promised or ordered besides."""
-    return _is(problem, "leximin", integer=False) and problem.instance.organisation is None
+    return _is(problem, "leximin", integer=False) and "organisation" not in problem.instance.features
 
 
 def _tree(problem: Problem) -> Found:
@@ -94,7 +94,7 @@ def _tree(problem: Problem) -> Found:
 
 
 def _tree_takes(problem: Problem) -> bool:
-    asked = _is(problem, "leximin", integer=False) and problem.instance.organisation is not None
+    asked = _is(problem, "leximin", integer=False) and "organisation" in problem.instance.features
     return asked and problem.instance.machines is None and problem.n <= STEPS
 
 

@@ -51,7 +51,7 @@ class _Tree:
             for i, row in enumerate(instance.exact_demands)
         ]
         self.room: list[Fraction | None] = [*instance.exact_capacity, None, *(most for _, _, most in ceilings)]
-        self.most = [self._most(i) for i in range(instance.n)]
+        self.most = instance.exact_limits
         weights = instance.exact_weights
         self.rows = [self._measure(self.organisation.guarantees[i], weights[i]) for i in range(instance.n)]
         self.groups: dict[str, Group] = {}
@@ -78,12 +78,6 @@ class _Tree:
     def _below(self, i: int, name: str) -> bool:
         path = self.organisation.paths[i]
         return path == name or path.startswith(name + "/")
-
-    def _most(self, i: int) -> Fraction | None:
-        limits = [most / d for r, most in self.organisation.ceilings[i].items() if (d := self._need(i, r))]
-        if self.instance.exact_limits[i] is not None:
-            limits.append(self.instance.exact_limits[i])
-        return min(limits) if limits else None
 
     def _bounded(self, i: int) -> Fraction:
         """Return her limit, or what is as good as none: twice what she could run alone."""

@@ -72,7 +72,7 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        known = self.organised == (problem.instance.organisation is not None)
+        known = self.organised == ("organisation" in problem.instance.features)
         alike = self.types or problem.instance.type_table is None
         fits = objective in self.objectives and cluster in self.clusters
         return fits and tasks and self.exact == exact and asked and known and alike
@@ -113,7 +113,8 @@ ENGINES = (
     Engine("sum-milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
     Engine("servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine("tree-filling", "guarantees, tiers and groups: filling from stop to stop", LEXIMIN, POOL, organised=True),
-    Engine("tree-chain", "guarantees, tiers and groups: stops by linear programs", LEXIMIN, MACHINES, organised=True),
+    Engine("tree-chain", "guarantees, tiers and groups: stops by linear programs", LEXIMIN, MACHINES,
+           types=True, organised=True),
     Engine("rational-tree", "the same in rational numbers", LEXIMIN, POOL, exact=True, organised=True),
     Engine("formulation", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )  # fmt: skip

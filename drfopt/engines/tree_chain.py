@@ -44,23 +44,29 @@ def solve(problem: Problem) -> Answer:
         report(f"stop {len(halts) + 1}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
         halt, standing = _Stop(ascent, standing, programs).found()
         halts.append(halt)
-    tasks = standing.has[problem.members]
-    amounts = programs.placed(tasks)
     levels = ascent.levels(standing.has)[problem.members]
-    return Answer(tasks, amounts=amounts, evidence={"halts": tuple(halts), "levels": levels})
+    evidence = {"halts": tuple(halts), "levels": levels}
+    return Answer(standing.has[problem.members], amounts=programs.placed(standing.has), evidence=evidence)
 
 
 class _Programs:
-    """The program above for one cluster: rows and pairs stay, tasks change."""
+    """The program above for one cluster: rows and pairs stay, tasks change.
+
+    Who has several task types is several users here, each with her part of the tasks.
+    """
 
     def __init__(self, problem: Problem):
-        self.problem = problem
-        self.rows, self.adding = capacity_rows(problem), user_rows(problem)
-        self.owner = problem.pairs[0]
+        self.problem = by_type = problem.by_type
+        self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
+        self.owner = by_type.pairs[0]
+        types = problem.instance.type_table
+        self.user = by_type.members if types is None else types.owner[by_type.members]
+        self.part = 1.0 if types is None else types.part[by_type.members]
 
-    def reach(self, begin: np.ndarray, end: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return how far from `begin` to `end` (n,) one can go, 0 to 1, the amounts (pairs,) and the prices (k, m)."""
+    def reach(self, first: np.ndarray, last: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return how far one can go between two tasks of everybody (n,), 0 to 1, amounts (pairs,) and prices (k, m)."""
         problem, rows = self.problem, len(self.rows.machine)
+        begin, end = first[self.user] * self.part, last[self.user] * self.part
         some = np.flatnonzero(end > 0)
         pairs = np.flatnonzero(end[self.owner] > 0)
         unit = end[self.owner[pairs]]
@@ -90,11 +96,12 @@ class _Programs:
 
     def placed(self, tasks: np.ndarray) -> np.ndarray:
         """Return amounts (pairs,) that are these tasks (n,), to the last digit."""
-        if not tasks.any():
+        wanted = tasks[self.user] * self.part
+        if not wanted.any():
             return np.zeros(len(self.owner))
         _, amounts, _ = self.reach(np.zeros(len(tasks)), tasks)
-        total = np.bincount(self.owner, weights=amounts, minlength=len(tasks))
-        return amounts * np.divide(tasks, total, where=total > 0, out=np.zeros(len(tasks)))[self.owner]
+        total = np.bincount(self.owner, weights=amounts, minlength=len(wanted))
+        return amounts * np.divide(wanted, total, where=total > 0, out=np.zeros(len(wanted)))[self.owner]
 
 
 class _Stop:
@@ -103,7 +110,6 @@ class _Stop:
     def __init__(self, ascent: Ascent, standing: Standing, programs: _Programs):
         self.ascent, self.standing, self.programs = ascent, standing, programs
         self.moment: Moment = ascent.moment(standing)
-        self.members = programs.problem.members
         waiting = ~standing.finished
         used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
         self.full = first_full(self.moment.curve, used)
@@ -122,7 +128,7 @@ class _Stop:
             middle = (low + high) // 2
             low, high = (middle, high) if self._arrives(places[middle]) else (low, middle)
         begin, end = self.moment.tasks(places[low]), self.moment.tasks(places[high])
-        way, _, prices = self.programs.reach(begin[self.members], end[self.members])
+        way, _, prices = self.programs.reach(begin, end)
         prices = firm(prices)
         way = self._proven(way, prices, begin, end)
         part = way * self.full[1] if self.full is not None and high == len(places) - 1 else way
@@ -130,8 +136,7 @@ class _Stop:
         return self._halt(self.moment.place(low, part), prices, bounds)
 
     def _arrives(self, place: Place) -> bool:
-        end = self.moment.tasks(place)[self.members]
-        begin = self.standing.has[self.members]
+        begin, end = self.standing.has, self.moment.tasks(place)
         if (begin == end).all():
             return True
         return self.programs.reach(begin, end)[0] >= 1 - ARRIVED

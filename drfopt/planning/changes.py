@@ -226,6 +226,18 @@ def _remove(document: Document, text: str) -> None:
                 bearer["machines"] = [other for other in bearer["machines"] if other != name]
 
 
+def _set_count(document: Document, text: str) -> None:
+    name, value = _sides(text, "CLASS=12")
+    if "capacity" in document:
+        raise InstanceError("the cluster is one pool and has no machines: set its capacity instead")
+    wanted = exact(value)
+    more = wanted - exact(_entry(document["machines"], name, "machine class").get("count", 1))
+    if wanted < 0:
+        raise InstanceError(f"{value} machines cannot be: write a whole number")
+    if more:
+        (_add if more > 0 else _remove)(document, f"{abs(more)}*{name}")
+
+
 def _set_capacity(document: Document, text: str) -> None:
     name, value = _sides(text, "RESOURCE=100, or =+10, or =+10%")
     if "capacity" in document:
@@ -311,6 +323,7 @@ def _set_demand(document: Document, text: str) -> None:
 KINDS = (
     Kind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", _remove),
     Kind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", _add),
+    Kind("set-count", "CLASS=12", "how many machines of a class", _set_count),
     Kind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%", _set_capacity),
     Kind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied", _scale),
     Kind("remove-user", "USER", "a user leaves", _remove_user),

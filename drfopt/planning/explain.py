@@ -3,14 +3,34 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..allocation import Allocation
-from ..errors import InstanceError, suggestion
+from ..errors import InstanceError, PolicyError, suggestion
 from ..instance import Instance
-from ..policies import Policy
+from ..policies import Policy, policy_named
+from ..progress import report
 from ..solve import solve
 from ..tables import Bar, Column, Sheet
+from ..tolerances import LEVEL
+from .remedies import Remedies, alone
 
 __all__ = ["Explained", "Explanation", "explain"]
+
+
+FEW = 20
+"""Users for each of whom the cluster may be divided once more."""
+
+SENTENCES = 6
+"""Users with a sentence of their own below the table."""
+
+REASONS = {
+    "capacity": "stopped by capacity",
+    "limit": "at their limits",
+    "efficiency": "left where the sum wants them",
+    "unplaced": "unplaced",
+}
+"""Why users have no more, in words."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +127,21 @@ class Explanation:
             )
             for row in self.users
         ]
-        return Sheet(f"{self.policy}, why", columns, rows, (), document=self.to_dict())
+        title = f"{self.policy}, why each has what she has"
+        title += f" - {self.instance.name}" if self.instance.name else ""
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
+
+    def _notes(self) -> list[str]:
+        count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
+        notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
+        notes.append("alone: tasks in her part of every machine by weight, if it were hers; gain: above that")
+        if len(self.users) <= SENTENCES:
+            notes += [f"{row.user}: {row.remedy}" for row in self.users]
+        else:
+            held = [row for row in self.users if row.reason != "limit"]
+            notes += [f"{row.user}: {row.remedy}" for row in held[:SENTENCES]]
+            notes.append(f"a sentence on each of the {len(self.users)}: --json, or name the user")
+        return notes
 
     def __str__(self) -> str:
         return self.sheet().text()
@@ -117,8 +151,92 @@ class Explanation:
 
 
 def explain(instance: Instance, policy: str | Policy = "drf", user: str | None = None) -> Explanation:
-    """Return why the users, or one of them, have what they have."""
+    """Return why the users, or one of them, have what they have.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        Any but a formulation file, in divisible tasks.
+    user : str, optional
+        Whom to explain; by default everybody.
+
+    Raises
+    ------
+    InstanceError
+        When nobody is called so.
+    PolicyError
+        When nothing is known of what stops users under the policy.
+    """
     if user is not None and user not in instance.users:
         raise InstanceError(f"there is no user {user!r}{suggestion(user, instance.users)}")
-    allocation = solve(instance, policy)
-    return Explanation(instance, allocation.policy, allocation, ())
+    chosen = policy_named(policy)
+    if chosen.objective not in ("leximin", "alpha", "sum"):
+        raise PolicyError(
+            f"nothing is known of what stops users under {chosen.name}: explain a built-in policy, such as drf"
+        )
+    allocation = solve(instance, chosen)
+    rows = range(instance.n) if user is None else [instance.users.index(user)]
+    facts = _Facts(allocation, thorough=len(rows) <= FEW)
+    found = []
+    for done, i in enumerate(rows):
+        report(f"{done} of {len(rows)} users explained")
+        found.append(facts.of(i))
+    return Explanation(instance, chosen.name, allocation, tuple(found))
+
+
+class _Facts:
+    """What is known of all users of an allocation, and put together one by one."""
+
+    def __init__(self, allocation: Allocation, thorough: bool):
+        instance = allocation.instance
+        self.allocation, self.instance = allocation, instance
+        self.remedies = Remedies(allocation, thorough)
+        self.unplaced = instance.unplaced()
+        limits = instance.limits
+        self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))
+        self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
+        self.alone = alone(instance)
+        self.rates = policy_named(allocation.policy).rates(instance)
+        self.at: dict[str, list[int]] = {}
+        for i, names in enumerate(self.stopped_by):
+            if self.reason(i) == "capacity":
+                for name in names:
+                    self.at.setdefault(name, []).append(i)
+
+    def reason(self, i: int) -> str:
+        if self.unplaced[i]:
+            return "unplaced"
+        if self.capped[i]:
+            return "limit"
+        return "capacity" if policy_named(self.allocation.policy).objective != "sum" else "efficiency"
+
+    def of(self, i: int) -> Explained:
+        allocation, reason = self.allocation, self.reason(i)
+        stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency") else ()
+        others = sorted({other for name in stopped_by for other in self.at.get(name, ())} - {i})
+        tasks, own = float(allocation.tasks[i]), float(self.alone[i])
+        return Explained(
+            user=self.instance.users[i],
+            level=float(allocation.levels[i]),
+            tasks=tasks,
+            share=float(allocation.dominant_shares[i]),
+            reason=reason,
+            stopped_by=stopped_by,
+            shared_with=tuple(self.instance.users[other] for other in others),
+            alone_tasks=own,
+            alone_level=float(self.rates[i]) * own,
+            gain=None if self.unplaced[i] or not own else _gain(tasks, own),
+            remedy=getattr(self.remedies, reason)(i),
+        )
+
+
+def _gain(tasks: float, alone: float) -> float:
+    gain = tasks / alone - 1
+    return 0.0 if abs(gain) <= LEVEL else gain
+
+
+def _names(bottleneck: Any) -> tuple[str, ...]:
+    if bottleneck is None:
+        return ()
+    return (bottleneck,) if isinstance(bottleneck, str) else tuple(bottleneck)

@@ -28,7 +28,7 @@ class Format:
     files : str
         The files it is read from, as a usage line shows them.
     module : str
-        The module of this folder whose ``read(paths, user_by)`` returns a `Conversion`.
+        The module of this folder whose ``read(files, user_by)`` returns a `Conversion`.
     users : tuple of str
         What ``--user-by`` may say; the first is the default. Empty where users are what they are.
     """
@@ -110,7 +110,7 @@ def converted(format_name: str, paths: Sequence[str | Path], user_by: str | None
     format_name : str
         The name of one of `FORMATS`.
     paths : sequence of str or Path
-        In any order: what a file holds is found out from it.
+        In any order: what a file holds is found out from it; ``-`` is standard input.
     user_by : str, optional
         What makes a user, one of the format's `users`.
 
@@ -130,7 +130,10 @@ def converted(format_name: str, paths: Sequence[str | Path], user_by: str | None
         raise InstanceError(f"{format_name}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
     if not paths:
         raise InstanceError(f"{format_name}: no files are given: name {known.files}")
-    found: Conversion = import_module(f".{known.module}", __package__).read(paths, user_by)
+    from .text import read_file
+
+    files = [read_file(path) for path in paths]
+    found: Conversion = import_module(f".{known.module}", __package__).read(files, user_by)
     return found
 
 

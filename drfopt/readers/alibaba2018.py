@@ -10,12 +10,11 @@ batch (its tasks are her types) or an app (its containers). Of what is listed se
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from .cluster import Cluster, Node, Task, assemble
 from .conversion import Conversion, Notes
 from .csv_rows import Row, first_line, without_header
-from .text import failure
+from .text import File, failure
 
 __all__ = ["read"]
 
@@ -27,7 +26,7 @@ ENDED = ("terminated", "failed", "cancelled", "interrupted", "stopped")
 CENTICORES = 100
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read machines with batch tasks, containers or both.
 
     Raises
@@ -40,12 +39,12 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     machines: dict[str, Row] = {}
     batch: list[Row] = []
     containers: dict[str, Row] = {}
-    for path in paths:
-        columns = kinds.get(len(first_line(path)))
+    for file in files:
+        columns = kinds.get(len(first_line(file)))
         if columns is None:
             wanted = f"machine_meta has {len(MACHINES)}, batch_task {len(BATCH)}, container_meta {len(CONTAINERS)}"
-            raise failure(str(path), f"has {len(first_line(path))} columns: {wanted}")
-        for row in without_header(path, columns):
+            raise failure(file.place, f"has {len(first_line(file))} columns: {wanted}")
+        for row in without_header(file, columns):
             if columns is MACHINES:
                 machines[row["machine"]] = row
             elif columns is BATCH:
@@ -76,7 +75,7 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
             tasks.append(Task(row["app"], _demand(row), 1, None, name, row["machine"] or None))
     return assemble(
         Cluster(
-            f"alibaba2018, {Path(paths[0]).stem}",
+            f"alibaba2018, {files[0].stem}",
             f"Alibaba cluster trace of 2018: {len(nodes):,} machines; cpu in cores, memory in hundredths",
             nodes,
             tasks,

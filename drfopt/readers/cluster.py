@@ -5,7 +5,7 @@ user one type, and what nobody asks for is left out and noted. The instance goes
 file: what is built is the tree of one.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -14,8 +14,9 @@ from ..errors import InstanceError
 from . import native
 from .conversion import Conversion, Notes
 from .merging import AlikeTasks, MachineClass, classes_of, types_of
+from .text import File
 
-__all__ = ["Cluster", "Node", "Task", "assemble"]
+__all__ = ["Cluster", "Node", "Task", "assemble", "named"]
 
 Amounts = Mapping[str, Fraction]
 
@@ -102,6 +103,11 @@ class Cluster:
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     groups: Sequence[Mapping[str, Any]] = ()
     unlimited: bool = False
+
+
+def named(files: Iterable[File]) -> str:
+    """Return the names of files for the source of an instance."""
+    return ", ".join(file.name for file in files)
 
 
 def assemble(cluster: Cluster) -> Conversion:

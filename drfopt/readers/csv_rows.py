@@ -5,11 +5,10 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from ..errors import InstanceError
 from ..quantities import parse
-from .text import STANDARD_INPUT, failure, read_text, shown
+from .text import File, failure, shown
 
 __all__ = ["LONGEST_INTEGER", "Row", "first_line", "with_header", "without_header"]
 
@@ -48,16 +47,16 @@ class Row:
         return amount
 
 
-def first_line(path: str | Path) -> list[str]:
+def first_line(file: File) -> list[str]:
     """Return the cells of the first line, empty when there is none that can be read."""
-    line = next((line for line in read_text(path).splitlines() if line.strip()), "")
+    line = next((line for line in file.text.splitlines() if line.strip()), "")
     try:
         return [cell.strip() for cell in next(csv.reader([line]), [])]
     except csv.Error:
         return []
 
 
-def with_header(path: str | Path, comment: str = "") -> Iterator[Row]:
+def with_header(file: File, comment: str = "") -> Iterator[Row]:
     """Yield the rows below a header line.
 
     Raises
@@ -65,8 +64,7 @@ def with_header(path: str | Path, comment: str = "") -> Iterator[Row]:
     InstanceError
         When a line is no line of such a file, or has not as many columns as the header; when there are no rows.
     """
-    place = _place(path)
-    lines = _lines(path, comment)
+    lines = _lines(file, comment)
     header: list[str] = []
     found = False
     for at, cells in lines:
@@ -81,10 +79,10 @@ def with_header(path: str | Path, comment: str = "") -> Iterator[Row]:
             raise failure(at, f"has {len(cells)} columns, but the header has {len(header)}: correct the line")
         yield Row(at, dict(zip(header, cells, strict=True)))
     if not found:
-        raise failure(place, "has a header and no rows: list at least one")
+        raise failure(file.place, "has a header and no rows: list at least one")
 
 
-def without_header(path: str | Path, columns: Sequence[str]) -> Iterator[Row]:
+def without_header(file: File, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of a file whose columns are known; a header line that names the first of them is passed over.
 
     Raises
@@ -92,7 +90,7 @@ def without_header(path: str | Path, columns: Sequence[str]) -> Iterator[Row]:
     InstanceError
         When a line is no line of such a file, or has fewer columns, or more.
     """
-    for at, cells in _lines(path):
+    for at, cells in _lines(file):
         if cells[0].strip() == columns[0]:
             continue
         if len(cells) != len(columns):
@@ -100,16 +98,12 @@ def without_header(path: str | Path, columns: Sequence[str]) -> Iterator[Row]:
         yield Row(at, dict(zip(columns, cells, strict=True)))
 
 
-def _lines(path: str | Path, comment: str = "") -> Iterator[tuple[str, list[str]]]:
-    place = _place(path)
-    reader = csv.reader(io.StringIO(read_text(path), newline=""))
+def _lines(file: File, comment: str = "") -> Iterator[tuple[str, list[str]]]:
+    place = file.place
+    reader = csv.reader(io.StringIO(file.text, newline=""))
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells) and not (comment and cells[0].startswith(comment)):
                 yield f"{place}: line {reader.line_num}", cells
     except csv.Error as error:
         raise failure(f"{place}: line {reader.line_num}", f"{error}: correct the line") from None
-
-
-def _place(path: str | Path) -> str:
-    return STANDARD_INPUT if str(path) == "-" else str(path)

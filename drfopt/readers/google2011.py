@@ -8,13 +8,12 @@ that were not removed, and tasks that were submitted (0) or scheduled (1) and ha
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..quantities import parse
 from .cluster import Cluster, Node, Task, assemble
 from .conversion import Conversion, Notes
 from .csv_rows import Row, first_line, without_header
-from .text import failure
+from .text import File, failure
 
 __all__ = ["read"]
 
@@ -39,7 +38,7 @@ SUBMIT, SCHEDULE, UPDATES = 0, 1, (7, 8)
 """Events of a task; all others end it."""
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read machine events and task events, files in the order of time.
 
     Raises
@@ -50,13 +49,13 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     notes = Notes()
     machines: dict[str, Row] = {}
     tasks: dict[tuple[str, str], tuple[Row, str]] = {}
-    for path in paths:
-        width = len(first_line(path))
+    for file in files:
+        width = len(first_line(file))
         if width not in (len(MACHINES), len(TASKS)):
             raise failure(
-                str(path), f"has {width} columns: machine_events has {len(MACHINES)}, task_events {len(TASKS)}"
+                file.place, f"has {width} columns: machine_events has {len(MACHINES)}, task_events {len(TASKS)}"
             )
-        for row in without_header(path, MACHINES if width == len(MACHINES) else TASKS):
+        for row in without_header(file, MACHINES if width == len(MACHINES) else TASKS):
             if width == len(MACHINES):
                 if row.count("event") == REMOVE:
                     machines.pop(row["machine"], None)
@@ -82,7 +81,7 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
         notes.unused("priority, scheduling class, different machines and constraints of tasks")
     return assemble(
         Cluster(
-            f"google2011, {Path(paths[0]).stem}",
+            f"google2011, {files[0].stem}",
             f"Google cluster trace of 2011: {len(wanted):,} tasks on {len(nodes):,} machines at the end of the files; "
             "amounts relative to the largest machine",
             nodes,

@@ -8,26 +8,25 @@ its quota (guarantee, limit) come from ``/roles``.
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from .cluster import Cluster, Node, Task, assemble
+from .cluster import Cluster, Node, Task, assemble, named
 from .conversion import Conversion, Notes
 from .parts import Part, parts
 from .queues.tree import Queue, organised
-from .text import failure
+from .text import File, failure
 
 __all__ = ["read"]
 
 RUNNING = ("TASK_RUNNING", "TASK_STARTING", "TASK_STAGING", "TASK_KILLING")
 
 
-def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     """Read agents, tasks and roles.
 
     Parameters
     ----------
-    paths : sequence of paths
+    files : sequence of File
         In any order.
     user_by : str, optional
         ``role`` (the default) or ``framework``.
@@ -41,8 +40,8 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
     nodes: list[Node] = []
     tasks: list[Task] = []
     queues: list[Queue] = []
-    for path in paths:
-        for part in parts(path):
+    for file in files:
+        for part in parts(file):
             if not isinstance(part.value, dict) or not part.value.keys() & {"slaves", "agents", "frameworks", "roles"}:
                 raise failure(part.place, "has neither slaves, frameworks nor roles: give what /state and /roles print")
             for key in ("slaves", "agents"):
@@ -60,8 +59,8 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
     notes.assumed("every user wants ever more tasks: Mesos does not know what frameworks want")
     return assemble(
         Cluster(
-            f"mesos, {Path(paths[0]).stem}",
-            f"Mesos: {len(nodes):,} agents of {', '.join(Path(path).name for path in paths)}; mem and disk in MB",
+            f"mesos, {files[0].stem}",
+            f"Mesos: {len(nodes):,} agents of {named(files)}; mem and disk in MB",
             nodes,
             tasks,
             notes,

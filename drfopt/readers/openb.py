@@ -23,7 +23,7 @@ from ..instance import Instance
 from ..machine import Machine
 from .conversion import Conversion, Notes
 from .csv_rows import Row, first_line, with_header
-from .text import failure
+from .text import File, failure
 
 __all__ = ["read"]
 
@@ -49,12 +49,12 @@ class _List:
     ignored: tuple[str, ...]
 
 
-def read(files: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read a node list and a pod list.
 
     Parameters
     ----------
-    files : two paths
+    files : two of File
         In either order; their headers tell which is which.
     user_by : None
         Users are what they are: pods that are alike.
@@ -73,7 +73,7 @@ def read(files: Sequence[str | Path], user_by: None = None) -> Conversion:
     """
     if len(files) != 2:
         raise InstanceError(f"openb takes two files, a node list and a pod list: {len(files)} given")
-    lists = [_open(path) for path in files]
+    lists = [_open(file) for file in files]
     for kind, columns in (("nodes", NODES), ("pods", PODS)):
         if all(one.kind != kind for one in lists):
             raise failure(
@@ -109,9 +109,9 @@ def read(files: Sequence[str | Path], user_by: None = None) -> Conversion:
     return Conversion(instance, notes.taken())
 
 
-def _open(path: str | Path) -> _List:
-    place = str(path)
-    header = first_line(path)
+def _open(file: File) -> _List:
+    place = file.place
+    header = first_line(file)
     if not header:
         raise failure(place, f"line 1 is no header: write {','.join(NODES)} or {','.join(PODS)}")
     kind = "nodes" if "sn" in header else "pods"
@@ -124,7 +124,7 @@ def _open(path: str | Path) -> _List:
                 f"a list of nodes has {','.join(NODES)}, a list of pods {','.join(PODS)}",
             )
     ignored = tuple(column for column in header if column not in (*needed, "gpu_spec"))
-    return _List(place, kind, with_header(path), ignored)
+    return _List(place, kind, with_header(file), ignored)
 
 
 def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:

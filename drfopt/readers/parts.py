@@ -5,13 +5,13 @@ What is missing is an empty part, so that ``pod["spec"]["overhead"]`` can be ask
 
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 from ..errors import InstanceError
-from ..quantities import exact
+from ..quantities import exact, parse
 from .syntax import trees
-from .text import STANDARD_INPUT, failure, read_text, shown
+from .text import File, failure, shown
 
 __all__ = ["Part", "parts"]
 
@@ -21,23 +21,26 @@ class Part:
 
     __slots__ = ("_key", "_parent", "value")
 
-    def __init__(self, value: Any, key: str, parent: "Part | None" = None):
+    def __init__(self, value: Any, key: str | int, parent: "Part | None" = None):
         self.value, self._key, self._parent = value, key, parent
 
     @property
     def place(self) -> str:
         """Where it stands, as ``list.json: items[3].spec``."""
         if self._parent is None:
-            return self._key
+            return str(self._key)
         above = self._parent.place
-        return f"{above}: {self._key.lstrip('.')}" if self._parent._parent is None else f"{above}{self._key}"
+        joint = ": " if self._parent._parent is None else "" if isinstance(self._key, int) else "."
+        return f"{above}{joint}{f'[{self._key}]' if isinstance(self._key, int) else self._key}"
 
     def __bool__(self) -> bool:
         return self.value is not None
 
     def __getitem__(self, key: str) -> "Part":
         """Return the part under a key of a table; an empty one where there is none."""
-        return Part(self._of(dict, "a table").get(key), f".{key}", self)
+        # A table or nothing, nearly always, and asked for millions of times.
+        value = self.value if type(self.value) is dict else self._of(dict, "a table")
+        return Part(value.get(key), key, self)
 
     def __contains__(self, key: str) -> bool:
         return self._of(dict, "a table").get(key) is not None
@@ -46,12 +49,12 @@ class Part:
         """Yield key and part of everything in a table that is not null."""
         for key, value in self._of(dict, "a table").items():
             if value is not None:
-                yield key, Part(value, f".{key}", self)
+                yield key, Part(value, key, self)
 
     def each(self) -> Iterator["Part"]:
         """Yield the parts of a list."""
         for i, value in enumerate(self._of(list, "a list")):
-            yield Part(value, f"[{i}]", self)
+            yield Part(value, i, self)
 
     def texts(self) -> list[str]:
         """Return a list of texts."""
@@ -87,7 +90,7 @@ class Part:
         if isinstance(self.value, dict | list | bool):
             raise self.wrong("write a number or a quantity")
         try:
-            return exact(self.value)
+            return _read(self.value) if isinstance(self.value, str) else exact(self.value)
         except InstanceError as error:
             raise failure(self.place, error) from None
 
@@ -114,17 +117,22 @@ class Part:
         return self.value
 
 
-def parts(path: str | Path) -> list[Part]:
+@lru_cache(maxsize=1 << 14)
+def _read(text: str) -> Fraction:
+    """Return a quantity; the pods of a cluster ask for few different ones."""
+    return parse(text)
+
+
+def parts(file: File) -> list[Part]:
     """Return the documents of a file in JSON (also one document a line) or YAML.
 
     Raises
     ------
     InstanceError
-        When the file cannot be read or is neither.
+        When the file is neither.
     """
-    place = STANDARD_INPUT if str(path) == "-" else str(path)
-    found = [Part(value, place) for value in trees(read_text(path), place) if value is not None]
+    found = [Part(value, file.place) for value in trees(file.text, file.place) if value is not None]
     for part in found:
         if not isinstance(part.value, dict | list):
-            raise failure(place, f"holds {shown(part.value)}: a list of objects in JSON or YAML belongs here")
+            raise failure(file.place, f"holds {shown(part.value)}: a list of objects in JSON or YAML belongs here")
     return found

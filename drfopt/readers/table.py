@@ -11,14 +11,13 @@ are those of the user: every row of hers that gives one gives the same. Lines th
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ..errors import InstanceError, suggestion
-from .cluster import Cluster, Node, Task, assemble
+from .cluster import Cluster, Node, Task, assemble, named
 from .conversion import Conversion, Notes
 from .csv_rows import Row, with_header
-from .text import failure, shown
+from .text import File, failure, shown
 
 __all__ = ["read"]
 
@@ -29,7 +28,7 @@ OF_TASKS = ("user", "task", "count", "machine", "weight", "group")
 Labels = tuple[tuple[str, str], ...]
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read machines and tasks.
 
     Raises
@@ -41,8 +40,8 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     nodes: list[Node] = []
     tasks: list[Task] = []
     members: dict[str, dict[str, Any]] = {}
-    for path in paths:
-        for row in with_header(path, comment="#"):
+    for file in files:
+        for row in with_header(file, comment="#"):
             if "user" in row.cells:
                 tasks.append(_task(row, members))
             elif "machine" in row.cells:
@@ -50,13 +49,15 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
             else:
                 columns = list(row.cells)
                 near = suggestion("machine", columns) or suggestion("user", columns)
-                raise failure(str(path), f"has neither a column 'machine' nor 'user'{near}: name the columns in line 1")
+                raise failure(
+                    file.place, f"has neither a column 'machine' nor 'user'{near}: name the columns in line 1"
+                )
     if nodes and tasks:
         _check_columns(nodes, tasks)
     return assemble(
         Cluster(
-            f"csv, {Path(paths[0]).stem}",
-            f"{', '.join(Path(path).name for path in paths)}; units as they are there",
+            f"csv, {files[0].stem}",
+            f"{named(files)}; units as they are there",
             nodes,
             tasks,
             notes,

@@ -6,12 +6,24 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from ..errors import InstanceError, suggestion
 
-__all__ = ["FORMATS", "LARGEST", "STANDARD_INPUT", "failure", "format_of", "one_line", "read_text", "shown"]
+__all__ = [
+    "FORMATS",
+    "LARGEST",
+    "STANDARD_INPUT",
+    "File",
+    "failure",
+    "format_of",
+    "one_line",
+    "read_file",
+    "read_text",
+    "shown",
+]
 
 FORMATS = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 """The format of an instance file by its suffix."""
@@ -76,6 +88,35 @@ def format_of(path: str | Path) -> str:
         said = f"the suffix {suffix!r} is not known" if suffix else "the name has no suffix"
         raise failure(str(path), f"{said}: use {', '.join(FORMATS)}{suggestion(suffix.lower(), FORMATS)}")
     return FORMATS[suffix.lower()]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that was read: its place as errors call it, and its text."""
+
+    place: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Its name without the folder."""
+        return Path(self.place).name
+
+    @property
+    def stem(self) -> str:
+        """Its name without folder and suffix."""
+        return Path(self.place).stem
+
+
+def read_file(path: str | Path) -> File:
+    """Return a file with its text, once: standard input cannot be read again.
+
+    Raises
+    ------
+    InstanceError
+        As `read_text`.
+    """
+    return File(STANDARD_INPUT if str(path) == "-" else str(path), read_text(path))
 
 
 def read_text(path: str | Path) -> str:

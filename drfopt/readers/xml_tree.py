@@ -4,11 +4,10 @@ The tree is built by a target of the parser, so that what is too deep is refused
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from .text import failure, read_text
+from .text import File, failure
 
 __all__ = ["Element", "root"]
 
@@ -67,22 +66,21 @@ class _Builder:
         return self.root
 
 
-def root(path: str | Path) -> Element:
+def root(file: File) -> Element:
     """Return the root element of an XML file.
 
     Raises
     ------
     InstanceError
-        When the file cannot be read, is not XML, declares a document type or an entity, or is nested too deep.
+        When the file is not XML, declares a document type or an entity, or is nested too deep.
     """
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser
 
-    place = str(path)
-    text = read_text(path)
+    place = file.place
     parser: Any = DefusedXMLParser(target=_Builder(), forbid_dtd=True)
     try:
-        parser.feed(text.encode("utf-8"))
+        parser.feed(file.text.encode("utf-8"))
         found = parser.close()
     except ParseError as error:
         line, column = error.position

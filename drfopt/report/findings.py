@@ -20,7 +20,7 @@ from ..sweep import Sweep
 from ..tables import finite
 from .measures import measures
 
-__all__ = ["Document", "study"]
+__all__ = ["Document", "study", "told_of_sweep"]
 
 Document = dict[str, Any]
 """What JSON can say."""
@@ -95,7 +95,7 @@ def study(
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
         "stops": [{"limit": s.limit, "unplaced": s.unplaced, "unknown": s.unknown} for s in stops],
-        "sweeps": [_sweep(sweep) for sweep in sweeps],
+        "sweeps": [told_of_sweep(sweep) for sweep in sweeps],
         "whatifs": [_whatif(found) for found in whatifs],
     }
     return finite(document)
@@ -134,7 +134,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "limit": limit if limit < np.inf else None,
             "demand": dict(zip(instance.resources, row, strict=True)),
             "stopped": [
-                stopped(names[i], allocation.tasks[i], limit, user in helpless)
+                stopped(instance, i, names[i], allocation.tasks[i], user in helpless)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
             ],
         }
@@ -161,7 +161,7 @@ def _stops(allocation: Allocation) -> Stops:
             # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
             resources.update({resource for name in names for resource in _resource(instance, name)})
         else:
-            known = stopped(None, allocation.tasks[i], instance.limits[i], False)
+            known = stopped(instance, i, None, allocation.tasks[i], False)
             counts["limit" if known else "unknown"] += 1
     return Stops(
         counts["limit"],
@@ -218,21 +218,20 @@ def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list
     ]
 
 
-def _sweep(sweep: Sweep) -> Document:
-    """Return one row a factor, in the yardsticks of the page."""
+def told_of_sweep(sweep: Sweep) -> Document:
+    """Return one row a value, in the yardsticks of the page."""
     return {
         "policy": sweep.policy,
-        "resource": sweep.resource,
-        "axis": f"{sweep.resource or 'all capacity'}, times",
+        "axis": sweep.axis.name,
         "resources": list(sweep.instance.resources),
         "steps": [
             {
-                "at": float(factor),
+                "at": float(value),
                 **asdict(measures(allocation)),
                 "tasks": float(allocation.tasks.sum()),
                 "used": allocation.utilization.astype(float).tolist(),
             }
-            for factor, allocation in zip(sweep.factors, sweep.allocations, strict=True)
+            for value, allocation in zip(sweep.values, sweep.allocations, strict=True)
         ],
     }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from organised import again, on_machines, organised_pool
 
-from drfopt import Group, Instance, Organisation, PolicyError, solve
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.crosscheck import crosscheck, slow_tree
 from drfopt.engines import Problem, tree_filling
 from drfopt.policies import policy_named
@@ -207,3 +207,32 @@ def test_a_crosscheck_asks_the_reference():
     found = crosscheck(instance)
     assert found.agree
     assert [opinion.engine for opinion in found.opinions] == ["tree-filling", "reference, step by step"]
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "throughput", "utilitarian"])
+@pytest.mark.parametrize("integer", [False, True])
+def test_ceilings_of_users_alone_are_limits_for_every_policy(policy: str, integer: bool):
+    demands, capacity = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}
+    ceiling = Organisation(ceilings={"A": {"cpu": 3, "memory": 8}})
+    capped = solve(Instance(demands, capacity, organisation=ceiling), policy, integer=integer)
+    limited = solve(Instance(demands, capacity, max_tasks={"A": 2}), policy, integer=integer)
+    assert capped.tasks.tolist() == limited.tasks.tolist()
+    assert capped.certificate.valid
+
+
+def test_task_types_on_machines_rise_with_their_user():
+    """A's two types need different machines; as she is guaranteed half of her tasks, B on the small ones has less."""
+    machines = [Machine("small", {"cpu": 4}, 2), Machine("large", {"cpu": 8})]
+    kinds = [TaskType({"cpu": 1}, 6, ["small"]), TaskType({"cpu": 6}, 2, ["large"])]
+    rules = Organisation(guarantees={"A": {"cpu": 9}}, paths={"A": "g", "C": "g"})
+    instance = Instance(
+        {"A": kinds, "B": {"cpu": 1}, "C": {"cpu": 2}},
+        machines=machines,
+        eligible={"B": ["small"], "C": ["large"]},
+        organisation=rules,
+    )
+    found = solve(instance)
+    assert found.engine == "tree-chain"
+    assert found.certificate.valid
+    # 9 cpus are half of her tasks: 3 of the first kind and 1 of the second, of which the large machine has room for 1.
+    np.testing.assert_allclose(found.tasks, [4, 5, 1], rtol=LEVEL)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from drfopt import EngineError, Instance, Machine, PolicyError, TaskType, crosscheck, solve
+from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
 from drfopt.certificates import chain
 from drfopt.policies import policy_named
 
@@ -206,3 +206,22 @@ def test_rounds_of_one_level_stay_in_the_order_in_which_they_close_classes():
     machines = [Machine("m2", {"r": 6}), Machine("m3", {"r": 2}, 3)]
     instance = Instance({"u0": {"r": 2}, "u1": {"r": 2}, "u2": {"r": 3}}, machines=machines, weights=[2, 1, 2])
     assert solve(instance, "tasks").tasks.tolist() == [2, 1, 2]
+
+
+@given(clusters(), st.sampled_from(["drf", "asset", "tasks"]))
+def test_the_clock_of_organisations_places_types_like_the_chain(instance: Instance, policy: str):
+    # A guarantee of nothing hands the instance to the other engine, and changes nothing.
+    idle = Organisation(guarantees={instance.users[0]: {instance.resources[0]: 0}})
+    organised = solve(Instance(**(instance.parts() | {"organisation": idle})), policy)
+    assert organised.engine == "tree-chain"
+    assert organised.levels == pytest.approx(solve(instance, policy).levels, rel=1e-8, abs=1e-12)
+
+
+def test_a_ceiling_lowers_all_types_in_proportion():
+    asked = Organisation(ceilings={"team": {"cpu": 4}})
+    allocation = solve(cluster(organisation=asked))
+    # Six workers of 2 cpu and three readers of 4 are 24 of the nine tasks together.
+    assert allocation.tasks[0] == pytest.approx(4 * 9 / 24)
+    assert allocation.to_dict()["users"][0]["bottleneck"] is None
+    assert "her ceiling" in str(allocation)
+    assert [kind["tasks"] for kind in allocation.to_dict()["types"]["team"]] == pytest.approx([1, 0.5])

@@ -17,6 +17,7 @@ from drfopt.readers import convert
 from drfopt.readers.conversion import Notes
 from drfopt.readers.kubernetes.objects import Objects
 from drfopt.readers.queues.kueue.quotas import quotas
+from drfopt.readers.text import read_file
 from drfopt.readers.yarn.queues import read_queues
 from drfopt.writers.amounts import Target, quantity, rounded
 from drfopt.writers.exports import EXPORTS, export
@@ -96,7 +97,7 @@ def test_a_resource_quota_is_read_back_as_the_ceiling(tmp_path: Path) -> None:
 
 def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
     text = export(solve(cluster(weights={"Ann": Fraction(1, 3)})), "kueue", GIBS)
-    forest = quotas(Objects([saved(tmp_path / "queues.yaml", text)]))
+    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()))
     assert set(forest.queues) == {"ann", "bob"}
     total = forest.all_of(forest.cohorts["fair"])
     assert total["default-flavor", "cpu"] <= 9
@@ -109,7 +110,7 @@ def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
 def test_fair_scheduler_is_read_back_as_weights_and_minima(tmp_path: Path) -> None:
     text = export(solve(cluster(weights={"Ann": 2})), "fair-scheduler", GIBS)
     whole = {"vcores": Fraction(9), "memory-mb": Fraction(18432)}
-    queues = {queue.name: queue for queue in read_queues(saved(tmp_path / "fs.xml", text), whole, Notes())}
+    queues = {queue.name: queue for queue in read_queues(read_file(saved(tmp_path / "fs.xml", text)), whole, Notes())}
     allocation = solve(cluster(weights={"Ann": 2}))
     assert queues["Ann"].weight == 2
     for user, (cpu, memory) in zip(("Ann", "Bob"), allocation.usage, strict=True):
@@ -124,7 +125,7 @@ def test_groups_are_queues_around_their_members(tmp_path: Path) -> None:
     plain = solve(cluster())
     allocation = type(plain)(instance, "drf", plain.tasks, plain.levels, plain.certificate)
     text = export(allocation, "fair-scheduler", GIBS)
-    found = {queue.name: queue for queue in read_queues(saved(tmp_path / "fs.xml", text), {}, Notes())}
+    found = {queue.name: queue for queue in read_queues(read_file(saved(tmp_path / "fs.xml", text)), {}, Notes())}
     assert found["eng"].weight == 3
     assert (found["eng.dev"].weight, found["eng.dev"].parent) == (2, "eng")
     assert found["eng.dev.Ann"].parent == "eng.dev"

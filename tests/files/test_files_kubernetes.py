@@ -1,5 +1,6 @@
 """The Kubernetes reader: requests and eligibility as its scheduler counts them, and nothing dropped in silence."""
 
+import io
 import json
 import re
 from fractions import Fraction
@@ -368,3 +369,17 @@ def test_bad_objects(tmp_path: Path, content: str, pattern: str) -> None:
     message = str(raised.value)
     assert message.isprintable()
     assert re.search(pattern, message), message
+
+
+def test_an_object_that_is_listed_again_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "list.json", node("n0"), pod("p"), pod("p"), pod("p", "b"))
+    again = write(tmp_path / "again.json", pod("p"))
+    found = converted("kubernetes", [path, again])
+    assert found.instance.exact_limits == (1, 1)
+    assert "2 x Pod that was listed before (such as a/p)" in told(found)
+
+
+def test_standard_input_is_read(tmp_path: Path, monkeypatch) -> None:
+    text = write(tmp_path / "list.json", node("n0"), pod("p")).read_text()
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert convert("kubernetes", ["-"]).users == ("a",)

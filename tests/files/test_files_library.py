@@ -30,7 +30,15 @@ def test_no_instance_is_there_twice() -> None:
         eligible = None if one.eligible is None else one.eligible.tobytes()
         counts = None if one.counts is None else one.counts.tobytes()
         room = one.exact_machine_capacity or one.exact_capacity
-        content = (one.exact_demands, room, counts, one.exact_weights, one.exact_limits, eligible)
+        content = (
+            one.exact_demands,
+            room,
+            counts,
+            one.exact_weights,
+            one.exact_limits,
+            eligible,
+            str(one.organisation),
+        )
         assert content not in contents, f"{name} is {contents.get(content)}"
         contents[content] = name
     assert len({library.load(name).name for name in library.names()}) == len(library.names())

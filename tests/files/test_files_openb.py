@@ -126,7 +126,7 @@ def test_formats(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match=r"unknown format 'opnb': use .*openb: did you mean 'openb'\?"):
         convert("opnb", [])
     with pytest.raises(InstanceError, match="openb takes two files, a node list and a pod list: 1 given"):
-        convert("openb", [tmp_path])
+        convert("openb", write(tmp_path, NODES, PODS)[:1])
     with pytest.raises(InstanceError, match="there is no such file"):
         convert("openb", [tmp_path / "a.csv", tmp_path / "b.csv"])
     assert len({known.name for known in FORMATS}) == len(FORMATS)

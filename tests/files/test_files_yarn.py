@@ -9,6 +9,7 @@ import pytest
 from drfopt.errors import InstanceError
 from drfopt.readers import convert, converted
 from drfopt.readers.conversion import Notes
+from drfopt.readers.text import read_file
 from drfopt.readers.yarn.queues import amounts, read_queues
 
 WHOLE = {"memory-mb": Fraction(16384), "vcores": Fraction(8), "yarn.io/gpu": Fraction(2)}
@@ -254,4 +255,4 @@ def test_queues_may_be_named_in_full(tmp_path: Path) -> None:
     (path,) = write(
         tmp_path, queues="<allocations><queue name='root.a'/><queue name='b'><queue name='c'/></queue></allocations>"
     )
-    assert [queue.name for queue in read_queues(path, WHOLE, Notes())] == ["a", "b", "b.c"]
+    assert [queue.name for queue in read_queues(read_file(path), WHOLE, Notes())] == ["a", "b", "b.c"]

@@ -82,6 +82,7 @@ SAME_FLOOR = {
     ("certificates", "policies"): "a proof is one of a policy's claim",
     ("certificates", "packings"): "whole tasks are proven in the same integers in which they were found",
     ("batch", "solve"): "what a batch cannot prove is finished one by one",
+    ("sweep", "planning"): "what is swept over is a change with its value left open",
     ("compare", "beside"): "with whole tasks, what stands beside an optimum",
 }
 """Arrows between two files or folders of one floor, each with its reason."""

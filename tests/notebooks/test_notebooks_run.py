@@ -47,10 +47,12 @@ def test_there_are_notebooks():
 
 
 @notebooks
-def test_it_runs(path, monkeypatch):
+def test_it_runs(path, monkeypatch, request):
     # The kernel is a process of its own: it must import this checkout, installed or not.
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     notebook = read(path)
+    if any("DRFOPT_DATA" in cell.source for cell in code_cells(notebook)):
+        monkeypatch.setenv("DRFOPT_DATA", str(request.getfixturevalue("data_folder")))
     resources = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources=resources).execute()
 

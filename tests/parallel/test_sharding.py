@@ -12,8 +12,9 @@ from distributed import Client, LocalCluster
 from drfopt.errors import EngineError, InstanceError, PolicyError, SolverError
 from drfopt.instance import Instance
 from drfopt.machine import Machine
+from drfopt.planning.changes import changed
 from drfopt.solve import solve
-from drfopt.sweep import solve_each, sweep, with_more
+from drfopt.sweep import solve_each, sweep
 
 
 @pytest.fixture
@@ -85,12 +86,12 @@ def test_an_error_in_a_batch_comes_in_its_turn(paper):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_over_a_capacity(paper, jobs):
     found = sweep(paper, ["1/2", 1, 2], resource="cpu", jobs=jobs, exact=True)
-    assert found.factors == (Fraction(1, 2), 1, 2)
+    assert found.values == (Fraction(1, 2), 1, 2)
     assert [list(a.tasks) for a in found.allocations] == [
         list(solve(Instance(paper.demands, [c, 18], resources=["cpu", "memory"]), exact=True).tasks)
         for c in (4.5, 9, 18)
     ]
-    assert "the capacity of cpu multiplied" in str(found)
+    assert "cpu, times" in str(found)
     assert json.dumps(found.to_dict())
 
 
@@ -104,7 +105,7 @@ def test_more_of_everything_keeps_the_rest():
         eligible={"A": ["a"]},
         name="two",
     )
-    more = with_more(instance, 2, "cpu")
+    more = changed(instance, ["scale cpu=2"])
     assert more.exact_machine_capacity == ((Fraction(2, 3), 2), (8, 1))
     for kept in ("users", "resources", "exact_demands", "exact_weights", "exact_limits", "machine_names", "name"):
         assert getattr(more, kept) == getattr(instance, kept), kept
@@ -113,7 +114,7 @@ def test_more_of_everything_keeps_the_rest():
 
 
 def test_what_a_sweep_says_no_to(paper):
-    with pytest.raises(InstanceError, match=r"no resource 'cpus': it has cpu, memory: did you mean 'cpu'\?"):
+    with pytest.raises(InstanceError, match=r"no resource 'cpus': did you mean 'cpu'\? \(there are cpu, memory\)"):
         sweep(paper, [1], resource="cpus")
     with pytest.raises(InstanceError, match="cannot be multiplied by -1: give a positive number"):
         sweep(paper, [-1])

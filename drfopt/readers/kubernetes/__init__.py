@@ -10,12 +10,11 @@ bytes.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from ...errors import InstanceError
-from ..cluster import Cluster, assemble
+from ..cluster import Cluster, assemble, named
 from ..conversion import Conversion, Notes
-from ..text import failure
+from ..text import File, failure
 from . import eligibility
 from .nodes import nodes, tasks
 from .objects import Objects
@@ -29,12 +28,12 @@ USERS = ("namespace", "label:KEY", "annotation:KEY")
 SOURCE = "{what}: {pods:,} pods on {nodes:,} nodes of {files}; cpu in cores, memory in bytes"
 
 
-def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     """Read nodes, pods and quotas.
 
     Parameters
     ----------
-    paths : sequence of paths
+    files : sequence of File
         In any order.
     user_by : str, optional
         ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
@@ -45,7 +44,7 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
         With file and place.
     """
     notes = Notes()
-    objects = Objects(paths)
+    objects = Objects(files, notes)
     for part in objects.loose:
         raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
     found = pods(objects, notes)
@@ -55,12 +54,13 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
     if user_by not in (None, "namespace") and quotas:
         notes.unused("quota of a namespace: users are not namespaces", next(iter(quotas)), len(quotas))
         quotas = {}
-    objects.tell_rest(notes)
-    files = ", ".join(Path(path).name for path in paths)
+    objects.tell_rest()
     return assemble(
         Cluster(
-            f"kubernetes, {Path(paths[0]).stem}" if paths else "kubernetes",
-            SOURCE.format(what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=files),
+            f"kubernetes, {files[0].stem}",
+            SOURCE.format(
+                what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)
+            ),
             machines,
             tasks(found, users),
             notes,

@@ -1,11 +1,10 @@
 """The objects in files that kubectl or a manifest wrote, by kind; in any order, one to a document or in lists."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from ..conversion import Notes
 from ..parts import Part, parts
-from ..text import failure
+from ..text import File, failure
 
 __all__ = ["Objects", "annotations", "labels", "name", "namespace"]
 
@@ -15,8 +14,9 @@ class Objects:
 
     Parameters
     ----------
-    paths : sequence of paths
-        JSON or YAML; a kind that ends in ``List`` is unpacked.
+    files : iterable of File
+        JSON or YAML; a kind that ends in ``List`` is unpacked, an object that is listed again passed over.
+    notes : Notes
 
     Attributes
     ----------
@@ -24,12 +24,14 @@ class Objects:
         Documents that are no objects of Kubernetes: they have no kind.
     """
 
-    def __init__(self, paths: Sequence[str | Path]):
+    def __init__(self, files: Iterable[File], notes: Notes):
+        self._notes = notes
         self._found: dict[tuple[str, str], list[Part]] = {}
+        self._seen: set[tuple[str, str, str, str]] = set()
         self._taken: set[tuple[str, str]] = set()
         self.loose: list[Part] = []
-        for path in paths:
-            for part in parts(path):
+        for file in files:
+            for part in parts(file):
                 self._add(part, "", "")
 
     def take(self, kind: str, group: str | None = None) -> list[Part]:
@@ -41,11 +43,11 @@ class Objects:
                 found += some
         return found
 
-    def tell_rest(self, notes: Notes) -> None:
+    def tell_rest(self) -> None:
         """Note what nobody took."""
         for key, some in self._found.items():
             if key not in self._taken:
-                notes.unused(f"object of kind {key[1]}", name(some[0]), len(some))
+                self._notes.unused(f"object of kind {key[1]}", name(some[0]), len(some))
 
     def _add(self, part: Part, kind: str, version: str) -> None:
         if isinstance(part.value, list):
@@ -58,7 +60,13 @@ class Objects:
             for item in part["items"].each():
                 self._add(item, kind.removesuffix("List"), version)
         elif kind:
-            self._found.setdefault((version.rpartition("/")[0], kind), []).append(part)
+            key = (version.rpartition("/")[0], kind)
+            told = (*key, namespace(part), name(part))
+            if told[-1] and told in self._seen:
+                self._notes.unused(f"{kind} that was listed before", f"{told[2]}/{told[3]}")
+                return
+            self._seen.add(told)
+            self._found.setdefault(key, []).append(part)
         elif part._parent is None:
             self.loose.append(part)
         else:

@@ -1,6 +1,6 @@
 """Pods, and what makes pods where none are listed: who asks for how much, and where it runs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,28 +27,30 @@ OWNERS: tuple[tuple[str, str], ...] = (
 MIRROR = "kubernetes.io/config.mirror"
 """The annotation of a pod that a node started by itself."""
 
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
 GENERATION = "pod-template-hash"
 """The label with which a Deployment tells its generations apart: the end of their names."""
 
-NOT_MODELLED = (
-    ("affinity to or against other pods", lambda spec: _any(spec["affinity"], "podAffinity", "podAntiAffinity")),
-    ("spread over the topology", lambda spec: spec["topologySpreadConstraints"]),
+NOT_MODELLED: tuple[tuple[str, str, Callable[[Part], Any]], ...] = (
+    ("affinity to or against other pods", "affinity", lambda part: _any(part, "podAffinity", "podAntiAffinity")),
+    ("preferred node affinity", "affinity", lambda part: part["nodeAffinity"][PREFERRED]),
+    ("spread over the topology", "topologySpreadConstraints", lambda part: list(part.each())),
+    ("claim for a device", "resourceClaims", lambda part: list(part.each())),
+    ("priority", "priority", lambda part: part.number()),
+    ("priority", "priorityClassName", lambda part: part.text()),
     (
-        "preferred node affinity",
-        lambda spec: spec["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"],
-    ),
-    ("claim for a device", lambda spec: spec["resourceClaims"]),
-    ("priority", lambda spec: spec["priority"].value or _any(spec, "priorityClassName")),
-    (
-        "volume that may be tied to some nodes",
-        lambda spec: any("persistentVolumeClaim" in v for v in spec["volumes"].each()),
+        "volume that may be tied to nodes",
+        "volumes",
+        lambda part: any("persistentVolumeClaim" in v for v in part.each()),
     ),
     (
         "port of the node",
-        lambda spec: any("hostPort" in p for c in spec["containers"].each() for p in c["ports"].each()),
+        "containers",
+        lambda part: any("hostPort" in p for c in part.each() for p in c["ports"].each()),
     ),
 )
-"""What a pod may ask for and no instance can say."""
+"""What a pod may ask for and no instance can say: in words, the key of its spec, and whether that asks for it."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,8 @@ def pod_of(item: Part, notes: Notes, owner: Part | None = None, count: int = 1) 
     spec = item["spec"]
     home = item if owner is None else owner
     told = f"{namespace(home)}/{name(home)}"
-    for what, asked in NOT_MODELLED:
-        if asked(spec):
-            notes.unused(f"{what} of a pod", told, count)
+    for what in dict.fromkeys(what for what, key, asked in NOT_MODELLED if key in spec and asked(spec[key])):
+        notes.unused(f"{what} of a pod", told, count)
     found, marks = labels(item), annotations(item)
     first = next(item["metadata"]["ownerReferences"].each(), None)
     kind = first["kind"].text() if first is not None else ""

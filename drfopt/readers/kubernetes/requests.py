@@ -19,6 +19,8 @@ Amounts = dict[str, Fraction]
 
 def demand(spec: Part) -> Amounts:
     """Return the requests of a pod with this ``spec``; cpu in cores, memory in bytes, pods 1."""
+    if not spec["initContainers"] and not spec["overhead"] and not spec["resources"]:
+        return _sum(_together(spec), {"pods": Fraction(1)})
     sidecars: Amounts = {}
     starting: Amounts = {}
     for container in spec["initContainers"].each():
@@ -28,14 +30,19 @@ def demand(spec: Part) -> Amounts:
             starting = _larger(starting, sidecars)
         else:
             starting = _larger(starting, _sum(sidecars, asked))
-    running = sidecars
-    for container in spec["containers"].each():
-        running = _sum(running, _requests(container["resources"]))
-    total = _larger(running, starting)
+    total = _larger(_sum(sidecars, _together(spec)), starting)
     whole = spec["resources"]
     total |= {resource: limit for resource, limit in whole["limits"].amounts().items() if resource not in total}
     total |= whole["requests"].amounts()
     return _sum(_sum(total, spec["overhead"].amounts()), {"pods": Fraction(1)})
+
+
+def _together(spec: Part) -> Amounts:
+    running: Amounts = {}
+    for container in spec["containers"].each():
+        asked = _requests(container["resources"])
+        running = _sum(running, asked) if running else asked
+    return running
 
 
 def _requests(resources: Part) -> Amounts:

@@ -11,11 +11,11 @@ A pod is in the queue that its label ``kai.scheduler/queue`` names.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from ..conversion import Conversion, Notes
 from ..kubernetes.objects import Objects, name
 from ..kubernetes.pods import Pod
+from ..text import File
 from . import reader
 from .tree import Queue
 
@@ -32,7 +32,7 @@ UNITS = {
 """The resource of a pod, and how much of it is one."""
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read nodes, pods and queues.
 
     Raises
@@ -40,7 +40,7 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     InstanceError
         With file and place.
     """
-    return reader.read(SYSTEM, paths)
+    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:

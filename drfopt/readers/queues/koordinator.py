@@ -11,13 +11,13 @@ A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` na
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from ..conversion import Conversion, Notes
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import Pod
 from ..parts import Part
 from ..syntax import trees
+from ..text import File
 from . import reader
 from .tree import Queue
 
@@ -27,7 +27,7 @@ PREFIX = "quota.scheduling.koordinator.sh/"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read nodes, pods and quotas.
 
     Raises
@@ -35,7 +35,7 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     InstanceError
         With file and place.
     """
-    return reader.read(SYSTEM, paths)
+    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:

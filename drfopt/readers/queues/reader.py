@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from ..cluster import Cluster, assemble
+from ..cluster import Cluster, assemble, named
 from ..conversion import Conversion, Notes
 from ..kubernetes import SOURCE, eligibility
 from ..kubernetes.nodes import nodes, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
-from ..text import failure
+from ..text import File, failure
 from .tree import Queue, organised
 
 __all__ = ["System", "read"]
@@ -36,7 +35,7 @@ class System:
     loose: bool = False
 
 
-def read(system: System, paths: Sequence[str | Path]) -> Conversion:
+def read(system: System, files: Sequence[File]) -> Conversion:
     """Read nodes, pods and queues.
 
     Raises
@@ -45,7 +44,7 @@ def read(system: System, paths: Sequence[str | Path]) -> Conversion:
         With file and place.
     """
     notes = Notes()
-    objects = Objects(paths)
+    objects = Objects(files, notes)
     for part in () if system.loose else objects.loose:
         raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
     queues = system.queues(objects, notes)
@@ -58,16 +57,16 @@ def read(system: System, paths: Sequence[str | Path]) -> Conversion:
         if queue is not None:
             users[id(found[-1])] = queue
     machines = nodes(objects, found, notes)
-    objects.tell_rest(notes)
+    objects.tell_rest()
     groups, members = organised(queues, dict.fromkeys(users.values()), notes)
     return assemble(
         Cluster(
-            f"{system.name}, {Path(paths[0]).stem}",
+            f"{system.name}, {files[0].stem}",
             SOURCE.format(
                 what=system.name,
                 pods=sum(pod.count for pod in found),
                 nodes=len(machines),
-                files=", ".join(Path(path).name for path in paths),
+                files=named(files),
             ),
             machines,
             tasks(found, users),

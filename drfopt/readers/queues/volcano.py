@@ -11,13 +11,12 @@ A pod is in the queue that its annotation or label names, or its PodGroup; ``def
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from ..conversion import Conversion, Notes
 from ..kubernetes.objects import Objects, annotations, name, namespace
 from ..kubernetes.pods import Pod
 from ..parts import Part
-from ..text import failure
+from ..text import File, failure
 from . import reader
 from .tree import Queue
 
@@ -29,7 +28,7 @@ QUEUE = "scheduling.volcano.sh/queue-name"
 POD_GROUP = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read nodes, pods and queues.
 
     Raises
@@ -37,7 +36,7 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     InstanceError
         With file and place.
     """
-    return reader.read(SYSTEM, paths)
+    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:

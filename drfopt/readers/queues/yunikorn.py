@@ -11,14 +11,13 @@ vcore is called cpu, as pods call it. A pod is in the queue that its label or an
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from ..conversion import Conversion, Notes
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod
 from ..parts import Part
 from ..syntax import trees
-from ..text import failure
+from ..text import File, failure
 from . import reader
 from .tree import Queue
 
@@ -29,7 +28,7 @@ DEFAULT = "default"
 CONFIG = "queues.yaml"
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read nodes, pods and the configuration of queues.
 
     Raises
@@ -37,7 +36,7 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     InstanceError
         With file and place.
     """
-    return reader.read(SYSTEM, paths)
+    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:

@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ...errors import InstanceError
 from ...quantities import parse
-from ..cluster import Cluster, Node, Task, assemble
+from ..cluster import Cluster, Node, Task, assemble, named
 from ..conversion import Conversion, Notes
 from ..queues.tree import Queue, organised
-from ..text import failure, shown
+from ..text import File, failure, shown
 from .rows import Row, rows
 from .tres import array_size, gres, hosts, tres
 
@@ -38,12 +37,12 @@ WAITING = ("PENDING", "REQUEUED")
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
 
-def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     """Read nodes, jobs, shares and limits.
 
     Parameters
     ----------
-    paths : sequence of paths
+    files : sequence of File
         In any order.
     user_by : str, optional
         ``user`` (the default) or ``account``.
@@ -55,8 +54,8 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
     """
     notes = Notes()
     found: dict[str, list[Row]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
-    for path in paths:
-        for row in rows(path):
+    for file in files:
+        for row in rows(file):
             found[row.kind].append(row)
     names = _Names(found, by_account=user_by == "account", notes=notes)
     nodes = _nodes(found["nodes"], notes)
@@ -68,8 +67,8 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
     return assemble(
         Cluster(
-            f"slurm, {Path(paths[0]).stem}",
-            f"Slurm: {len(nodes):,} nodes of {', '.join(Path(path).name for path in paths)}; mem in MiB",
+            f"slurm, {files[0].stem}",
+            f"Slurm: {len(nodes):,} nodes of {named(files)}; mem in MiB",
             nodes,
             tasks,
             notes,

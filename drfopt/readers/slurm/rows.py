@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...errors import suggestion
 from ..parts import Part, parts
-from ..text import STANDARD_INPUT, failure, read_text
+from ..text import File, failure
 
 __all__ = ["Row", "rows"]
 
@@ -39,7 +38,7 @@ class Row:
         return self.cells.get(column, "").strip()
 
 
-def rows(path: str | Path) -> Iterator[Row]:
+def rows(file: File) -> Iterator[Row]:
     """Yield the rows of a file.
 
     Raises
@@ -47,19 +46,17 @@ def rows(path: str | Path) -> Iterator[Row]:
     InstanceError
         When it is none of the kinds, or a line has another number of columns than the first.
     """
-    text = read_text(path)
-    if text.lstrip()[:1] in ("{", "["):
-        for part in parts(path):
+    if file.text.lstrip()[:1] in ("{", "["):
+        for part in parts(file):
             yield from _of_json(part)
         return
-    place = STANDARD_INPUT if str(path) == "-" else str(path)
     header: tuple[str, ...] = ()
     kind = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(file.text.splitlines(), start=1):
         if not line.strip():
             continue
         cells = tuple(line.split("|"))
-        at = f"{place}: line {number}"
+        at = f"{file.place}: line {number}"
         if not header:
             names = tuple(cell.strip() for cell in cells)
             kind = next((kind for kind, known in HEADERS.items() if set(known) <= set(names)), "")

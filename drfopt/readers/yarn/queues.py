@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 from ...errors import InstanceError
 from ...quantities import parse
 from ..conversion import Notes
 from ..queues.tree import Queue
-from ..text import failure, shown
+from ..text import File, failure, shown
 from ..xml_tree import Element, root
 
 __all__ = ["amounts", "read_queues"]
@@ -68,12 +67,12 @@ def amounts(text: str, whole: Mapping[str, Fraction], place: str) -> dict[str, F
     return found
 
 
-def read_queues(path: str | Path, whole: Mapping[str, Fraction], notes: Notes) -> list[Queue]:
+def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list[Queue]:
     """Return the queues of the file, called by their path without ``root.``.
 
     Parameters
     ----------
-    path : str or Path
+    file : File
     whole : mapping from resource to Fraction
         What the cluster has, for percentages.
 
@@ -82,20 +81,20 @@ def read_queues(path: str | Path, whole: Mapping[str, Fraction], notes: Notes) -
     InstanceError
         With file and queue.
     """
-    top = root(path)
+    top = root(file)
     if top.tag != "allocations":
-        raise failure(str(path), f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>")
+        raise failure(file.place, f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>")
     default = top.child("queueMaxResourcesDefault")
     queues: list[Queue] = []
     for element in top.children:
         if element.tag in QUEUES:
-            queues += _below(element, "", whole, notes, str(path))
+            queues += _below(element, "", whole, notes, file.place)
         elif element.tag in ("user", "userMaxAppsDefault", "queueMaxAppsDefault"):
             notes.unused("limit on running apps", element.attributes.get("name", element.tag))
         elif element.tag != "queueMaxResourcesDefault":
             notes.unused(f"setting {element.tag}")
     if default is not None:
-        bound = amounts(default.text, whole, f"{path}: queueMaxResourcesDefault")
+        bound = amounts(default.text, whole, f"{file.place}: queueMaxResourcesDefault")
         inner = {queue.parent for queue in queues}
         queues = [q if q.maximum or q.name in inner or q.name == "root" else replace(q, maximum=bound) for q in queues]
     return queues

@@ -3,26 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from ..cluster import Cluster, Node, Task, assemble
+from ..cluster import Cluster, Node, Task, assemble, named
 from ..conversion import Conversion, Notes
 from ..parts import Part, parts
 from ..queues.tree import Queue, organised
-from ..text import failure, read_text
+from ..text import File, failure
 from .queues import read_queues
 from .rest import SOMEWHERE, app_tasks, capacity_queues, fair_queues, machine, simulated_nodes, simulated_tasks
 
 __all__ = ["read"]
 
 
-def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     """Read nodes, apps and queues.
 
     Parameters
     ----------
-    paths : sequence of paths
+    files : sequence of File
         In any order.
     user_by : str, optional
         ``queue`` (the default) or ``user``.
@@ -36,13 +35,13 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
     nodes: list[Node] = []
     tasks: list[Task] = []
     pages: list[Part] = []
-    files: list[str | Path] = []
+    settings: list[File] = []
     by_user = user_by == "user"
-    for path in paths:
-        if read_text(path).lstrip().startswith("<"):
-            files.append(path)
+    for file in files:
+        if file.text.lstrip().startswith("<"):
+            settings.append(file)
             continue
-        for part in _documents(path):
+        for part in _documents(file):
             if "nodes" in part and "rack" in part:
                 nodes += simulated_nodes(part)
             elif "nodes" in part:
@@ -60,7 +59,7 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
                     "is neither nodes, apps nor scheduler: give what /ws/v1/cluster/nodes, apps and scheduler print",
                 )
     whole = _whole(nodes)
-    queues = [queue for path in files for queue in read_queues(path, whole, notes)]
+    queues = [queue for file in settings for queue in read_queues(file, whole, notes)]
     queues = _with_pages(queues, pages, whole, notes)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
@@ -70,8 +69,8 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
     return assemble(
         Cluster(
-            f"yarn, {Path(paths[0]).stem}",
-            f"YARN: {len(nodes):,} nodes of {', '.join(Path(path).name for path in paths)}; memory-mb in MiB",
+            f"yarn, {files[0].stem}",
+            f"YARN: {len(nodes):,} nodes of {named(files)}; memory-mb in MiB",
             nodes,
             _placed(tasks, nodes, notes),
             notes,
@@ -82,9 +81,9 @@ def read(paths: Sequence[str | Path], user_by: str | None = None) -> Conversion:
     )
 
 
-def _documents(path: str | Path) -> list[Part]:
+def _documents(file: File) -> list[Part]:
     found: list[Part] = []
-    for part in parts(path):
+    for part in parts(file):
         found += list(part.each()) if isinstance(part.value, list) else [part]
     for part in found:
         if not isinstance(part.value, dict):

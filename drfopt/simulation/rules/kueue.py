@@ -14,7 +14,7 @@ from fractions import Fraction
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..schedulers.amounts import Amounts, added
-from ..schedulers.kueue import Node, tree_shares
+from ..schedulers.kueue import Node, Tree
 from ..turns import Turns
 
 __all__ = ["Kueue", "build"]
@@ -40,6 +40,8 @@ class Kueue(Turns):
                 group, above = "/".join(steps[:k]), "/".join(steps[: k - 1])
                 self._nodes.setdefault(group, Node(above, weight=Fraction(scenario.groups.get(group, 1))))
             self._nodes[path] = Node("/".join(steps[:-1]), quota, Fraction(user.weight))
+        # A cohort's candidate is known before the cohort above asks for it.
+        self._deepest_first = sorted(self._nodes, key=lambda name: -name.count("/") if name else 1)
         self.resized(cluster)
 
     def resized(self, cluster: Cluster) -> None:
@@ -47,19 +49,19 @@ class Kueue(Turns):
         promised = added(*self._quotas)
         totals = zip(self._names, cluster.totals, strict=True)
         self._nodes[ROOT] = Node(None, {name: max(0, total - promised[name]) for name, total in totals})
+        self._tree = Tree(self._nodes)
 
     def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
         """Return the winner at the root."""
         held = {path: self._amounts(row) for path, row in zip(self._queues, cluster.used, strict=True)}
+        used = self._tree.used(held)
         winners: dict[str, dict[str, int]] = {name: {} for name in self._nodes}
         shares = {}
         for user, kind in asking.items():
             path = self._queues[user]
-            need = self._amounts(cluster.plan.kinds[kind].demand)
-            shares[user] = tree_shares(self._nodes, {**held, path: added(held[path], need)})
+            shares[user] = self._tree.after(path, self._amounts(cluster.plan.kinds[kind].demand), used)
             winners[path][path] = user
-        # Paths from the leaves upwards: a cohort's candidate is known before the cohort above asks for it.
-        for name in sorted(self._nodes, key=lambda name: -name.count("/") if name else 1):
+        for name in self._deepest_first:
             above = self._nodes[name].parent
             if winners[name] and above is not None:
                 winners[above][name] = self._best(cluster, winners[name], shares, asking)

@@ -12,14 +12,14 @@ Source: Kueue, pkg/cache/scheduler/fair_sharing.go, resource_node.go and fair_sh
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added
 
-__all__ = ["INFINITE", "Node", "Share", "borrowed_share", "tree_shares"]
+__all__ = ["INFINITE", "Node", "Share", "Tree", "borrowed_share", "tree_shares"]
 
 INFINITE = 2**63 - 1
 """Share of who borrows with weight 0: the largest number that fits."""
@@ -77,48 +77,71 @@ def tree_shares(nodes: Mapping[str, Node], usage: Mapping[str, Amounts]) -> dict
     nodes : by name
     usage : what the queues use, by name and flavour
     """
-    tree = _Tree(nodes, usage)
-    found = {}
-    for name, node in nodes.items():
+    tree = Tree(nodes)
+    used = tree.used(usage)
+    return {name: tree.share(name, used[name]) for name in nodes}
+
+
+class Tree:
+    """Cohorts and queues: what is lent, kept and within reach is worked out once; usage is told anew each time."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self.nodes = nodes
+        depth = {name: len(list(self.upwards(name))) for name in nodes}
+        self._deepest_first = sorted(nodes, key=lambda name: -depth[name])
+        self._quotas: dict[str, Amounts] = {name: node.nominal for name, node in nodes.items()}
+        for name in self._deepest_first:
+            if (above := nodes[name].parent) is not None:
+                self._quotas[above] = added(self._quotas[above], _minus(self._quotas[name], self._kept(name)))
+        self._reach: dict[str, Amounts] = {}
+        for name in reversed(self._deepest_first):
+            self._reach[name] = self._reachable(name)
+        self._lendable = {name: _by_resource(amounts) for name, amounts in self._reach.items()}
+
+    def upwards(self, name: str | None) -> Iterator[str]:
+        """Yield the node, its parent, and so on to the root."""
+        while name is not None:
+            yield name
+            name = self.nodes[name].parent
+
+    def used(self, usage: Mapping[str, Amounts]) -> dict[str, Amounts]:
+        """Return what every node uses: its own, and what those below it could not serve from what they keep."""
+        used: dict[str, Amounts] = {name: usage.get(name, {}) for name in self.nodes}
+        for name in self._deepest_first:
+            if (above := self.nodes[name].parent) is not None:
+                used[above] = added(used[above], _minus(used[name], self._kept(name)))
+        return used
+
+    def share(self, name: str, used: Amounts) -> Share:
+        """Return the share of a node that uses so much; a root borrows from nobody."""
+        node = self.nodes[name]
         if node.parent is None:
-            found[name] = Share(0, "")
-            continue
-        lendable: dict[str, Amount] = {}
-        for flavour, amount in tree.reachable(node.parent).items():
-            resource = flavour.partition("@")[0]
-            lendable[resource] = lendable.get(resource, 0) + amount
-        found[name] = borrowed_share(tree.used(name), tree.quota(name), lendable, node.weight)
-    return found
+            return Share(0, "")
+        return borrowed_share(used, self._quotas[name], self._lendable[node.parent], node.weight)
 
+    def after(self, queue: str, need: Amounts, used: Mapping[str, Amounts]) -> dict[str, Share]:
+        """Return the shares on the way from a queue to the root when it uses so much more than `used` says."""
+        found = {}
+        more = need
+        for name in self.upwards(queue):
+            grown = added(used[name], more)
+            found[name] = self.share(name, grown)
+            kept = self._kept(name)
+            passed = _minus(used[name], kept)
+            more = {key: amount - passed.get(key, 0) for key, amount in _minus(grown, kept).items()}
+        return found
 
-class _Tree:
-    """Quotas and usage as they add up towards the root."""
-
-    def __init__(self, nodes: Mapping[str, Node], usage: Mapping[str, Amounts]) -> None:
-        self.nodes, self.usage = nodes, usage
-        self.children = {name: [child for child, node in nodes.items() if node.parent == name] for name in nodes}
-
-    def quota(self, name: str) -> Amounts:
-        """Return the node's own quota and what those below it would lend."""
-        lent = (self._minus(self.quota(child), self.kept(child)) for child in self.children[name])
-        return added(self.nodes[name].nominal, *lent)
-
-    def kept(self, name: str) -> Amounts:
+    def _kept(self, name: str) -> Amounts:
         """Return what the node keeps to itself: its quota above its lending limit."""
-        limit, quota = self.nodes[name].lending_limit, self.quota(name)
+        limit, quota = self.nodes[name].lending_limit, self._quotas[name]
         return {flavour: max(0, quota.get(flavour, 0) - most) for flavour, most in limit.items()}
 
-    def used(self, name: str) -> Amounts:
-        """Return what the node uses: its own, and what those below it could not serve from what they keep."""
-        passed = (self._minus(self.used(child), self.kept(child)) for child in self.children[name])
-        return added(self.usage.get(name, {}), *passed)
-
-    def reachable(self, name: str) -> Amounts:
+    def _reachable(self, name: str) -> Amounts:
         """Return the most that a queue below the node could use of it and of the tree above."""
-        node, quota = self.nodes[name], self.quota(name)
+        node, quota = self.nodes[name], self._quotas[name]
         if node.parent is None:
             return quota
-        whole = added(self.kept(name), self.reachable(node.parent))
+        whole = added(self._kept(name), self._reach[node.parent])
         return {
             flavour: min(amount, quota.get(flavour, 0) + node.borrowing_limit[flavour])
             if flavour in node.borrowing_limit
@@ -126,6 +149,15 @@ class _Tree:
             for flavour, amount in whole.items()
         }
 
-    @staticmethod
-    def _minus(amounts: Amounts, kept: Amounts) -> dict[str, Amount]:
-        return {flavour: max(0, amount - kept.get(flavour, 0)) for flavour, amount in amounts.items()}
+
+def _by_resource(amounts: Amounts) -> dict[str, Amount]:
+    """Return the sum over the flavours of each resource."""
+    found: dict[str, Amount] = {}
+    for flavour, amount in amounts.items():
+        resource = flavour.partition("@")[0]
+        found[resource] = found.get(resource, 0) + amount
+    return found
+
+
+def _minus(amounts: Amounts, kept: Amounts) -> Amounts:
+    return {flavour: max(0, amount - kept.get(flavour, 0)) for flavour, amount in amounts.items()} if kept else amounts

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 from ....errors import InstanceError
-from ...cluster import Cluster, Node, assemble
+from ...cluster import Cluster, Node, assemble, named
 from ...conversion import Conversion, Notes
 from ...kubernetes.eligibility import Features, Needs, allows, features_of
 from ...kubernetes.objects import Objects, name
-from ...text import failure
+from ...text import File, failure
 from ..tree import Queue, organised
 from .quotas import API, Quota, Quotas, quotas
 from .workloads import tasks
@@ -23,7 +22,7 @@ Class = tuple[str, str]
 """A root and a flavor; the flavor is empty where all flavors of a root are one."""
 
 
-def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """Read queues, cohorts and workloads.
 
     Raises
@@ -31,31 +30,28 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
     InstanceError
         With file and place.
     """
-    notes, objects = Notes(), Objects(paths)
+    notes = Notes()
+    objects = Objects(files, notes)
     for part in objects.loose:
         raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
     forest = quotas(objects)
     if not forest.queues:
         raise InstanceError("kueue: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
     rooms = _rooms(forest, notes)
-    named = {room: "/".join(part for part in room if part) for room in rooms}
+    called = {room: "/".join(part for part in room if part) for room in rooms}
     pool = next(iter(rooms.values())) if len(rooms) == 1 else None
-    wanted = tasks(objects, forest, {} if pool is not None else named, notes)
-    counted = {resource for room in rooms.values() for resource in room}
-    if PODS not in counted:
+    wanted = tasks(objects, forest, {} if pool is not None else called, notes)
+    if all(PODS not in room for room in rooms.values()):
         wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
-    for resource in sorted({r for task in wanted for r, d in task.demand.items() if d} - counted):
-        notes.assumed(f"no queue has a quota of {resource}: it is not counted")
-        wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != resource}) for task in wanted]
     flavors = _flavors(objects)
     nodes = [
-        Node(named[room], amounts, named[room], features=(room, flavors.get(room[1])))
+        Node(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
         for room, amounts in rooms.items()
     ]
     _check_shares(forest, notes)
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
-    objects.tell_rest(notes)
+    objects.tell_rest()
     groups, members = organised(_queues(forest, notes), dict.fromkeys(task.user for task in wanted), notes)
 
     def takes(needs: tuple[str, Needs], features: tuple[Class, Features | None]) -> bool:
@@ -67,9 +63,8 @@ def read(paths: Sequence[str | Path], user_by: None = None) -> Conversion:
 
     return assemble(
         Cluster(
-            f"kueue, {Path(paths[0]).stem}",
-            f"Kueue: quotas of {len(forest.queues):,} queues of {', '.join(Path(path).name for path in paths)}; "
-            "cpu in cores, memory in bytes",
+            f"kueue, {files[0].stem}",
+            f"Kueue: quotas of {len(forest.queues):,} queues of {named(files)}; cpu in cores, memory in bytes",
             [] if pool is not None else nodes,
             wanted,
             notes,

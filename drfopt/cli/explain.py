@@ -1,0 +1,36 @@
+"""``drfopt explain``: why a user has what she has, and what would raise it."""
+
+from typing import Annotated
+
+import typer
+
+from . import instances, options
+from .output import Output
+from .versions import versions
+from .working import working
+
+__all__ = ["explain"]
+
+
+def explain(
+    instance: options.InstanceName,
+    user: Annotated[
+        str | None, typer.Argument(metavar="[USER]", help="Whom to explain.", show_default="everybody")
+    ] = None,
+    policy: options.PolicyName = "drf",
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Say what stopped each user, who else is stopped there, what sharing gains her, and what would raise it.
+
+    Example: drfopt explain nsdi2011 A
+    """
+    out = Output.wished(format, json, output)
+    cluster = instances.read(instance)
+    from ..planning import explain as explained
+
+    with working("explaining"):
+        found = explained(cluster, policy, user)
+    title = instances.title(cluster, instance)
+    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

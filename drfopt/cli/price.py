@@ -1,0 +1,43 @@
+"""``drfopt price``: what one more unit is worth, to whom, and how far that holds."""
+
+from typing import Annotated
+
+import typer
+
+from . import instances, options
+from .output import Output
+from .versions import versions
+from .working import working
+
+__all__ = ["price"]
+
+
+def price(
+    instance: options.InstanceName,
+    policy: options.PolicyName = "drf",
+    of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--of",
+            metavar="UNIT",
+            help="A resource, a machine class, or CLASS/RESOURCE; may be given several times.",
+            show_default="all",
+        ),
+    ] = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Say what one more of every resource and machine is worth, to whom, and how far that holds.
+
+    Example: drfopt price nsdi2011
+    """
+    out = Output.wished(format, json, output)
+    cluster = instances.read(instance)
+    from ..planning import price as priced
+    from ..planning.units import unit_named
+
+    with working("pricing"):
+        found = priced(cluster, policy, units=tuple(unit_named(cluster, name) for name in of) if of else None)
+    title = instances.title(cluster, instance)
+    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

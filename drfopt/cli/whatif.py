@@ -1,0 +1,133 @@
+"""``drfopt whatif``: before and after some changes, winners and losers; or a sweep along one of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InstanceError
+from . import instances, options
+from .output import Output, check
+from .status import USAGE_ERROR
+from .versions import versions
+from .working import working
+
+if TYPE_CHECKING:
+    from ..sweep import Sweep
+
+__all__ = ["whatif"]
+
+DRAWINGS = (".svg", ".png")
+"""What ``--plot`` can write, by the end of the file's name."""
+
+Texts = list[str] | None
+
+
+def _change(flag: str, grammar: str, help: str) -> Any:
+    return typer.Option(flag, metavar=grammar, help=f"{help} May be given several times.", show_default=False)
+
+
+def whatif(
+    instance: options.InstanceName,
+    add: Annotated[
+        Texts, _change("--add", "10*CLASS", "Machines more, or 2*NEW{cpu=64,gpu=8}; of a pool 10*cpu.")
+    ] = None,
+    remove: Annotated[Texts, _change("--remove", "3*CLASS", "Machines less; of a pool 3*cpu.")] = None,
+    set_count: Annotated[Texts, _change("--set-count", "CLASS=12", "How many machines of a class.")] = None,
+    set_capacity: Annotated[
+        Texts, _change("--set-capacity", "R=100", "Of a pool, or CLASS/R=8 of each machine; also =+10, =+10%.")
+    ] = None,
+    scale: Annotated[Texts, _change("--scale", "R=1.5", "Every capacity of a resource, or of all, multiplied.")] = None,
+    add_user: Annotated[
+        Texts, _change("--add-user", "X{cpu=1}", "A user comes; X{cpu=1;weight=2;max_tasks=9}.")
+    ] = None,
+    remove_user: Annotated[Texts, _change("--remove-user", "X", "A user leaves.")] = None,
+    set_demand: Annotated[Texts, _change("--set-demand", "X.cpu=2", "What a task needs; also =+10%.")] = None,
+    set_weight: Annotated[Texts, _change("--set-weight", "X=2", "A user's weight.")] = None,
+    set_limit: Annotated[
+        Texts, _change("--set-limit", "X=10", "The most tasks of a user; X=none for no limit.")
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="NAME=A..B/STEP",
+            help="A row for each value, such as cpu=100..200/10, v100=10,20 or weight:A=1..4/1, after the changes; "
+            "NAME is a resource, a class, CLASS/RESOURCE, or follows weight:, limit:, demand:, scale:, count:.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the sweep, as .svg or .png.", show_default=False),
+    ] = None,
+    policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
+    exact: options.Exact = False,
+    time_limit: options.TimeLimit = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Divide the cluster before and after some changes: who wins, who loses, and by how much, exactly.
+
+    The cluster is changed first, machines before users; changes of one kind in the order given.
+
+    Example: drfopt whatif nsdi2011 --set-weight A=2 --set-capacity cpu=+10%
+    """
+    given = dict(locals())
+    out = Output.wished(format, json, output)
+    if plot is not None:
+        _drawable(plot, sweep)
+    if sweep is None and (jobs is not None or dask is not None):
+        raise USAGE_ERROR("--jobs and --dask divide the values of a sweep among workers: ask for --sweep, or drop them")
+    from ..planning.changes import KINDS, Change
+
+    changes = [Change(row.name, text) for row in KINDS for text in given[row.name.replace("-", "_")] or ()]
+    if not changes and sweep is None:
+        raise USAGE_ERROR("no change is given: write for example --set-weight A=2, or --sweep cpu=100..200/10")
+    cluster = instances.read(instance)
+    title = instances.title(cluster, instance)
+    how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
+    if sweep is None:
+        from ..planning import whatif as compared
+
+        with working("solving before and after"):
+            found: Any = compared(cluster, changes, policy, exact=exact or None, **how)
+    else:
+        from ..sweep import axis_of
+        from ..sweep import sweep as swept
+
+        axis, values = axis_of(cluster, sweep)
+        with working("sweeping"):
+            found = swept(
+                cluster, values, axis=axis, changes=changes, policy=policy, jobs=jobs, dask=dask, exact=exact, **how
+            )
+            if plot is not None:
+                _draw(found, plot)
+    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+
+
+def _drawable(path: Path, sweep: str | None) -> None:
+    if sweep is None:
+        raise USAGE_ERROR("--plot draws a sweep: ask for one, such as --sweep cpu=100..200/10")
+    if path.suffix.lower() not in DRAWINGS:
+        raise InstanceError(f"{path}: a drawing is written as {' or '.join(DRAWINGS)}: give the file such an ending")
+    check(path)
+    if path.suffix.lower() == ".png":
+        from ..report import raster
+
+        raster.matplotlib()
+
+
+def _draw(found: "Sweep", path: Path) -> None:
+    from ..report.figures import steps
+    from ..report.findings import told_of_sweep
+    from ..report.raster import png
+    from ..report.svg import standalone
+    from ..writers.files import write_whole
+
+    drawing = steps.figure(told_of_sweep(found), 1).whole()
+    write_whole(path, png(drawing) if path.suffix.lower() == ".png" else standalone(drawing))

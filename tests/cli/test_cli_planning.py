@@ -1,0 +1,86 @@
+"""explain, whatif and price as a planner types them."""
+
+import json
+
+import pytest
+
+
+def document(ran):
+    assert ran.status == 0, ran
+    assert ran.err == ""
+    return json.loads(ran.out)
+
+
+def test_explain(drfopt, cluster):
+    found = document(drfopt("explain", cluster, "--json"))
+    assert (found["instance"], found["policy"]) == ("cluster", "drf")
+    assert [user["name"] for user in found["users"]] == ["A", "B"]
+    assert found["users"][0]["stopped_by"] == ["cpu"]
+    assert found["users"][0]["shared_with"] == ["B"]
+    ran = drfopt("explain", cluster, "B", "--policy", "ceei")
+    assert ran.status == 0
+    assert "B: more of cpu (now 9) would begin to give her 0.3636 tasks for each" in ran.out
+    assert "A:" not in ran.out
+
+
+def test_whatif(drfopt, cluster):
+    arguments = ("--set-weight", "A=2", "--set-capacity", "cpu=+10%", "--add-user", "C{cpu=1;max_tasks=1/2}")
+    found = document(drfopt("whatif", cluster, *arguments, "--json"))
+    assert found["changes"] == ["set-capacity cpu=+10%", "add-user C{cpu=1;max_tasks=1/2}", "set-weight A=2"]
+    assert found["exact"] is True
+    assert [user["verdict"] for user in found["users"]] == ["wins", "loses", "joins"]
+    assert found["users"][2]["after"] == "1/2"
+    table = drfopt("whatif", cluster, "--set-weight", "A=2", "--set-weight", "B=2")
+    assert "0 win, 0 lose, 2 keep what they have" in table.out
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_a_sweep_is_drawn(drfopt, cluster, tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    drawing = tmp_path / f"sweep.{ending}"
+    ran = drfopt("whatif", cluster, "--sweep", "cpu=9..18/3", "--jobs", "1", "--plot", drawing, "--format", "csv")
+    assert ran.status == 0
+    assert [line.split(",")[0] for line in ran.out.splitlines()] == ["cpu", "9", "12", "15", "18"]
+    assert drawing.read_bytes()[:4] in (b"<svg", b"<?xm", b"\x89PNG")
+
+
+def test_a_sweep_after_changes(drfopt, cluster):
+    found = document(
+        drfopt("whatif", cluster, "--set-weight", "A=2", "--sweep", "weight:B=1,2", "--jobs", "1", "--json")
+    )
+    assert found["values"] == ["1", "2"]
+    assert [a["users"][0]["tasks"] for a in found["allocations"]] == [pytest.approx(54 / 13), pytest.approx(3)]
+
+
+def test_price(drfopt, cluster):
+    found = document(drfopt("price", cluster, "--of", "cpu", "--json"))
+    (unit,) = found["units"]
+    assert unit["more"]["price"] == pytest.approx(1 / 13.5)
+    assert unit["more"]["tasks"] == {"A": pytest.approx(1 / 9), "B": pytest.approx(8 / 27)}
+    assert unit["more"]["until"] == pytest.approx(9 * 3**0.5)
+    assert "what one more is worth" in drfopt("price", cluster).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["whatif"], ["no change is given"]),
+        (["whatif", "--add", "2*cpus"], ["add 2*cpus", "did you mean 'cpu'?"]),
+        (["whatif", "--set-weight", "AB=1"], ["no user 'AB'", "did you mean '"]),
+        (["whatif", "--set-weight", "A=NaN"], ["'NaN' is not a number"]),
+        (["whatif", "--set-limit", "A=-1"], ["must not be negative"]),
+        (["whatif", "--remove", "10*cpu"], ["an amount must not be negative"]),
+        (["whatif", "--sweep", "cpu=1..2"], ["has no step"]),
+        (["whatif", "--sweep", "cpu=1,2", "--plot", "x.pdf"], [".svg or .png"]),
+        (["whatif", "--set-weight", "A=2", "--plot", "x.svg"], ["--plot draws a sweep"]),
+        (["whatif", "--set-weight", "A=2", "--jobs", "2"], ["--jobs and --dask"]),
+        (["whatif", "--set-weight", "A=2", "--exact", "--integer", "--policy", "nothing"], ["no policy 'nothing'"]),
+        (["explain", "AB"], ["no user 'AB'", "did you mean '"]),
+        (["explain", "--policy", "per-server"], ["explain a built-in policy"]),
+        (["price", "--policy", "per-server"], ["has no prices"]),
+        (["price", "--of", "cpus"], ["did you mean 'cpu'?"]),
+    ],
+)
+def test_what_is_refused(drfopt, refused, cluster, arguments, words):
+    command, *rest = arguments
+    refused(drfopt(command, cluster, *rest), *words)

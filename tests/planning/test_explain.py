@@ -1,0 +1,147 @@
+"""Why users have what they have; what is said to raise it does, when the changed cluster is divided again."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_price import machines, pool
+
+from drfopt.audit import audit
+from drfopt.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.instance import Instance
+from drfopt.machine import Machine
+from drfopt.planning import explain
+from drfopt.planning.changes import changed
+from drfopt.planning.remedies import Remedies, alone
+from drfopt.solve import solve
+
+PAPER = Instance.library("nsdi2011")
+SERVERS = Instance.library("drfh-two-servers")
+
+MORE = re.compile(
+    r"(?P<amount>\S+) more of (?P<unit>\S+?)(?: machines)? \(now .*\) would give her (?P<tasks>\S+) tasks instead"
+)
+LIMIT = re.compile(r"raise her limit of (?P<limit>\S+): .* up to (?P<until>\S+)")
+
+
+def test_the_paper():
+    found = explain(PAPER)
+    a, b = found.users
+    assert (a.level, a.tasks, a.share) == (pytest.approx(2 / 3), pytest.approx(3), pytest.approx(2 / 3))
+    assert (a.reason, a.stopped_by, a.shared_with) == ("capacity", ("cpu",), ("B",))
+    assert (a.alone_tasks, b.alone_tasks) == (2.25, 1.5)
+    assert a.gain == pytest.approx(1 / 3)
+    assert a.remedy.startswith("1 more of cpu (now 9) would give her 3.10345 tasks instead of 3")
+    assert explain(PAPER, "drf", "B").users == (b,)
+    assert found.to_dict()["users"][0]["alone"] == {"tasks": 2.25, "level": 0.5}
+    assert "B: 1 more of cpu" in str(found)
+
+
+def test_a_limit():
+    a, b = explain(Instance.library("nsdi2011-limit")).users
+    assert (a.reason, a.stopped_by, a.remedy) == (
+        "limit",
+        (),
+        "raise her limit of 2: she would have every task more that it allows, up to 3",
+    )
+    assert b.reason == "capacity"
+
+
+def test_a_limit_that_binds_exactly_at_a_saturation():
+    """Both have 3 tasks when cpu runs out, and one of them wants no more: her limit alone is not what stops her."""
+    (a, b) = explain(Instance([[1.0], [1.0]], [6.0], max_tasks=[3, None])).users
+    assert (
+        a.remedy == "her limit stops her, and others' claims do at the same point: a higher limit alone does not help"
+    )
+    assert b.reason == "capacity"
+
+
+def test_several_things_run_out_together():
+    """One user, two resources that run out at once: only both raise her."""
+    (only,) = explain(Instance([[1.0, 1.0]], [4.0, 4.0]), "tasks").users
+    assert only.remedy == (
+        "several things run out together, and more of one alone does not help: "
+        "1 % more of everything would begin to give her 0.04 tasks"
+    )
+
+
+def test_who_is_unplaced():
+    cluster = Instance(
+        {"big": {"cpu": 8, "gpu": 1}, "shut out": {"cpu": 1}, "small": {"cpu": 1}},
+        machines=[Machine("a", {"cpu": 4, "gpu": 1}), Machine("b", {"cpu": 6, "gpu": 0})],
+        eligible={"shut out": []},
+    )
+    big, shut_out, small = explain(cluster).users
+    assert (big.reason, big.gain) == ("unplaced", None)
+    assert big.remedy == "a machine of a would have to have 8 of cpu instead of 4"
+    assert shut_out.remedy == "her task fits on a or b, which she may not use: open one of them to her"
+    assert small.reason == "capacity"
+    assert not changed(cluster, ["set-capacity a/cpu=8"]).unplaced()[0]
+    nothing = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 4, "gpu": 0})
+    assert explain(nothing).users[0].remedy == "her task needs gpu, of which the cluster has none: add some"
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "utilitarian", "throughput", "asset", "tsf", "single:cpu"])
+@pytest.mark.parametrize("instance", [PAPER, SERVERS, Instance.library("nsdi2011-limit")], ids=["a", "b", "c"])
+def test_every_policy_has_something_to_say(instance, policy):
+    found = explain(instance, policy)
+    assert all(row.remedy for row in found.users)
+    assert {row.reason for row in found.users} <= {"capacity", "limit", "efficiency"}
+    assert str(found)
+
+
+def at_least(instance, policy, i):
+    """Return what the links say of a limit, where nothing is divided again."""
+    found = LIMIT.match(Remedies(solve(instance, policy), thorough=False).limit(i))
+    assert found
+    return found
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["drf", "asset", "tasks"]), st.booleans())
+@settings(max_examples=25)
+def test_what_would_raise_it_does(seed, policy, on_machines):
+    random = np.random.default_rng(seed)
+    instance = machines(random) if on_machines else pool(random)
+    try:
+        found = explain(instance, policy)
+    except DrfoptError:
+        with pytest.raises(DrfoptError):
+            solve(instance, policy)
+        return
+    for i, row in enumerate(found.users):
+        if match := MORE.match(row.remedy):
+            change = f"add {match['amount']}*{match['unit']}"
+            if not on_machines or float(match["amount"]) == 1:
+                after = solve(changed(instance, [change]), policy).tasks[i]
+                assert after == pytest.approx(float(match["tasks"]), rel=1e-5)
+                assert after > row.tasks
+        if match := LIMIT.match(row.remedy):
+            until = float(match["until"])
+            least = float(at_least(instance, policy, i)["until"])
+            assert least <= until * (1 + 1e-5)
+            for limit in ((float(match["limit"]) + until) / 2, until * (1 - 1e-5)):
+                raised = solve(changed(instance, [f"set-limit {row.user}={limit!r}"]), policy)
+                assert raised.tasks[i] == pytest.approx(limit)
+            beyond = solve(changed(instance, [f"set-limit {row.user}={until * 1.05!r}"]), policy)
+            assert beyond.tasks[i] < until * 1.05 - 1e-9
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=30)
+def test_alone_is_what_sharing_incentive_says(seed, on_machines):
+    random = np.random.default_rng(seed)
+    instance = machines(random) if on_machines else pool(random)
+    (result,) = audit(instance, "throughput", ["sharing-incentive"]).results
+    own = alone(instance)
+    if result.witness is not None:
+        i = instance.users.index(result.witness.user)
+        assert own[i] == pytest.approx(float(result.witness.alone))
+
+
+def test_what_is_refused():
+    with pytest.raises(InstanceError, match=r"there is no user 'AA': did you mean 'A'\?"):
+        explain(PAPER, user="AA")
+    with pytest.raises(PolicyError, match="nothing is known of what stops users under per-server"):
+        explain(PAPER, "per-server")

@@ -1,0 +1,300 @@
+"""Prices and slopes against dividing the changed cluster again: inside their range, at its ends, and just beyond."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from drfopt.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.instance import Instance
+from drfopt.machine import Machine
+from drfopt.planning import price, whatif
+from drfopt.planning.price import Prices, Worth
+from drfopt.planning.units import grown, unit_named, units_of
+from drfopt.planning.yardstick import SLOPES
+from drfopt.policies import MEASURES
+from drfopt.readers import convert
+from drfopt.solve import solve
+
+PAPER = Instance.library("nsdi2011")
+SERVERS = Instance.library("drfh-two-servers")
+
+SAME = 1e-6
+"""Relative distance of what was predicted and what dividing again gives."""
+
+
+def again(instance: Instance, policy: str, worth: Worth, amount: float) -> np.ndarray:
+    cluster, times = grown(instance, worth.unit, amount - worth.now)
+    return solve(cluster, policy).tasks / times
+
+
+def near(a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> bool:
+    return bool(np.abs(a - b).max() <= tolerance * max(1.0, np.abs(b).max()))
+
+
+# ---- by hand --------------------------------------------------------------------------------------------------
+
+
+def test_the_paper_by_hand():
+    """Levels l = 4 x / 18 = 3 y / c and x + 3 y = c: l = c / (c + 9/2), until memory is full, at c = 9 sqrt 3."""
+    cpu, memory = price(PAPER).units
+    assert cpu.more.price == pytest.approx(1 / 13.5)
+    assert cpu.more.lowest_level == cpu.less.lowest_level == pytest.approx(4.5 / 13.5**2)
+    assert cpu.more.sum_of_shares == pytest.approx(9 / 13.5**2)
+    assert cpu.more.tasks == pytest.approx([1 / 9, 8 / 27])
+    assert (cpu.more.until, cpu.less.until) == (pytest.approx(9 * 3**0.5, rel=1e-12), 0.0)
+    assert memory.more.price == 0
+    assert memory.more.lowest_level < 0 < memory.more.tasks[0]
+    assert (memory.more.until, memory.less.until) == (None, pytest.approx(18 / 3**0.5, rel=1e-12))
+    assert cpu.tasks_at(12.0) == pytest.approx([36 / 11, 32 / 11])
+
+
+def test_the_largest_sum_by_hand():
+    """Both are full: prices solve  p + 4 q = 1,  3 p + q = 1  until one user is squeezed out."""
+    cpu, memory = price(PAPER, "throughput").units
+    assert (cpu.more.price, memory.more.price) == (pytest.approx(3 / 11), pytest.approx(2 / 11))
+    assert (cpu.less.until, cpu.more.until) == (pytest.approx(4.5), pytest.approx(54))
+    assert cpu.more.tasks is None and cpu.more.lowest_level is None
+
+
+def test_a_market_by_hand():
+    """With x = 1 / (p + 4 q) and y = 1 / (3 p + q) at prices 1/5 and 1/90 the slopes are those of both rows full."""
+    cpu, memory = price(PAPER, "ceei").units
+    assert (cpu.more.price, memory.more.price) == (pytest.approx(1 / 5), pytest.approx(1 / 90))
+    # Both resources are used up: x + 3 y = cpu, 4 x + y = memory.
+    assert cpu.more.tasks == pytest.approx([-1 / 11, 4 / 11])
+    assert memory.more.tasks == pytest.approx([3 / 11, -1 / 11])
+
+
+def test_two_servers_have_two_sides():
+    found = price(SERVERS)
+    rich = found["memory-rich"]
+    assert rich.kind == "machine"
+    assert not near(rich.more.tasks, rich.less.tasks)
+    assert found["memory-rich/cpu"].more.until == pytest.approx(7.35755975068581)
+    assert "a unit less is not the reverse of a unit more" in str(found)
+
+
+# ---- random clusters ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What random clusters are drawn from: ties, identical users, zero demands, limits that bind exactly."""
+
+    demands = (0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.5)
+    rooms = (1.0, 2.0, 4.0, 7.0, 3.5)
+    weights = (1.0, 1.0, 2.0, 0.5)
+    limits = (np.inf, np.inf, np.inf, 0.0, 0.5, 1.0, 3.0)
+
+
+def wishes(random: np.random.Generator) -> tuple[np.ndarray, dict]:
+    n, m = int(random.integers(1, 6)), int(random.integers(1, 4))
+    kinds = random.choice(Drawn.demands, (3, m))
+    kinds[~kinds.any(axis=1)] = 1.0
+    rows = kinds[random.integers(0, 3, n)]
+    if random.random() < 0.4:
+        rows = rows * random.uniform(0.5, 2, rows.shape)
+    return rows, {"weights": random.choice(Drawn.weights, n), "max_tasks": random.choice(Drawn.limits, n)}
+
+
+def pool(random: np.random.Generator) -> Instance:
+    rows, rest = wishes(random)
+    return Instance(rows, random.choice(Drawn.rooms, rows.shape[1]), **rest)
+
+
+def machines(random: np.random.Generator) -> Instance:
+    rows, rest = wishes(random)
+    k = int(random.integers(1, 4))
+    classes = [
+        Machine(f"c{i}", random.choice([0.0, *Drawn.rooms], rows.shape[1]), int(random.integers(1, 4)))
+        for i in range(k)
+    ]
+    return Instance(rows, machines=classes, eligible=random.random((len(rows), k)) < 0.7, **rest)
+
+
+def check_links(instance: Instance, policy: str, found: Prices) -> int:
+    """Hold every side of every unit against dividing again; return how many ends were seen to be ends."""
+    ends = 0
+    for worth in found.units:
+        for side, sign in ((worth.more, 1), (worth.less, -1)):
+            if side is None:
+                continue
+            reach = abs((10 * worth.now if side.until is None else side.until) - worth.now)
+            for part in (1e-3, 0.5, 0.999):
+                amount = worth.now + sign * reach * part
+                if worth.kind == "machine":
+                    amount = worth.now + round((amount - worth.now) * 10_000) / 10_000
+                if amount > 0 and amount != worth.now:
+                    assert near(again(instance, policy, worth, amount), worth.tasks_at(amount)), (worth.name, amount)
+            step = 1e-7 * reach
+            room = instance.room
+            ahead, here = (side.held.at(room + sign * s * worth.unit.growth).tasks for s in (step, 0.0))
+            assert near((ahead - here) / (sign * step), side.tasks, 1e-4), worth.name
+            beyond = worth.now + sign * (reach * 1.03 + (2e-4 if worth.kind == "machine" else 0))
+            if side.until and max(worth.unit.least, 0.0) < beyond < worth.unit.most:
+                said = side.held.at(room + (beyond - worth.now) * worth.unit.growth).tasks
+                ends += not near(again(instance, policy, worth, beyond), said, 1e-9)
+    return ends
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["drf", "asset", "tasks"]))
+@settings(max_examples=60)
+def test_pools_against_dividing_again(seed, policy):
+    instance = pool(np.random.default_rng(seed))
+    check_links(instance, policy, price(instance, policy))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["drf", "tsf"]))
+@settings(max_examples=12)
+def test_machines_against_dividing_again(seed, policy):
+    instance = machines(np.random.default_rng(seed))
+    assume(_solvable(instance, policy))
+    check_links(instance, policy, price(instance, policy))
+
+
+def _solvable(instance: Instance, policy: str) -> bool:
+    try:
+        solve(instance, policy)
+    except DrfoptError:
+        return False
+    return True
+
+
+def test_an_end_is_an_end():
+    random = np.random.default_rng(7)
+    instances = [pool(random) for _ in range(40)]
+    ends = sum(check_links(instance, "drf", price(instance)) for instance in instances)
+    known = [
+        side.until for instance in instances for worth in price(instance).units for side in worth.sides if side.until
+    ]
+    assert ends >= 0.95 * len(known)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["ceei", "alpha:2", "alpha:0.5"]))
+@settings(max_examples=30)
+def test_markets_against_dividing_again(seed, policy):
+    instance = pool(np.random.default_rng(seed))
+    base = solve(instance, policy).tasks
+    for worth in price(instance, policy).units:
+        for side, sign in ((worth.more, 1), (worth.less, -1)):
+            h = sign * 1e-4 * worth.now
+            once, twice = (again(instance, policy, worth, worth.now + times * h) for times in (1, 2))
+            # A difference of the second order, one-sided.
+            slope = (4 * once - twice - 3 * base) / (2 * h)
+            assert near(slope, side.tasks, 1e-3), worth.name
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=40)
+def test_sums_against_solving_again(seed, on_machines):
+    random = np.random.default_rng(seed)
+    instance = machines(random) if on_machines else pool(random)
+    base = solve(instance, "throughput").tasks.sum()
+    for worth in price(instance, "throughput").units:
+        for side, sign in ((worth.more, 1), (worth.less, -1)):
+            if side is None:
+                continue
+            end = 10 * worth.now if side.until is None else side.until
+            for part in (0.5, 0.99):
+                amount = worth.now + part * (end - worth.now)
+                if worth.kind == "machine":
+                    amount = worth.now + round((amount - worth.now) * 10_000) / 10_000
+                if amount > 0:
+                    total = again(instance, "throughput", worth, amount).sum()
+                    assert total == pytest.approx(base + side.price * (amount - worth.now), rel=1e-7, abs=1e-9)
+            beyond = worth.now + sign * abs(end - worth.now) * 1.05
+            if side.until and max(worth.unit.least, 0.0) < beyond < worth.unit.most and worth.kind != "machine":
+                # A concave sum falls below the line.
+                total = again(instance, "throughput", worth, beyond).sum()
+                assert total < base + side.price * (beyond - worth.now) - 1e-9 * base
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_a_price_is_a_dual(seed):
+    """In shares of the cluster as it is the lowest level is concave: slopes of both sides have the price between."""
+    instance = pool(np.random.default_rng(seed))
+    found = price(instance)
+    rates = found.allocation.levels / np.where(found.allocation.tasks > 0, found.allocation.tasks, 1.0)
+    assume((rates > 0).all() and found.lowest_level is not None)
+    # Tasks over 1 / rate are levels measured on the cluster as it is, whatever it becomes.
+    lowest = found.units[0].more.held.links[0].finished
+
+    def level(worth: Worth, amount: float) -> float:
+        cluster, _ = grown(instance, worth.unit, amount - worth.now)
+        fixed = Instance(cluster.demands, cluster.capacity, weights=1 / rates, max_tasks=cluster.limits)
+        return float(solve(fixed, "tasks").levels[lowest].min())
+
+    for worth in found.units:
+        h = 1e-5 * worth.now
+        here, above, below = (level(worth, worth.now + step) for step in (0.0, h, -h))
+        slack = 1e-6 * max(1.0, here) + 1e-3 * abs(worth.more.price)
+        assert (above - here) / h - slack <= worth.more.price <= (here - below) / h + slack, worth.name
+
+
+# ---- manners --------------------------------------------------------------------------------------------------
+
+
+def test_what_one_machine_more_gives_is_what_whatif_says():
+    found = price(SERVERS, units=(unit_named(SERVERS, "memory-rich"),))
+    after = whatif(SERVERS, ["add 1*memory-rich"]).after
+    assert [float(x) for x in after.tasks] == pytest.approx(found["memory-rich"].tasks_at(2.0).tolist(), rel=1e-9)
+
+
+def test_whoever_is_at_her_limit_waits_for_nothing():
+    found = price(Instance([[1.0]], [9.0], max_tasks=[3]))
+    (worth,) = found.units
+    assert (worth.more.price, worth.more.lowest_level, found.lowest_level) == (0, None, None)
+    assert not worth.more.tasks.any()
+    assert worth.less.until == pytest.approx(3)
+    assert "everybody is at her limit or unplaced" in str(found)
+
+
+def test_nobody_placed():
+    found = price(Instance([[2.0]], machines=[Machine("small", [1.0])]))
+    assert not any(worth.matters for worth in found.units)
+    assert found["small/r1"].more.until == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "single:cpu", "tsf", "ceei", "alpha:2", "utilitarian"])
+@pytest.mark.parametrize("instance", [PAPER, SERVERS], ids=["pool", "machines"])
+def test_the_document_and_the_table(instance, policy):
+    found = price(instance, policy)
+    document = found.to_dict()
+    assert [unit["name"] for unit in document["units"]] == [unit.name for unit in units_of(instance)]
+    assert all(unit["more"] and unit["less"] for unit in document["units"] if unit["kind"] == "resource")
+    assert "what one more is worth" in str(found)
+
+
+def test_what_has_no_price():
+    with pytest.raises(PolicyError, match="per-server has no prices"):
+        price(PAPER, "per-server")
+    with pytest.raises(InstanceError, match=r"the cluster has no 'cpus': it has cpu, memory: did you mean 'cpu'\?"):
+        unit_named(PAPER, "cpus")
+    with pytest.raises(InstanceError, match="beyond what is known"):
+        price(PAPER)["cpu"].tasks_at(100.0)
+    with pytest.raises(InstanceError, match="beyond what is known"):
+        price(PAPER, "ceei")["cpu"].tasks_at(10.0)
+
+
+def test_every_measure_has_a_slope():
+    assert set(SLOPES) == set(MEASURES)
+
+
+@pytest.mark.slow
+def test_openb(data_folder):
+    folder = data_folder / "openb"
+    openb = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
+    found = price(openb)
+    worth = found["T4-96cpu-384GiB-4gpu"]
+    assert (worth.less.until, worth.more.until) == (pytest.approx(10.02), pytest.approx(35.52))
+    for count in (11, 18, 35):
+        after = whatif(openb, [f"set-count {worth.name}={count}"]).after.tasks
+        assert near(after, worth.tasks_at(float(count)))
+    for count in (9, 37):
+        after = whatif(openb, [f"set-count {worth.name}={count}"]).after.tasks
+        side = worth.more if count > worth.now else worth.less
+        assert not near(after, side.held.at(openb.room + (count - worth.now) * worth.unit.growth).tasks)

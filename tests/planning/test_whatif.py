@@ -1,0 +1,127 @@
+"""What if: winners and losers exactly, and rounding makes nobody one."""
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drfopt.errors import InstanceError
+from drfopt.instance import Instance
+from drfopt.planning import Change, whatif
+from drfopt.planning.changes import changed
+from drfopt.readers import convert
+from drfopt.solve import solve
+from drfopt.sweep import axis_of, sweep
+
+PAPER = Instance.library("nsdi2011")
+
+
+def test_the_paper_with_another_weight():
+    found = whatif(PAPER, ["set-weight A=2"])
+    assert found.exact
+    assert [(row.user, row.before, row.after, row.verdict) for row in found.users] == [
+        ("A", 3, F(54, 13), "wins"),
+        ("B", 2, F(18, 13), "loses"),
+    ]
+    assert (found.winners, found.losers) == (("A",), ("B",))
+    document = found.to_dict()
+    assert document["users"][0]["change"] == "15/13"
+    assert document["totals"]["tasks"] == {"before": "5", "after": "72/13"}
+    assert "1 win, 1 lose, 0 keep what they have" in str(found)
+
+
+def test_who_comes_and_goes():
+    found = whatif(PAPER, [Change("remove-user", "A"), "add-user C{cpu=1}"])
+    assert [(row.user, row.verdict, row.change) for row in found.users] == [
+        ("A", "leaves", None),
+        ("B", "loses", F(-1, 2)),
+        ("C", "joins", None),
+    ]
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "tasks", "utilitarian", "alpha:2", "tsf"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_nothing_changed_makes_no_winner(policy, exact):
+    for name in ("nsdi2011", "drfh-two-servers"):
+        found = whatif(Instance.library(name), [], policy, exact=exact)
+        assert {row.verdict for row in found.users} == {"same"}
+        assert not any(row.change for row in found.users)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_floats_and_fractions_agree_who_wins(seed):
+    random = np.random.default_rng(seed)
+    n, m = int(random.integers(2, 6)), int(random.integers(1, 4))
+    demands = random.integers(0, 4, (n, m))
+    demands[:, 0] += demands.sum(axis=1) == 0
+    pool = Instance(demands.astype(float), random.integers(1, 9, m).astype(float))
+    change = [f"set-weight u{random.integers(1, n + 1)}={random.integers(1, 4)}", f"add {random.integers(1, 3)}*r1"]
+    floats, fractions = (whatif(pool, change, exact=exact) for exact in (False, True))
+    assert [row.verdict for row in floats.users] == [row.verdict for row in fractions.users]
+
+
+def test_whole_tasks():
+    found = whatif(PAPER, ["add 3*cpu"], integer=True)
+    assert found.exact
+    assert [row.after for row in found.users] == solve(changed(PAPER, ["add 3*cpu"]), integer=True).tasks.tolist()
+    assert "in whole tasks" in str(found)
+
+
+def test_an_axis_is_read():
+    machines = Instance.library("drfh-two-servers")
+    axis, values = axis_of(PAPER, "cpu=9..18/3")
+    assert (axis.at(values[1]), values) == (Change("set-capacity", "cpu=12"), (9, 12, 15, 18))
+    assert axis_of(PAPER, "cpu=0.5..1.5/0.5")[1] == (F(1, 2), 1, F(3, 2))
+    assert axis_of(PAPER, "cpu=1/2..3/2/1/2")[1] == (F(1, 2), 1, F(3, 2))
+    assert axis_of(PAPER, "weight:A=1,3/2")[0].at(F(3, 2)) == Change("set-weight", "A=3/2")
+    assert axis_of(machines, "cpu-rich=1..3/1")[0].at(F(2)) == Change("set-count", "cpu-rich=2")
+    assert axis_of(machines, "cpu-rich/cpu=1,2")[0].at(F(2)) == Change("set-capacity", "cpu-rich/cpu=2")
+    assert axis_of(machines, "scale:all=1,2")[0].at(F(2)) == Change("scale", "all=2")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cpu", "NAME=FROM..TO/STEP"),
+        ("cpu=", "NAME=FROM..TO/STEP"),
+        ("cpu=1..2", "has no step"),
+        ("cpu=2..1/1", "has no values"),
+        ("cpu=1..2/0", "has no values"),
+        ("cpu=1..2/-1", "has no values"),
+        ("cpu=1..1e9/1", "take a larger step"),
+        ("cpu=one", "'one' is not a number"),
+        ("cpus=1,2", r"nothing called 'cpus' to sweep over: did you mean 'cpu'\?"),
+    ],
+)
+def test_an_axis_that_is_none(text, message):
+    with pytest.raises(InstanceError, match=message):
+        axis_of(PAPER, text)
+
+
+def test_resources_of_machines_are_multiplied():
+    with pytest.raises(InstanceError, match="write scale:cpu="):
+        axis_of(Instance.library("drfh-two-servers"), "cpu=1,2")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sweep_is_one_solve_a_value(jobs):
+    axis, values = axis_of(PAPER, "weight:A=1..3/1")
+    found = sweep(PAPER, values, axis=axis, changes=["add 3*cpu"], jobs=jobs, exact=True)
+    expected = [solve(changed(PAPER, ["add 3*cpu", f"set-weight A={w}"]), exact=True).tasks.tolist() for w in values]
+    assert [allocation.tasks.tolist() for allocation in found.allocations] == expected
+    assert found.to_dict()["changes"] == ["set-weight A=1", "set-weight A=2", "set-weight A=3"]
+    assert "tasks of A" in str(found)
+
+
+def test_openb_with_more_of_what_is_scarce(data_folder):
+    folder = data_folder / "openb"
+    openb = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
+    found = whatif(openb, ["add 10*T4-96cpu-384GiB-4gpu"])
+    t4 = tuple(user for user in openb.users if user.endswith("-T4"))
+    assert found.winners and set(found.winners) <= set(t4)
+    assert not found.losers
+    # The same in fractions: floats took nobody for a winner who is none.
+    assert whatif(openb, ["add 10*T4-96cpu-384GiB-4gpu"], exact=True).winners == found.winners
