@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InstanceError
-from .cluster import ENDLESS, Cluster
+from .cluster import Cluster
+from .lots import ENDLESS
 
 __all__ = ["Samples", "Timeline"]
 
