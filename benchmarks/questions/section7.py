@@ -43,7 +43,7 @@ QUESTIONS = (
         ),
         sizes=section7.LAWS,
         run=section7.hadoop_laws,
-        smoke=((30, 0.5),),
+        smoke=((30, 0.5, 40),),
     ),
     Question(
         name="rules-at-work",
