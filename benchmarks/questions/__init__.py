@@ -16,8 +16,8 @@ QUESTIONS: tuple[Question, ...] = (
     *integers.QUESTIONS,
     *exact.QUESTIONS,
     *properties.QUESTIONS,
-    *section7.QUESTIONS,
     *simulation.QUESTIONS,
+    *section7.QUESTIONS,
 )
 """The registry. A question is one row in a file of this folder and one function."""
 

@@ -210,8 +210,8 @@ def test_rounds_of_one_level_stay_in_the_order_in_which_they_close_classes():
 
 @given(clusters(), st.sampled_from(["drf", "asset", "tasks"]))
 def test_the_clock_of_organisations_places_types_like_the_chain(instance: Instance, policy: str):
-    # A ceiling nobody reaches promises and forbids nothing, and hands the instance to the other engine.
-    idle = Organisation(ceilings={instance.users[0]: {instance.resources[0]: 10**6}})
+    # A guarantee of nothing hands the instance to the other engine, and changes nothing.
+    idle = Organisation(guarantees={instance.users[0]: {instance.resources[0]: 0}})
     organised = solve(Instance(**(instance.parts() | {"organisation": idle})), policy)
     assert organised.engine == "tree-chain"
     assert organised.levels == pytest.approx(solve(instance, policy).levels, rel=1e-8, abs=1e-12)
