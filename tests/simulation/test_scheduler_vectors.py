@@ -153,14 +153,18 @@ def test_a_refusal_passes_the_agent_on_to_the_next():
     roles = {"a": {"f": Client()}, "b": {"g": Client({"cpus": 1})}}
     room = [{"cpus": 4}]
     assert [offer.framework for offer in mesos.offers(room, {"cpus": 5}, roles)] == ["f"]
-    made = mesos.offers(room, {"cpus": 5}, roles, refused=lambda agent, role, framework: framework == "f")
+    made = mesos.offers(room, {"cpus": 5}, roles, refused=lambda offer: offer.framework == "f")
     assert [offer.framework for offer in made] == ["g"]
 
 
 def test_a_guarantee_that_is_not_met_is_kept_free_by_the_others():
     roles = {"paid": {"f": Client()}, "rest": {"g": Client()}}
     made = mesos.offers(
-        [{"cpus": 4}], {"cpus": 4}, roles, quotas={"paid": Quota({"cpus": 3})}, refused=lambda k, r, f: f == "f"
+        [{"cpus": 4}],
+        {"cpus": 4},
+        roles,
+        quotas={"paid": Quota({"cpus": 3})},
+        refused=lambda offer: offer.framework == "f",
     )
     assert [(offer.framework, offer.amounts) for offer in made] == [("g", {"cpus": 1})]
 

@@ -15,14 +15,14 @@ Sources: Apache Mesos, src/master/allocator/mesos (sorter/drf/sorter.cpp, hierar
 src/tests/sorter_tests.cpp and hierarchical_allocator_tests.cpp.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added, dominant_share
 
-__all__ = ["Client", "Offer", "Quota", "Tree", "Volume", "offers", "order", "shares"]
+__all__ = ["Client", "Offer", "Offering", "Quota", "Tree", "Volume", "offers", "order", "shares"]
 
 VIRTUAL = "."
 """Name of the leaf that stands for an inner node that is a client itself."""
@@ -173,6 +173,133 @@ def shares(
     return Tree(total, clients, weights, excluded).shares()
 
 
+class Offering:
+    """Roles and their frameworks as they are offered agents, cycle after cycle.
+
+    Parameters
+    ----------
+    total : resources of the whole cluster, free or not
+    roles : path of the role to its frameworks, in order of their names where all else is equal
+    weights, quotas : by role
+    excluded : resources that do not count in shares
+    """
+
+    def __init__(
+        self,
+        total: Amounts,
+        roles: Mapping[str, Mapping[str, Client]],
+        weights: Mapping[str, Amount] | None = None,
+        quotas: Mapping[str, Quota] | None = None,
+        excluded: Collection[str] = (),
+    ) -> None:
+        self.frameworks = {role: dict(frameworks) for role, frameworks in roles.items() if frameworks}
+        self._quotas = quotas or {}
+        whole = {role: _together(frameworks.values()) for role, frameworks in self.frameworks.items()}
+        self._ranks = Tree(total, whole, weights, excluded)
+        self._inside = {role: Tree(total, clients, None, excluded) for role, clients in self.frameworks.items()}
+
+    def put(self, role: str, framework: str, client: Client) -> None:
+        """Say what a framework holds now."""
+        self.frameworks[role][framework] = client
+        self._inside[role].put(framework, client)
+        self._ranks.put(role, _together(self.frameworks[role].values()))
+
+    def resize(self, total: Amounts) -> None:
+        """Say what the whole cluster has now."""
+        for tree in (self._ranks, *self._inside.values()):
+            tree.resize(total)
+
+    def cycle(
+        self,
+        agents: Mapping[int, Amounts],
+        accept: Callable[[Offer], Amounts],
+        refused: Callable[[Offer], bool] = lambda offer: False,
+        tiers: Mapping[str, int] | None = None,
+    ) -> None:
+        """Offer what is free on agents, each amount once.
+
+        Parameters
+        ----------
+        agents : number to what is free
+        accept : is told an offer and returns what is taken of it, which is held from then on
+        refused : whether an offer is not to be made (the framework said no to as much a moment ago)
+        tiers : by role; roles of a higher one come first, whatever their shares
+        """
+        rooms = {k: dict(free) for k, free in agents.items()}
+        for k, room in rooms.items() if self._quotas else ():
+            for role in self._order(tiers):
+                if role in self._quotas:
+                    lack = self._missing(role, self._quotas[role].guarantee)
+                    self._offer(
+                        k, role, {j: min(room.get(j, 0), most) for j, most in lack.items()}, room, accept, refused
+                    )
+        for k, room in rooms.items():
+            for role in self._order(tiers):
+                self._offer(k, role, self._allowed(role, room), room, accept, refused)
+                if not any(room.values()):
+                    break
+
+    def _order(self, tiers: Mapping[str, int] | None) -> list[str]:
+        # Listed before anything is offered: who is served changes the order of the next agent only.
+        roles = list(self._ranks.order())
+        return sorted(roles, key=lambda role: -tiers.get(role, 0)) if tiers else roles
+
+    def _offer(
+        self,
+        k: int,
+        role: str,
+        amounts: Amounts,
+        room: dict[str, Amount],
+        accept: Callable[[Offer], Amounts],
+        refused: Callable[[Offer], bool],
+    ) -> None:
+        """Offer the amounts to the first framework of the role that does not refuse them."""
+        given = {name: amount for name, amount in amounts.items() if amount > 0}
+        for framework in self._inside[role].order() if given else ():
+            offer = Offer(k, role, framework, given)
+            if not refused(offer):
+                client = self.frameworks[role][framework]
+                held = added(client.held, accept(offer))
+                self.put(role, framework, Client(held, client.allocations + 1, client.volumes))
+                # What is offered is offered to nobody else in this cycle, taken or not.
+                for name, amount in given.items():
+                    room[name] -= amount
+                return
+
+    def _allowed(self, role: str, room: Amounts) -> Amounts:
+        """Return how much of an agent the role may be offered: above headroom, and below its own limit."""
+        if not self._quotas:
+            return room
+        held = added(*(client.held for clients in self.frameworks.values() for client in clients.values()))
+        headroom = added(*(self._missing(o, quota.guarantee) for o, quota in self._quotas.items() if o != role))
+        limit = self._quotas[role].limit if role in self._quotas else {}
+        below = self._missing(role, limit)
+        total = self._ranks.total
+        return {
+            name: max(
+                0,
+                min(
+                    amount,
+                    total.get(name, 0) - held.get(name, 0) - headroom.get(name, 0),
+                    below[name] if name in limit else amount,
+                ),
+            )
+            for name, amount in room.items()
+        }
+
+    def _missing(self, role: str, bound: Amounts) -> dict[str, Amount]:
+        """Return what the role and the roles below it still lack of the bound."""
+        held = added(
+            *(
+                client.held
+                for name, clients in self.frameworks.items()
+                if name == role or name.startswith(f"{role}/")
+                for client in clients.values()
+            )
+        )
+        return {name: max(0, amount - held.get(name, 0)) for name, amount in bound.items()}
+
+
 def offers(
     agents: Sequence[Amounts],
     total: Amounts,
@@ -181,88 +308,29 @@ def offers(
     weights: Mapping[str, Amount] | None = None,
     quotas: Mapping[str, Quota] | None = None,
     excluded: Collection[str] = (),
-    refused: Callable[[int, str, str], bool] = lambda agent, role, framework: False,
+    refused: Callable[[Offer], bool] = lambda offer: False,
 ) -> list[Offer]:
-    """Return one cycle of offers: of each agent's free resources, to whom.
+    """Return one cycle of offers, of each agent's free resources, all of which are taken.
 
     Parameters
     ----------
     agents : what is free on each
-    total : resources of the whole cluster, free or not
-    roles : path of the role to its frameworks, in order of their names where all else is equal
-    weights, quotas : by role
-    refused : whether a filter keeps this framework from being offered this agent (it said no a moment ago)
+    total, roles, weights, quotas, excluded
+        As in `Offering`.
+    refused : as in `Offering.cycle`
     """
-    promised = quotas or {}
-    cycle = _Cycle(roles)
-    rooms = [dict(agent) for agent in agents]
     made: list[Offer] = []
 
-    def offer(k: int, role: str, wanted: dict[str, Amount]) -> None:
-        """Offer the amounts on agent k to the first framework of the role that did not refuse it."""
-        for framework in order(total, cycle.frameworks[role], None, excluded):
-            given = {name: amount for name, amount in wanted.items() if amount > 0}
-            if given and not refused(k, role, framework):
-                cycle.give(role, framework, given)
-                for name, amount in given.items():
-                    rooms[k][name] -= amount
-                made.append(Offer(k, role, framework, given))
-                return
+    def accept(offer: Offer) -> Amounts:
+        made.append(offer)
+        return offer.amounts
 
-    for k, room in enumerate(rooms):
-        for role in order(total, cycle.roles(), weights, excluded):
-            if role in promised:
-                missing = cycle.missing(role, promised[role].guarantee)
-                offer(k, role, {name: min(room.get(name, 0), amount) for name, amount in missing.items()})
-    for k, room in enumerate(rooms):
-        for role in order(total, cycle.roles(), weights, excluded):
-            headroom = added(
-                *(cycle.missing(other, quota.guarantee) for other, quota in promised.items() if other != role)
-            )
-            free = added(*rooms)
-            spare = {name: max(0, free[name] - headroom.get(name, 0)) for name in room}
-            limit = promised[role].limit if role in promised else {}
-            below = cycle.missing(role, limit)
-            offer(
-                k,
-                role,
-                {name: min(amount, spare[name], below.get(name, 0) if name in limit else amount)
-                 for name, amount in room.items()},
-            )  # fmt: skip
+    Offering(total, roles, weights, quotas, excluded).cycle(dict(enumerate(agents)), accept, refused)
     return made
 
 
-class _Cycle:
-    """What roles and frameworks hold while offers are being made."""
-
-    def __init__(self, roles: Mapping[str, Mapping[str, Client]]) -> None:
-        self.frameworks = {role: dict(frameworks) for role, frameworks in roles.items()}
-
-    def roles(self) -> dict[str, Client]:
-        """Return what each role holds: all of its frameworks together."""
-        return {
-            role: Client(
-                added(*(client.held for client in frameworks.values())),
-                sum(client.allocations for client in frameworks.values()),
-                frozenset[Volume]().union(*(client.volumes for client in frameworks.values())),
-            )
-            for role, frameworks in self.frameworks.items()
-            if frameworks
-        }
-
-    def give(self, role: str, framework: str, amounts: Amounts) -> None:
-        """Count what was offered as held."""
-        client = self.frameworks[role][framework]
-        self.frameworks[role][framework] = Client(added(client.held, amounts), client.allocations + 1, client.volumes)
-
-    def missing(self, role: str, bound: Amounts) -> dict[str, Amount]:
-        """Return what the role and the roles below it still lack of the bound."""
-        held = added(
-            *(
-                client.held
-                for name, frameworks in self.frameworks.items()
-                if name == role or name.startswith(f"{role}/")
-                for client in frameworks.values()
-            )
-        )
-        return {name: max(0, amount - held.get(name, 0)) for name, amount in bound.items()}
+def _together(clients: Iterable[Client]) -> Client:
+    """Return what several clients hold as one."""
+    some = list(clients)
+    volumes = frozenset[Volume]().union(*(client.volumes for client in some))
+    return Client(added(*(client.held for client in some)), sum(client.allocations for client in some), volumes)
