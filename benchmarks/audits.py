@@ -1,25 +1,37 @@
 """Questions about audits and searches: the enumeration of a space, its throughput, what it finds, and two workers."""
 
+import random
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
 from drfopt.audit import claims, market
+from drfopt.audit.bounds import high, low
+from drfopt.audit.cluster import cluster_of
+from drfopt.audit.lies import prices, trials
+from drfopt.audit.lies.response import Response
+from drfopt.audit.properties import EIGHT
+from drfopt.audit.scene import Scene
 from drfopt.audit.search import Question, Search, search
 from drfopt.audit.search.space import Case as Small
 from drfopt.audit.search.space import Space
 from drfopt.errors import DrfoptError
+from drfopt.instance import Instance
+from drfopt.policies import policy_named
 from drfopt.solve import solve
 
 from .measure import Bench, Case, Failure, Row, Verdict, Way
 
-__all__ = ["CELLS", "EXHAUSTIVE", "enumerate_drf", "find_counterexamples", "search_throughput"]
+__all__ = ["CELLS", "EXHAUSTIVE", "best_lies", "enumerate_drf", "find_counterexamples", "search_throughput"]
 
 EXHAUSTIVE = Space(users=3, resources=2, max_demand=4, max_capacity=4, zero_demands=True)
 """Every pool of 2 resources with 1 to 4 units and 3 users who need 0 to 4: 16 x C(24 + 2, 3) = 41,600."""
 
-CELLS = tuple(claim for claim in claims.CLAIMS if claim.verdict == "fails" and claim.domain == claims.POSITIVE)
-"""The cells of the property table that fail with positive demands."""
+PAPER = {row.name for row in EIGHT}
+
+CELLS = tuple(c for c in claims.CLAIMS if c.verdict == "fails" and c.domain == claims.POSITIVE and c.property in PAPER)
+"""The cells of the paper's eight properties that fail with positive demands."""
 
 FORMULATION = str(Path(__file__).resolve().parents[1] / "formulations" / "drf.py")
 
@@ -135,3 +147,35 @@ def _found(claim: claims.Claim, jobs: int) -> Search:
         if found.counterexamples:
             break
     return found
+
+
+LIARS = 6
+"""Users of a market whose best lies are looked for."""
+
+
+def best_lies(bench: Bench, size: tuple[int, int]) -> list[Row]:
+    """Measure the best lies of all users of a market with equal incomes, by the bound and by trying reports."""
+    resources, limits = size
+
+    def build() -> Scene:
+        dice = random.Random(17)
+        rows = [[dice.randint(1, 9) for _ in range(resources)] for _ in range(LIARS)]
+        most = [Fraction(1, 60) if i < limits else None for i in range(LIARS)]
+        return Scene(cluster_of(Instance(rows, [1] * resources, max_tasks=most)), policy_named("ceei"))
+
+    def judge(scene: Scene, found: list[Response]) -> Verdict:
+        lies = [r for r in found if r.report is not None and r.value is not None]
+        decided = sum(r.decided and (r.report is None or r.most is not None) for r in found)
+        gaps = [float(high(r.most) / low(r.value)) - 1 for r in lies if r.most is not None]
+        truths = zip(found, scene.truth.tasks, strict=True)
+        gains = [float(low(r.value) / high(x)) - 1 for r, x in truths if r.report is not None and r.value is not None]
+        note = f"{decided} of {len(found)} certified, {len(lies)} lie, the best for {max(gains, default=0):.1%} more"
+        note += f", at most {max(gaps):.0e} below the bound" if gaps else ""
+        return Verdict(proof="valid" if decided == len(found) else "", note=note)
+
+    ways = (
+        Way("bound in fractions", "drfopt", lambda s: [prices.best(s, i) for i in range(LIARS)], judge),
+        Way("reports tried", "yardstick", lambda s: [trials.best(s, i) for i in range(LIARS)], judge),
+    )
+    case = Case("best lies", f"{resources} resources, {limits} limits", LIARS, build, ways, yardstick="reports tried")
+    return bench.measure("audit-lies", case)

@@ -122,8 +122,10 @@ def audit(
     ------
     PolicyError
         The policy cannot take the instance, or there is no such property.
-    SolverError, TimeLimitError
+    SolverError
         A solver ended without an optimum.
+    TimeLimitError
+        The time ran out before anything was found; later, the findings there are come back, the others cut short.
 
     Examples
     --------

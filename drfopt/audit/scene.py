@@ -1,13 +1,14 @@
 """What the properties of one audit share: the cluster, the policy's outcome, and outcomes of changed clusters."""
 
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
 from ..deadline import NEVER, Deadline
 from ..enclosures import Enclosure
 from ..policies import Policy
-from .bounds import Number, high, least, low, times, total
+from .bounds import Number, high, least, low, reaches, times, total
 from .cluster import Cluster, Row
 from .outcomes import Outcome, outcome, packed
 
@@ -17,8 +18,16 @@ __all__ = ["Scene"]
 class Scene:
     """A cluster under a policy, asked "what if"; outcomes are kept, for several properties ask for the same."""
 
-    def __init__(self, cluster: Cluster, policy: Policy, integer: bool = False, deadline: Deadline = NEVER):
+    def __init__(
+        self,
+        cluster: Cluster,
+        policy: Policy,
+        integer: bool = False,
+        deadline: Deadline = NEVER,
+        rough: Mapping[Cluster, Outcome] | None = None,
+    ):
         self.cluster, self.policy, self.integer, self.deadline = cluster, policy, integer, deadline
+        self._rough = rough or {}
         self._without: dict[int, Outcome] = {}
 
     @cached_property
@@ -53,6 +62,13 @@ class Scene:
         """Return the policy's outcome on another cluster."""
         self.deadline.check("the audit")
         return outcome(cluster, self.policy, self.integer)
+
+    def nobody_loses(self, cluster: Cluster, users: Sequence[int]) -> bool:
+        """Say whether rough outcomes show that these users, who are those of another cluster, have no less there."""
+        before, after = self._rough.get(self.cluster), self._rough.get(cluster)
+        if before is None or after is None:
+            return False
+        return all(reaches(x, before.tasks[i]) for x, i in zip(after.tasks, users, strict=True))
 
     def without(self, user: int) -> Outcome:
         """Return the outcome after a user has left; the others keep their order."""

@@ -40,6 +40,8 @@ class Finding:
     note : str
     tied : bool
         Whether the policy leaves a choice between optima, one of which was audited.
+    cut_short : bool
+        Whether the time ran out before there was a verdict.
     """
 
     property: str
@@ -49,6 +51,7 @@ class Finding:
     trials: int = 0
     note: str = ""
     tied: bool = False
+    cut_short: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return a row of ``drfopt audit --json``."""

@@ -6,7 +6,7 @@ import typer
 
 from . import instances, options
 from .output import Output
-from .status import DISAGREED
+from .status import DISAGREED, FAILED
 from .working import working
 
 __all__ = ["PropertyNames", "audit"]
@@ -48,7 +48,7 @@ def audit(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Say which fairness properties hold, and show who loses where one fails; exit 1 then.
+    """Say which fairness properties hold, and show who loses where one fails; exit 1 then, 3 when the time ran out.
 
     Example: drfopt audit thm4 --policy ceei --property strategy-proofness
     """
@@ -72,3 +72,5 @@ def audit(
         out.write(found.sheet(), lambda: found.to_dict() | {"instance": title})
     if found.failed:
         raise typer.Exit(DISAGREED)
+    if any(finding.cut_short for finding in found.results):
+        raise typer.Exit(FAILED)

@@ -1,13 +1,15 @@
 """Verdicts on outcomes: against definitions computed another way, on allocations that are wrong, and as text."""
 
+import random
 from dataclasses import asdict, replace
 from fractions import Fraction
 
 import pytest
 
-from drfopt import Instance, Machine, PolicyError, TimeLimitError, audit
+from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit
+from drfopt.audit.cluster import cluster_of
 from drfopt.audit.outcomes import Outcome
-from drfopt.audit.properties import EIGHT, PROPERTIES, properties_named
+from drfopt.audit.properties import EIGHT, PROPERTIES, findings, properties_named
 from drfopt.audit.scene import Scene
 from drfopt.audit.verdicts import FAILS, HOLDS, UNDECIDED
 from drfopt.policies import policy_named
@@ -170,13 +172,62 @@ def test_machines_on_which_a_task_does_not_fit_are_no_part_of_her_share():
 
 def test_machines_waste_is_found():
     scene = Scene(
-        __import__("drfopt.audit.cluster", fromlist=["cluster_of"]).cluster_of(Instance.library("drfh-two-servers")),
+        cluster_of(Instance.library("drfh-two-servers")),
         policy_named("drf"),
     )
     scene.truth = replace(scene.truth, tasks=tuple(Fraction(x) for x in (6, 6)))
     finding = BY_NAME[PE].check(scene)
     assert finding.verdict == FAILS
     assert float(finding.witness.possible) > 6
+
+
+def test_machines_pareto_efficiency_is_decided_in_fractions():
+    cluster = Instance([[1, 2], [2, 1], [1, 1]], machines=[Machine("a", [3, 4]), Machine("b", [4, 3], 2)])
+    found = audit(cluster, "drf", PE).results[0]
+    assert (found.verdict, found.exact) == (HOLDS, True)
+    scene = Scene(cluster_of(cluster), policy_named("drf"))
+    # A part in a billion less is waste, and is seen.
+    less = tuple(x * (1 - Fraction(1, 10**9)) for x in scene.truth.tasks)
+    scene.truth = replace(scene.truth, tasks=less)
+    finding = BY_NAME[PE].check(scene)
+    assert (finding.verdict, finding.exact) == (FAILS, True)
+
+
+def test_machines_whole_tasks_are_compared_machine_by_machine():
+    # One task of u1 on either machine is of no use to u2, who needs both halves on one.
+    cluster = Instance([[1], [2]], machines=[Machine("a", [2], 2)])
+    scene = Scene(cluster_of(cluster), policy_named("drf"), integer=True)
+    scene.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 2, {0: 1}),))
+    assert scene.of_another(1, 0) == 0
+    scene.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 1, {0: 2}),))
+    assert scene.of_another(1, 0) == 1
+    found = audit(cluster, "drf", [EF, "envy-up-to-one-task"], integer=True)
+    assert all(f.verdict in (HOLDS, FAILS) and f.tied and "packed" in f.note for f in found.results)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_machines_by_themselves_are_filled_exactly(seed):
+    dice = random.Random(seed)
+    rows = [[dice.randint(0, 3), dice.randint(1, 3)] for _ in range(dice.randint(1, 4))]
+    machines = [Machine(f"m{k}", [dice.randint(1, 4), dice.randint(1, 4)], dice.randint(1, 2)) for k in range(3)]
+    cluster = Instance(rows, machines=machines)
+    scene = Scene(cluster_of(cluster), policy_named("per-server"))
+    assert [float(x) for x in scene.truth.tasks] == pytest.approx(solve(cluster, "per-server").tasks)
+    finding = BY_NAME[SP].check(scene)
+    assert (finding.verdict, finding.exact) == (HOLDS, True)
+
+
+def test_a_user_of_several_types_is_one_of_their_average_in_a_pool_and_refused_elsewhere():
+    kinds = [TaskType({"cpu": 1}, 2), TaskType({"cpu": 3, "memory": 4}, 2)]
+    pool = Instance({"A": kinds, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    average = {"A": {"cpu": 2, "memory": 2}, "B": {"cpu": 3, "memory": 1}}
+    mean = Instance(average, {"cpu": 9, "memory": 18}, max_tasks={"A": 4})
+    assert [f.verdict for f in audit(pool).results] == [f.verdict for f in audit(mean).results]
+    with pytest.raises(PolicyError, match="several task types"):
+        audit(pool, integer=True)
+    machines = Instance({"A": kinds}, machines=[Machine("m", {"cpu": 9, "memory": 18})])
+    with pytest.raises(PolicyError, match="several task types of one user on machines"):
+        audit(machines)
 
 
 def test_a_formulation_file_is_audited_like_a_policy(tmp_path):
@@ -244,9 +295,25 @@ def test_an_unknown_property_or_policy_is_told_with_the_nearest():
         audit(Instance([[1, 0], [0, 1]], [1, 1], resources=["a", "b"]), "single:a")
 
 
+def test_what_was_found_before_the_time_ran_out_is_kept(monkeypatch):
+    row = BY_NAME[SP]
+
+    def too_long(scene):
+        raise TimeLimitError("the time limit ran out in the audit")
+
+    slow = replace(row, check=too_long)
+    cluster = cluster_of(Instance.library("nsdi2011"))
+    found = findings(cluster, policy_named("drf"), (slow, BY_NAME[SI], BY_NAME[PE]))
+    assert [f.verdict for f in found] == [UNDECIDED, HOLDS, HOLDS]
+    assert [f.cut_short for f in found] == [True, False, False]
+    assert found[0].note == "the time limit ran out"
+    with pytest.raises(TimeLimitError):
+        findings(cluster, policy_named("drf"), (slow,))
+
+
 def test_a_time_limit_ends_it():
     with pytest.raises(TimeLimitError, match="audit"):
-        audit(Instance([[1 + i % 7, 1 + i % 5] for i in range(60)], [100, 100]), "drf", time_limit=1e-9)
+        audit(Instance([[1 + i % 7, 1 + i % 5] for i in range(60)], [100, 100]), "drf", SP, time_limit=1e-9)
 
 
 def test_the_table_of_properties():

@@ -1,15 +1,16 @@
 """The table of properties: one file each, with its definition, its witness and how it is decided."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...deadline import NEVER, Deadline
-from ...errors import PolicyError, suggestion
+from ...errors import PolicyError, TimeLimitError, suggestion
 from ...policies import Policy
 from ...progress import report
 from ..cluster import Cluster
+from ..outcomes import Outcome
 from ..scene import Scene
-from ..verdicts import Finding
+from ..verdicts import UNDECIDED, Finding
 from . import (
     bottleneck_fairness,
     envy_freeness,
@@ -38,19 +39,27 @@ class Property:
     summary : str
     check : callable
         ``check(scene)`` returns the finding.
+    slow : bool
+        Whether it asks for the outcomes of many other clusters, so that it had better come last when time is short.
+    asks : callable or None
+        ``asks(scene)`` yields the clusters whose outcomes it compares with the truth, where it knows them beforehand.
     """
 
     name: str
     short: str
     summary: str
     check: Callable[[Scene], Finding]
+    slow: bool = False
+    asks: Callable[[Scene], Iterable[Cluster]] | None = None
 
 
 PROPERTIES = (
     Property(
         sharing_incentive.NAME, "SI", "nobody is better off alone in her part of the cluster", sharing_incentive.check
     ),
-    Property(strategy_proofness.NAME, "SP", "nobody gains by a lie about her demand", strategy_proofness.check),
+    Property(
+        strategy_proofness.NAME, "SP", "nobody gains by a lie about her demand", strategy_proofness.check, slow=True
+    ),
     Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
     Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
     Property(
@@ -61,9 +70,13 @@ PROPERTIES = (
         bottleneck_fairness.check,
     ),
     Property(
-        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check
+        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check,
+        slow=True, asks=population_monotonicity.asks,
     ),
-    Property(resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check),
+    Property(
+        resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check,
+        slow=True, asks=resource_monotonicity.asks,
+    ),
     Property(
         envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
     ),
@@ -72,7 +85,8 @@ PROPERTIES = (
         no_justified_complaints.check,
     ),
     Property(
-        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check
+        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check,
+        slow=True,
     ),
 )  # fmt: skip
 
@@ -109,11 +123,27 @@ def findings(
     properties: Sequence[Property],
     integer: bool = False,
     deadline: Deadline = NEVER,
+    rough: Mapping[Cluster, Outcome] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the finding on each property; what they ask for in common is computed once."""
-    scene = Scene(cluster, policy, integer, deadline)
-    found = []
-    for row in properties:
+    """Return the finding on each property; what they ask for in common is computed once.
+
+    `rough` are outcomes of changed clusters in floats, for comparisons that they decide.
+
+    When the time runs out, what is found so far is returned, and the rest is marked as cut short.
+
+    Raises
+    ------
+    TimeLimitError
+        When the time runs out before anything is found.
+    """
+    scene = Scene(cluster, policy, integer, deadline, rough)
+    found: dict[Property, Finding] = {}
+    for row in sorted(properties, key=lambda row: row.slow):
         report(f"auditing {row.name}")
-        found.append(row.check(scene))
-    return tuple(found)
+        try:
+            found[row] = row.check(scene)
+        except TimeLimitError:
+            found[row] = Finding(row.name, UNDECIDED, exact=False, note="the time limit ran out", cut_short=True)
+            if len(found) == len(properties) and all(finding.cut_short for finding in found.values()):
+                raise
+    return tuple(found[row] for row in properties)

@@ -4,14 +4,16 @@ Decided by removing the users one after the other: n outcomes.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...progress import report
 from ..bounds import Number, shown
+from ..cluster import Cluster
 from ..scene import Scene
 from ..verdicts import FAILS, Count, Finding, Witness
 
-__all__ = ["NAME", "Harmed", "check"]
+__all__ = ["NAME", "Harmed", "asks", "check"]
 
 NAME = "population-monotonicity"
 
@@ -33,20 +35,31 @@ class Harmed(Witness):
         )
 
 
+def asks(scene: Scene) -> Iterator[Cluster]:
+    """Yield the clusters whose outcomes are compared."""
+    yield scene.cluster
+    for leaver in range(scene.cluster.n if scene.cluster.n > 1 else 0):
+        yield scene.cluster.without(leaver)
+
+
 def check(scene: Scene) -> Finding:
     """Remove every user in turn."""
-    count, truth, cluster = Count(), scene.truth, scene.cluster
-    tied, computed = truth.tied, truth.computed
+    count, cluster = Count(), scene.cluster
+    tied = computed = False
     by_a_tie: Finding | None = None
     for leaver in range(cluster.n if cluster.n > 1 else 0):
         report(f"population monotonicity: {leaver} of {cluster.n} users removed")
-        after = scene.without(leaver)
-        tied, computed = tied or after.tied, computed or after.computed
         staying = [i for i in range(cluster.n) if i != leaver]
+        if scene.nobody_loses(cluster.without(leaver), staying):
+            computed = True
+            continue
+        truth, after = scene.truth, scene.without(leaver)
+        error, choice = truth.computed or after.computed, truth.tied or after.tied
+        tied, computed = tied or choice, computed or error
         for i, x in zip(staying, after.tasks, strict=True):
             if count.falls(x, truth.tasks[i]):
                 witness = Harmed(cluster.users[i], cluster.users[leaver], truth.tasks[i], x)
-                finding = Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
+                finding = Finding(NAME, FAILS, witness, exact=not error, tied=choice)
                 if not finding.tied:
                     return finding
                 by_a_tie = by_a_tie or finding

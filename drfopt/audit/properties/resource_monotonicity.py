@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
-from ..bounds import Number, low, shown
+from ..bounds import Number, below, low, shown, times, total
 from ..cluster import Cluster
 from ..polynomials import Polynomial, add, at, product, samples, scaled
 from ..scene import Scene
 from ..verdicts import FAILS, Count, Finding, Witness
 
-__all__ = ["FACTORS", "NAME", "Shrunk", "check"]
+__all__ = ["FACTORS", "NAME", "Shrunk", "asks", "check"]
 
 NAME = "resource-monotonicity"
 
@@ -59,33 +59,58 @@ class Shrunk(Witness):
 
 @dataclass(frozen=True)
 class Change:
-    """A larger cluster, and how its growth is told."""
+    """A larger cluster, and how its growth is told; `j` is the resource of which a pool has more."""
 
     cluster: Cluster
     resource: str
     before: Fraction
     after: Fraction
     machines: str = ""
+    j: int | None = None
+
+
+def asks(scene: Scene) -> Iterator[Cluster]:
+    """Yield the clusters whose outcomes are compared."""
+    yield scene.cluster
+    for change in _changes(scene):
+        yield change.cluster
 
 
 def check(scene: Scene) -> Finding:
     """Raise the capacities one after the other."""
-    count, truth = Count(), scene.truth
-    tied, computed = truth.tied, truth.computed
+    count, users, idle = Count(), range(scene.cluster.n), _idle(scene)
+    tied = computed = False
     by_a_tie: Finding | None = None
     for change in _changes(scene):
-        after = scene.run(change.cluster)
-        tied, computed = tied or after.tied, computed or after.computed
+        if change.j in idle:
+            continue
+        if scene.nobody_loses(change.cluster, users):
+            computed = True
+            continue
+        truth, after = scene.truth, scene.run(change.cluster)
+        error, choice = truth.computed or after.computed, truth.tied or after.tied
+        tied, computed = tied or choice, computed or error
         for i, x in enumerate(after.tasks):
             if count.falls(x, truth.tasks[i]):
                 user = scene.cluster.users[i]
                 numbers = (change.before, change.after, truth.tasks[i], x, change.machines)
-                witness = Shrunk(user, change.resource, *numbers)
-                finding = Finding(NAME, FAILS, witness, exact=not computed, tied=truth.tied or after.tied)
+                finding = Finding(NAME, FAILS, Shrunk(user, change.resource, *numbers), exact=not error, tied=choice)
                 if not finding.tied:
                     return finding
                 by_a_tie = by_a_tie or finding
     return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(scene), tied=tied)
+
+
+def _idle(scene: Scene) -> frozenset[int]:
+    """Return resources more of which changes nothing: in a market with equal incomes, what is not used up is free."""
+    cluster = scene.cluster
+    if not scene.market or scene.policy.alpha != 1:
+        return frozenset()
+    used = [
+        total(times(row[j], x) for x, row in zip(scene.truth.tasks, cluster.demands, strict=True))
+        for j in range(cluster.m)
+    ]
+    return frozenset(j for j, c in enumerate(cluster.pool) if below(used[j], c))
 
 
 def _decided(scene: Scene) -> bool:
@@ -117,7 +142,7 @@ def _changes(scene: Scene) -> Iterator[Change]:
             tried = [*(capacity + row[j] for row in cluster.demands if row[j]), *tried]
         for raised in dict.fromkeys(tried):
             if raised > capacity:
-                yield Change(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised)
+                yield Change(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised, j=j)
     if _summed(scene):
         for j, raised in _losses(scene):
             yield Change(cluster.with_capacity(j, raised), cluster.resources[j], cluster.pool[j], raised)

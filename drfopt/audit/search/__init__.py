@@ -5,7 +5,7 @@ be done anywhere, again after a crash, and counts once.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,11 @@ from ...tables import Column, Sheet
 from ...writers import native
 from ...writers.files import write_whole
 from .. import audit
+from ..cluster import Cluster
+from ..outcomes import Outcome
 from ..properties import findings, properties_named
+from ..rough import pays, rough
+from ..scene import Scene
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
 from .smaller import FEW, smallest
@@ -53,9 +57,19 @@ class Question:
             raise PolicyError(f"{policy.name}: the resources of a search are {', '.join(names)}")
         return all(user.demand[names.index(policy.argument)] for user in case.users)
 
-    def findings(self, case: Case) -> tuple[Finding, ...]:
-        """Return the findings on one case."""
-        return findings(case.cluster(), policy_named(self.policy), properties_named(self.properties), self.integer)
+    def findings(self, case: Case, rough: Mapping[Cluster, Outcome] | None = None) -> tuple[Finding, ...]:
+        """Return the findings on one case; `rough` are outcomes in floats that may decide a comparison."""
+        chosen = properties_named(self.properties)
+        return findings(case.cluster(), policy_named(self.policy), chosen, self.integer, rough=rough)
+
+    def rough(self, cases: Sequence[Case]) -> Mapping[Cluster, Outcome]:
+        """Return what the properties will ask of these cases, from one batch, where exact outcomes take long."""
+        policy = policy_named(self.policy)
+        asking = [row.asks for row in properties_named(self.properties) if row.asks is not None]
+        if self.integer or not asking or not any(pays(case.cluster(), policy) for case in cases):
+            return {}
+        scenes = [Scene(case.cluster(), policy) for case in cases]
+        return rough((cluster for scene in scenes for asks in asking for cluster in asks(scene)), policy)
 
     def fails(self, name: str, case: Case) -> bool:
         """Say whether one property certainly fails on a case, whatever tie is broken how."""
@@ -259,12 +273,15 @@ def _audited(question: Question, unit: int) -> dict[str, Any]:
     seen = audited = 0
     verdicts = {name: Counter[str]() for name in question.properties}
     failing: dict[str, Case] = {}
+    chosen: list[Case] = []
     for case in question.space.cases(unit):
         seen += 1
-        if not question.space.stands_for_itself(case) or not question.takes(case):
-            continue
+        if question.space.stands_for_itself(case) and question.takes(case):
+            chosen.append(case)
+    from_batch = question.rough(chosen)
+    for case in chosen:
         audited += 1
-        for finding in _looked_at(question, case):
+        for finding in _looked_at(question, case, from_batch):
             verdicts[finding.property][finding.verdict] += 1
             if finding.verdict == FAILS and not finding.tied:
                 known = failing.get(finding.property)
@@ -279,10 +296,10 @@ def _audited(question: Question, unit: int) -> dict[str, Any]:
     }
 
 
-def _looked_at(question: Question, case: Case) -> tuple[Finding, ...]:
+def _looked_at(question: Question, case: Case, rough: Mapping[Cluster, Outcome]) -> tuple[Finding, ...]:
     """Return the findings on a case; one that a solver gives up on is undecided and does not end the search."""
     try:
-        return question.findings(case)
+        return question.findings(case, rough)
     except (SolverError, CertificateError) as error:
         return tuple(Finding(name, UNDECIDED, exact=False, note=str(error)) for name in question.properties)
 
