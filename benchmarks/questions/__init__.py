@@ -28,15 +28,10 @@ QUESTIONS: tuple[Question, ...] = (
     *integers.QUESTIONS,
     *exact.QUESTIONS,
     *properties.QUESTIONS,
-<<<<<<< HEAD
-    *simulation.QUESTIONS,
-    *section7.QUESTIONS,
-=======
     *planning.QUESTIONS,
     *simulation.QUESTIONS,
     *section7.QUESTIONS,
     *reports.QUESTIONS,
->>>>>>> main
 )
 """The registry. A question is one row in a file of this folder and one function."""
 
