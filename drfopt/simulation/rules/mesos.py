@@ -11,7 +11,7 @@ part in no offers; those that have are offered machines on which none of their t
 machine on which nobody's task fits are not made, for nothing would come of them.  Machines are taken in the order of
 the scenario, where Mesos takes them at random.
 
-Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.schedulers.mesos`.
+Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.schedulers.mesos_offers`.
 """
 
 import math
@@ -21,7 +21,8 @@ from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..rule import Rule
 from ..schedulers.amounts import Amount, Amounts, added, fits
-from ..schedulers.mesos import Client, Offer, Offering, Quota
+from ..schedulers.mesos import Client
+from ..schedulers.mesos_offers import Offer, Offering, Quota
 
 __all__ = ["Mesos", "build"]
 
