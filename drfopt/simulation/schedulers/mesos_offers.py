@@ -2,8 +2,8 @@
 
 One cycle of offers: first, agent by agent, what is missing to the guarantees of roles with a quota, chopped out of
 the agent, resource by resource, whether or not a task could use it; then, agent by agent, all that is free, but for
-the headroom that guarantees still need, and within the limits of quotas.  Frameworks answer at once, and what they take counts as held
-for the next agent.  Mesos takes the agents in random order; here it is the order given.
+the headroom that guarantees still need, and within the limits of quotas.  Frameworks answer at once, and
+what they take counts as held for the next agent.  Mesos takes the agents in random order; here it is the order given.
 
 Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp, and its tests in
 src/tests/hierarchical_allocator_tests.cpp.
