@@ -63,6 +63,11 @@ class CertificateError(DrfoptError, RuntimeError):
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string.
+
+    A long name that begins as a short word does, such as that of a machine class, is near to it too.
+    """
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    near = near or [name for name in words if word and name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""

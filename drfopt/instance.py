@@ -14,7 +14,7 @@ from .machine import Machine, capacity_table, named_classes
 from .naming import listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .task_types import TaskType, TypeTable
-from .users import demand_table, eligible_classes, limit_table, types_of_users, weight_table
+from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
 
 __all__ = ["FEATURES", "Instance"]
 
@@ -111,8 +111,9 @@ class Instance:
         self._place_machines(capacity, classes)
         self._weights, last = weight_table(weights, names, self.resources)
         self.organisation = self._organise(organisation, last)
-        bounds = None if self.organisation is None else self.organisation.most_tasks(self.resources, self.exact_demands)
-        self._limits = limit_table(max_tasks, names, self.task_types, bounds)
+        self._asked = self._limits = limit_table(max_tasks, names, self.task_types)
+        if self.organisation is not None and any(self.organisation.ceilings):
+            self._limits = bounded(self._asked, self.organisation.most_tasks(self.resources, self.exact_demands), names)
         if classes is None and eligible is not None:
             raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
         self.eligible: Any = None if classes is None else eligible_classes(eligible, names, labels)
@@ -163,11 +164,10 @@ class Instance:
     @cached_property
     def ceilings(self) -> np.ndarray:
         """Tasks with which each user reaches the first of her own ceilings, (n,); inf for none."""
-        found = np.full(self.n, np.inf)
-        for i, ceiling in enumerate(self.organisation.ceilings if self.organisation is not None else ()):
-            demand = dict(zip(self.resources, self.exact_demands[i], strict=True))
-            found[i] = min((float(most / demand[r]) for r, most in ceiling.items() if demand[r]), default=np.inf)
-        return found
+        if self.organisation is None:
+            return np.broadcast_to(np.inf, (self.n,))
+        most = self.organisation.most_tasks(self.resources, self.exact_demands)
+        return np.array([np.inf if tasks is None else float(tasks) for tasks in most])
 
     @cached_property
     def limited(self) -> bool:
@@ -223,6 +223,11 @@ class Instance:
     def exact_limits(self) -> tuple[Fraction | None, ...]:
         """Limits as `Fraction`s, (n,); None for no limit."""
         return self._limits.exact()
+
+    @property
+    def max_tasks(self) -> tuple[Fraction | None, ...]:
+        """How many tasks each user has, (n,), None for no end: her limit before her ceilings lower it."""
+        return self._asked.exact()
 
     # ---- who can run a task -----------------------------------------------------------------------------------
 
@@ -379,7 +384,7 @@ class Instance:
             "users": self.users,
             "resources": self.resources,
             "weights": weights,
-            "max_tasks": list(self.exact_limits),
+            "max_tasks": list(self.max_tasks),
             "eligible": self.eligible,
             "organisation": None if self.organisation is None else self.organisation.named(self.users),
             "name": self.name,
@@ -410,7 +415,7 @@ class Instance:
         machines = () if self.machines is None else tuple((machine.name, machine.count) for machine in self.machines)
         eligible = None if self.eligible is None else self.eligible.tobytes()
         room = self._capacity.exact()
-        values = (self.exact_demands, room, self.exact_weights, self.exact_limits)
+        values = (self.exact_demands, room, self.exact_weights, self.max_tasks)
         beyond = (self.task_types, self.organisation)
         return (self.name, self.source, self.users, self.resources, machines, eligible, *values, *beyond)
 

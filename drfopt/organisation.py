@@ -112,12 +112,8 @@ class Organisation:
         """Whether all there is are the most that single users may have, which are limits of their tasks."""
         return replace(self, ceilings=()).plain
 
-    def most_tasks(
-        self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]
-    ) -> list[Fraction | None] | None:
-        """Return the tasks at which each user, (n,), meets the first of her ceilings; None for no ceilings at all."""
-        if not any(self.ceilings):
-            return None
+    def most_tasks(self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]) -> list[Fraction | None]:
+        """Return the tasks at which each user, (n,), meets the first of her ceilings; None for who has none."""
         found: list[Fraction | None] = []
         for ceiling, demand in zip(self.ceilings, demands, strict=True):
             needs = dict(zip(resources, demand, strict=True)) if ceiling else {}

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from .ascent import Ascent, TreeLine
 from .engines.bulk_filling import bulk_filling
 from .errors import PolicyError, suggestion
-from .instance import Instance
+from .instance import FEATURES, Instance
 from .policies import POLICIES, Policy, policy_named
-from .reference.algorithm1 import Mix, Step, discrete_filling, kinds_started
+from .reference.algorithm1 import Lines, Mix, Step, discrete_filling, kinds_started
 from .tables import SHOWN, Column, Sheet
 
 __all__ = ["Schedule", "schedule"]
@@ -162,7 +163,8 @@ def schedule(
 
     By the rule ``sequential-min-max`` it is the level after the task that is to be lowest.  Of equal levels the user
     listed first is served; on machines a task goes to the first one, in the order of the file, on which it fits.
-    Limits are rounded down, and users who are unplaced are never served.
+    Limits are rounded down, and users who are unplaced are never served.  Guarantees, tiers and groups: see
+    `drfopt.ascent.line`.
 
     Parameters
     ----------
@@ -186,12 +188,13 @@ def schedule(
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
         if name not in known:
             raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
-    chosen.check(instance, knows=("types", "types on machines"))
+    chosen.check(instance, knows=FEATURES)
+    lines = _lines(instance, chosen, rule)
     mixes = _mixes(instance, chosen)
     helpless = instance.unplaced(integer=True)
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(instance.exact_limits)]
     rates = chosen.exact_rates(instance)
-    if instance.machines is None and not trace and not AHEAD[rule] and not mixes:
+    if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines):
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
         return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
     machines = [(instance.exact_capacity, 1)]
@@ -199,7 +202,7 @@ def schedule(
         counts = [machine.count for machine in instance.machines]
         machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
     eligible = None if instance.eligible is None else instance.eligible.tolist()
-    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes)
+    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines)
     steps = tuple(discrete_filling(*run)[1]) if trace else None
     started = kinds_started(*run) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
@@ -218,6 +221,18 @@ def schedule(
         rule,
         {instance.users[i]: counts for i, counts in types.items()},
     )
+
+
+def _lines(instance: Instance, policy: Policy, rule: str) -> Lines | None:
+    """Return what puts users in line where guarantees, tiers or groups do; None where their levels alone do."""
+    if "organisation" not in instance.features:
+        return None
+    refused = "task types" if instance.task_types is not None else f"rule {rule!r}" if AHEAD[rule] else ""
+    if refused:
+        raise PolicyError(
+            f"{refused} and guarantees, tiers or groups are not scheduled together: leave one of them out"
+        )
+    return partial(TreeLine, Ascent(instance, policy, exact=True))
 
 
 def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:

@@ -33,7 +33,7 @@ USERS_SHOWN = 6
 """With so many users at most, the table has a column of tasks for each."""
 
 KINDS = {"count": "set-count", "capacity": "set-capacity", "scale": "scale"} | {
-    word: f"set-{word}" for word in ("weight", "limit", "demand")
+    word: f"set-{word}" for word in ("weight", "limit", "demand", "guarantee", "ceiling")
 }
 """Changes that can be swept, by the word before the colon of an axis."""
 
@@ -90,14 +90,15 @@ class Axis:
 
 def multiplied(resource: str | None = None) -> Axis:
     """Return the axis on which the capacities of a resource, or all, are multiplied."""
-    return Axis("scale", resource or "all", f"{resource or 'all capacity'}, times")
+    return Axis("scale", resource or "all", f"factor of {resource or 'all capacities'}")
 
 
 def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
     """Return the axis and the values of ``cpu=100..200/10``, ``v100=10,20,40`` or ``weight:A=1..4/1``.
 
     A name by itself is a resource of a pool, a machine class (how many), or ``CLASS/RESOURCE`` of each machine; others
-    are written after ``count:``, ``capacity:``, ``scale:``, ``weight:``, ``limit:`` or ``demand:``.
+    are written after ``count:``, ``capacity:``, ``scale:``, ``weight:``, ``limit:``, ``demand:``, ``guarantee:`` or
+    ``ceiling:``.
 
     Raises
     ------

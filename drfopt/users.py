@@ -14,7 +14,7 @@ from .errors import InstanceError, suggestion
 from .naming import by_user, listed, row_of, some
 from .task_types import TaskType, average, given_types, settled
 
-__all__ = ["demand_table", "eligible_classes", "limit_table", "types_of_users", "weight_table"]
+__all__ = ["bounded", "demand_table", "eligible_classes", "limit_table", "types_of_users", "weight_table"]
 
 Names = Sequence[str]
 Types = tuple[tuple[TaskType, ...] | None, ...]
@@ -85,23 +85,24 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
     return list(value) if isinstance(value, list | tuple) else [value] * len(resources)
 
 
-def limit_table(limits: Any, users: Names, types: Types | None, bounds: Sequence[Fraction | None] | None) -> Table:
-    """Return the most tasks of each user, (n,), inf for no limit.
-
-    Of who has types it is at most their number, and of who has ceilings at most what these allow, `bounds` (n,).
-    """
+def limit_table(limits: Any, users: Names, types: Types | None) -> Table:
+    """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
     found, places = Table(np.broadcast_to(np.inf, (len(users),))), Places("max_tasks", users)
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)
     if limits is not None:
         found = table(listed(limits), (len(users),), places, unlimited=True)
-    if types is None and bounds is None:
+    if types is None:
         return found
-    free = (None,) * len(users)
-    totals = [None if kinds is None else Fraction(sum(kind.count for kind in kinds)) for kinds in types or free]
-    rows = zip(found.exact(), totals, bounds or free, strict=True)
+    totals = [None if kinds is None else Fraction(sum(kind.count for kind in kinds)) for kinds in types]
+    return bounded(found, totals, users)
+
+
+def bounded(limits: Table, bounds: Sequence[Fraction | None], users: Names) -> Table:
+    """Return the limits (n,), lowered to bounds where there are any."""
+    rows = zip(limits.exact(), bounds, strict=True)
     lower = [min((most for most in row if most is not None), default=None) for row in rows]
-    return table(lower, (len(users),), places, unlimited=True)
+    return table(lower, (len(users),), Places("max_tasks", users), unlimited=True)
 
 
 def eligible_classes(eligible: Any, users: Names, classes: Names) -> np.ndarray:

@@ -3,7 +3,19 @@
 An expectation is never edited after its first measurement; where it was wrong, `happened` says so.
 """
 
-from . import bulk, crowds, exact, integers, machines, pools, properties, section7, simulation
+from . import (
+    bulk,
+    crowds,
+    exact,
+    integers,
+    machines,
+    planning,
+    pools,
+    properties,
+    reports,
+    section7,
+    simulation,
+)
 from .question import Question
 
 __all__ = ["QUESTIONS", "Question", "question_named"]
@@ -16,8 +28,10 @@ QUESTIONS: tuple[Question, ...] = (
     *integers.QUESTIONS,
     *exact.QUESTIONS,
     *properties.QUESTIONS,
+    *planning.QUESTIONS,
     *simulation.QUESTIONS,
     *section7.QUESTIONS,
+    *reports.QUESTIONS,
 )
 """The registry. A question is one row in a file of this folder and one function."""
 

@@ -14,11 +14,13 @@ from .listing import engines, formats, library, policies
 from .new import new
 from .price import price
 from .program import Program
+from .rebalance import rebalance
 from .report import report
 from .scenarios import rules, scenarios
 from .schedule import schedule
 from .search import search
 from .simulate import simulate
+from .size import size
 from .solve import solve
 from .sweep import sweep
 from .theorems import theorems
@@ -73,6 +75,8 @@ for command in (
     whatif,
     price,
     sweep,
+    size,
+    rebalance,
     report,
     convert,
     export,

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-EVERYTHING = "all"
-"""What ``--sweep`` calls all resources together."""
-
 
 def report(
     instance: options.InstanceName,
@@ -36,9 +33,9 @@ def report(
         list[str] | None,
         typer.Option(
             "--sweep",
-            metavar="R=A,B,C",
-            help="Divide again with resource R, or with 'all', multiplied by each factor, such as gpu=1/2,1,2; may be "
-            "given several times. Under the first policy.",
+            metavar="NAME=A..B/STEP",
+            help="Divide again at every value, such as cpu=100..200/10 or scale:gpu=1,3/2,2 (see 'drfopt whatif'); may "
+            "be given several times. Under the first policy.",
             show_default=False,
         ),
     ] = None,
@@ -79,7 +76,6 @@ def report(
     names = [name.strip() for name in policies.split(",") if name.strip()]
     if not names:
         raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
-    wanted = [_factors(text) for text in sweep or ()]
     changes = [_changes(text) for text in whatif or ()]
     if output is not None:
         check(output)
@@ -99,7 +95,7 @@ def report(
             names,
             integer=integer,
             time_limit=time_limit,
-            sweeps=[_swept(cluster, names[0], factors, integer, time_limit) for factors in wanted],
+            sweeps=[_swept(cluster, names[0], wanted, integer, time_limit) for wanted in sweep or ()],
             whatifs=[_whatif(cluster, names[0], changes_, integer, time_limit) for changes_ in changes],
             name=instances.title(cluster, instance),
             title=title,
@@ -117,14 +113,6 @@ def report(
         raise typer.Exit(FAILED)
 
 
-def _factors(text: str) -> tuple[str | None, list[str]]:
-    resource, equals, factors = text.rpartition("=")
-    found = [factor.strip() for factor in factors.split(",") if factor.strip()]
-    if not equals or not resource.strip() or not found:
-        raise USAGE_ERROR(f"--sweep {text!r} is not RESOURCE=A,B,C: write for example --sweep gpu=1/2,1,2")
-    return None if resource.strip() == EVERYTHING else resource.strip(), found
-
-
 def _changes(text: str) -> list[str]:
     # A semicolon in braces belongs to the description of a user.
     found = [change.strip() for change in re.split(r";(?![^{]*})", text) if change.strip()]
@@ -133,13 +121,11 @@ def _changes(text: str) -> list[str]:
     return found
 
 
-def _swept(
-    cluster: "Instance", policy: str, wanted: tuple[str | None, list[str]], integer: bool, time_limit: float | None
-) -> "Sweep":
-    from ..sweep import sweep
+def _swept(cluster: "Instance", policy: str, wanted: str, integer: bool, time_limit: float | None) -> "Sweep":
+    from ..sweep import axis_of, sweep
 
-    resource, factors = wanted
-    return sweep(cluster, factors, resource=resource, policy=policy, integer=integer, time_limit=time_limit, jobs=1)
+    axis, values = axis_of(cluster, wanted)
+    return sweep(cluster, values, axis=axis, policy=policy, integer=integer, time_limit=time_limit, jobs=1)
 
 
 def _whatif(cluster: "Instance", policy: str, changes: list[str], integer: bool, time_limit: float | None) -> "WhatIf":

@@ -44,6 +44,8 @@ def whatif(
     remove_user: Annotated[Texts, _change("--remove-user", "X", "A user leaves.")] = None,
     set_demand: Annotated[Texts, _change("--set-demand", "X.cpu=2", "What a task needs; also =+10%.")] = None,
     set_weight: Annotated[Texts, _change("--set-weight", "X=2", "A user's weight.")] = None,
+    set_guarantee: Annotated[Texts, _change("--set-guarantee", "X.cpu=4", "What a user is promised; =none.")] = None,
+    set_ceiling: Annotated[Texts, _change("--set-ceiling", "X.cpu=4", "The most a user may use; =none.")] = None,
     set_limit: Annotated[
         Texts, _change("--set-limit", "X=10", "The most tasks of a user; X=none for no limit.")
     ] = None,

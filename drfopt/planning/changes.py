@@ -320,6 +320,22 @@ def _set_demand(document: Document, text: str) -> None:
     entry["demand"][resource] = _amount(value, entry["demand"].get(resource, 0))
 
 
+def _promise(key: str) -> Callable[[Document, str], None]:
+    """Return the edit of what an organisation promises a user of a resource, or forbids her."""
+
+    def edit(document: Document, text: str) -> None:
+        name, value = _sides(text, "USER.RESOURCE=4 or USER.RESOURCE=none")
+        names = [user["name"] for user in document["users"]]
+        user, resource = _pair(name, ".", names, _resources(document), ("user", "resource"))
+        table = _entry(document["users"], user, "user").setdefault(key, {})
+        if value == "none":
+            table.pop(resource, None)
+        else:
+            table[resource] = _amount(value, table.get(resource, 0))
+
+    return edit
+
+
 KINDS = (
     Kind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", _remove),
     Kind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", _add),
@@ -330,6 +346,8 @@ KINDS = (
     Kind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", _add_user),
     Kind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", _set_demand),
     Kind("set-weight", "USER=2", "a user's weight", _set_weight),
+    Kind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", _promise("guarantee")),
+    Kind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", _promise("ceiling")),
     Kind("set-limit", "USER=10 or USER=none", "the most tasks of a user", _set_limit),
 )  # fmt: skip
 """Every change there is, in the order in which the command line makes them."""

@@ -14,6 +14,7 @@ from ..solve import solve
 from ..tables import Bar, Column, Sheet
 from ..tolerances import LEVEL
 from .remedies import Remedies, alone
+from .trials import Trials
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -27,6 +28,7 @@ SENTENCES = 6
 REASONS = {
     "capacity": "stopped by capacity",
     "limit": "at their limits",
+    "ceiling": "at their ceilings",
     "efficiency": "left where the sum wants them",
     "unplaced": "unplaced",
 }
@@ -43,13 +45,14 @@ class Explained:
     level, tasks, share : float
         Her weighted level under the policy, her tasks, her dominant share.
     reason : str
-        ``limit``, ``unplaced``, ``capacity``, or ``efficiency`` where a sum does not owe her anything.
+        ``limit``, ``ceiling``, ``unplaced``, ``capacity``, or ``efficiency`` where a sum does not owe her anything.
     stopped_by : tuple of str
         The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
     shared_with : tuple of str
         Others who are held by the same.
-    alone_tasks, alone_level : float
-        What she would have with her part of every machine, by weight, to herself.
+    alone_tasks, alone_level : float or None
+        What she would have with her part of every machine, by weight, to herself; None where her part is not defined:
+        in an organisation, and of several types of tasks on machines.
     gain : float or None
         By what part her level is above that; None where she would have nothing alone.
     remedy : str
@@ -63,13 +66,14 @@ class Explained:
     reason: str
     stopped_by: tuple[str, ...]
     shared_with: tuple[str, ...]
-    alone_tasks: float
-    alone_level: float
+    alone_tasks: float | None
+    alone_level: float | None
     gain: float | None
     remedy: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of ``drfopt explain --json``."""
+        own = {"tasks": self.alone_tasks, "level": self.alone_level}
         return {
             "name": self.user,
             "level": self.level,
@@ -78,7 +82,7 @@ class Explained:
             "reason": self.reason,
             "stopped_by": list(self.stopped_by),
             "shared_with": list(self.shared_with),
-            "alone": {"tasks": self.alone_tasks, "level": self.alone_level},
+            "alone": None if self.alone_tasks is None else own,
             "gain": self.gain,
             "remedy": self.remedy,
         }
@@ -134,7 +138,8 @@ class Explanation:
     def _notes(self) -> list[str]:
         count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
         notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
-        notes.append("alone: tasks in her part of every machine by weight, if it were hers; gain: above that")
+        if any(row.alone_tasks is not None for row in self.users):
+            notes.append("alone: tasks in her part of every machine by weight, if it were hers; gain: above that")
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:
@@ -191,12 +196,14 @@ class _Facts:
     def __init__(self, allocation: Allocation, thorough: bool):
         instance = allocation.instance
         self.allocation, self.instance = allocation, instance
-        self.remedies = Remedies(allocation, thorough)
+        # Of these no links are known, and what would be a user's own part of the cluster has not been defined.
+        self.beyond = bool(instance.features - {"types"})
+        self.remedies = (Trials if self.beyond else Remedies)(allocation, thorough)
         self.unplaced = instance.unplaced()
         limits = instance.limits
         self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))
         self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
-        self.alone = alone(instance)
+        self.alone = None if self.beyond else alone(instance)
         self.rates = policy_named(allocation.policy).rates(instance)
         self.at: dict[str, list[int]] = {}
         for i, names in enumerate(self.stopped_by):
@@ -209,13 +216,23 @@ class _Facts:
             return "unplaced"
         if self.capped[i]:
             return "limit"
+        if self._at_ceiling(i):
+            return "ceiling"
         return "capacity" if policy_named(self.allocation.policy).objective != "sum" else "efficiency"
+
+    def _at_ceiling(self, i: int) -> bool:
+        if self.instance.organisation is None:
+            return False
+        used = dict(zip(self.instance.resources, self.allocation.usage[i], strict=True))
+        ceilings = self.instance.organisation.ceilings[i]
+        return any(used[name] >= float(most) * (1 - LEVEL) for name, most in ceilings.items())
 
     def of(self, i: int) -> Explained:
         allocation, reason = self.allocation, self.reason(i)
-        stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency") else ()
-        others = sorted({other for name in stopped_by for other in self.at.get(name, ())} - {i})
-        tasks, own = float(allocation.tasks[i]), float(self.alone[i])
+        stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency", "ceiling") else ()
+        at = stopped_by if reason == "capacity" else ()
+        others = sorted({other for name in at for other in self.at.get(name, ())} - {i})
+        tasks, own = float(allocation.tasks[i]), None if self.alone is None else float(self.alone[i])
         return Explained(
             user=self.instance.users[i],
             level=float(allocation.levels[i]),
@@ -225,7 +242,7 @@ class _Facts:
             stopped_by=stopped_by,
             shared_with=tuple(self.instance.users[other] for other in others),
             alone_tasks=own,
-            alone_level=float(self.rates[i]) * own,
+            alone_level=None if own is None else float(self.rates[i]) * own,
             gain=None if self.unplaced[i] or not own else _gain(tasks, own),
             remedy=getattr(self.remedies, reason)(i),
         )

@@ -149,11 +149,7 @@ def held(allocation: Allocation) -> Held:
         raise PolicyError(
             f"{policy.name} is no leximin of divisible tasks in floats: nothing holds its users by levels"
         )
-    if instance.organisation is not None or (instance.task_types is not None and instance.machines is not None):
-        what = "organisations" if instance.organisation is not None else "task types on machines"
-        raise PolicyError(
-            f"what holds the users is not known with {what} yet: compare two clusters with whatif instead"
-        )
+    policy.check(instance)
     placed = ~instance.unplaced()
     capped = placed & np.isfinite(instance.limits)
     capped[capped] = allocation.tasks[capped] >= instance.limits[capped] * (1 - LEVEL)

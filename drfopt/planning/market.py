@@ -82,7 +82,7 @@ class Market:
         self.prices = np.atleast_2d(np.zeros((1, instance.m)) if allocation.prices is None else allocation.prices)
         tasks = allocation.tasks
         self.rates = policy.rates(instance)
-        self.room = Room(instance, policy)
+        self.room = Room(instance, policy, allocation.tasks)
         limits = instance.limits
         self.capped = np.isfinite(limits) & (tasks >= limits * (1 - LEVEL))
         budget = self.prices * instance.room

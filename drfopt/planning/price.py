@@ -310,6 +310,7 @@ def price(instance: Instance, policy: str | Policy = "drf", *, units: tuple[Unit
         raise PolicyError(
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
         )
+    chosen.check(instance)
     allocation = solve(instance, chosen)
     totals = Sums(instance, TOTAL)
     look = LOOKS[chosen.objective](allocation, totals)
@@ -328,7 +329,7 @@ Look = Callable[[Unit, bool], Side | None]
 def _by_links(allocation: Allocation, totals: Sums) -> Look:
     """Look at a leximin: the links of each side say who goes where."""
     base = held(allocation)
-    room = Room(base.instance, base.policy)
+    room = Room(base.instance, base.policy, allocation.tasks)
 
     def look(unit: Unit, more: bool) -> Side | None:
         reach = side(base, room, unit, more)

@@ -103,7 +103,7 @@ class Remedies:
 
     @cached_property
     def _room(self) -> Room:
-        return Room(self.instance, self.policy)
+        return Room(self.instance, self.policy, self.allocation.tasks)
 
     def _gives(self, worth: Worth, i: int) -> str:
         """Return the sentence on one unit more, or on as much of one as the links speak of."""
@@ -141,7 +141,7 @@ class Remedies:
             limits[i] += step
             return replace(base, limits=limits), room.now
 
-        return furthest(raised, room, (MOST - 1) * limit, straight=True)
+        return furthest(raised, room, (MOST - 1) * limit)
 
     def _without_limit(self, i: int) -> float:
         """Return the tasks of a user if she had no limit.

@@ -27,10 +27,10 @@ NEGLIGIBLE = 1e-12
 
 
 class Room:
-    """The room of a cluster, and the cuts known of it."""
+    """The room of a cluster in which some tasks (n,) have a place, and the cuts known of it."""
 
-    def __init__(self, instance: Instance, policy: Policy):
-        self.instance, self.policy = instance, policy
+    def __init__(self, instance: Instance, policy: Policy, tasks: np.ndarray):
+        self.instance, self.policy, self.tasks = instance, policy, tasks
         self.now = instance.room
         self._highs: Any = None
         # Costs of a task (cuts, n) and prices of a unit (cuts, k m), by which what stands in the room now costs 1.
@@ -54,18 +54,19 @@ class Room:
         """Return the crowding, by a program where cuts may not know it; the cut that shows it is kept."""
         if self.instance.machines is None or not tasks.any():
             return self.crowding(tasks, room)
+        if (tasks <= self.tasks).all() and (room >= self.now).all():
+            # No more tasks than have a place, and no less room.
+            return 1.0
         from ..engines.linear import INFINITY, run
 
-        high = self._highs = self._build(tasks) if self._highs is None else self._highs
+        highs = self._highs = self._build() if self._highs is None else self._highs
         problem, rows = self._problem, self._rows
         users, n = problem.members, problem.n
         cells = (rows.machine, rows.resource)
-        for r, need in enumerate((tasks[users] / self._scale).tolist()):
-            high.changeRowBounds(r, need, INFINITY)
-        spare = (room[cells] - self.now[cells]) / self.now[cells]
-        for r, more in enumerate(spare.tolist()):
-            high.changeRowBounds(n + r, -INFINITY, more)
-        found = run(high, "the room of a changed cluster")
+        need, spare = tasks[users] / self._scale, (room[cells] - self.now[cells]) / self.now[cells]
+        low = np.concatenate([need, np.full(len(spare), -INFINITY)])
+        highs.changeRowsBounds(len(low), np.arange(len(low)), low, np.concatenate([np.full(n, INFINITY), spare]))
+        found = run(highs, "the room of a changed cluster")
         prices, costs = np.zeros_like(self.now), np.zeros(self.instance.n)
         prices[cells] = np.maximum(-found.duals[n:], 0) / self.now[cells]
         costs[users] = np.maximum(found.duals[:n], 0) / self._scale
@@ -75,7 +76,7 @@ class Room:
             self._prices = np.vstack([self._prices, prices.ravel()])
         return found.objective
 
-    def _build(self, tasks: np.ndarray) -> Any:
+    def _build(self) -> Any:
         """Return HiGHS holding:  minimise s,  sum_k v_ik >= x_i,  A v - s <= spare."""
         from scipy import sparse
 
@@ -84,7 +85,7 @@ class Room:
         problem = Problem(self.instance, self.policy)
         rows = capacity_rows(problem)
         user, _ = problem.pairs
-        held = tasks[problem.members]
+        held = self.tasks[problem.members]
         alone = np.full(problem.n, np.inf)
         np.minimum.at(alone, user, 1 / rows.matrix.max(axis=0).toarray().ravel())
         scale = np.where(held > 0, held, alone)

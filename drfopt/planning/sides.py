@@ -23,6 +23,9 @@ STEP = 1 / 16
 """Part of what there is, to the side of which the links that hold there are looked up first; then halfway to what they
 reach back to."""
 
+STRAIGHT = 1e-13
+"""Relative distance from a straight line that rounding leaves."""
+
 LEAST = 1e-300
 """Absolute error of a root, which its relative error decides."""
 
@@ -89,10 +92,8 @@ def _along(held: Held, unit: Unit, sign: float) -> Path:
     return lambda step: (held, held.instance.room + sign * step * unit.growth)
 
 
-def furthest(path: Path, room: Room, end: float, start: float = 0.0, straight: bool = False) -> float:
+def furthest(path: Path, room: Room, end: float, start: float = 0.0) -> float:
     """Return how far along a way the links hold everybody, from where they do.
-
-    On a `straight` way, where neither room nor rates change, what holds at its ends holds in between.
 
     Raises
     ------
@@ -101,12 +102,20 @@ def furthest(path: Path, room: Room, end: float, start: float = 0.0, straight: b
     """
     slack = _slack(path, room)
     for _ in range(CUTS):
-        end = _first_root(slack, start, end, (1.0,) if straight else LOOKED_AT)
+        end = _first_root(slack, start, end, (1.0,) if _straight(path, start, end, ("tasks", "rates")) else LOOKED_AT)
         if end <= start:
             return start
-        if all(_placed(path, room, start + part * (end - start)) for part in ASKED_AT[: 1 if straight else None]):
+        asked_at = ASKED_AT[: 1 if _straight(path, start, end, ("tasks",)) else None]
+        if all(_placed(path, room, start + part * (end - start)) for part in asked_at):
             return end
     raise SolverError(f"{CUTS} cuts do not tell how far the links hold: compare two clusters with whatif instead")
+
+
+def _straight(path: Path, start: float, end: float, names: tuple[str, ...]) -> bool:
+    """Say whether these of a `Place` change in straight lines, so that what holds at both ends holds in between."""
+    places = [held.at(room) for held, room in map(path, (start, (start + end) / 2, end))]
+    lines = [[getattr(place, name) for place in places] for name in names]
+    return all(bool((np.abs(a + c - 2 * b) <= STRAIGHT * np.abs(b)).all()) for a, b, c in lines)
 
 
 def _back(path: Path, room: Room, near: float, start: float) -> float:

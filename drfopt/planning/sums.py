@@ -6,6 +6,7 @@ the amount there is, and its end, whatever ties there are.  Levels are shares of
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -86,9 +87,10 @@ class Sums:
 
         stated, rows, room = self._stated, self._stated.rows, self.instance.room
         cells = (rows.machine, rows.resource)
-        for r, more in enumerate((growth[cells] / room[cells]).tolist()):
-            stated.highs.changeRowBounds(r, -INFINITY, max(1 + more, 0.0))
-        found = run(stated.highs, "the largest sum of a changed cluster", self._problem.deadline)
+        high = np.maximum(1 + growth[cells] / room[cells], 0.0)
+        highs: Any = stated.highs
+        highs.changeRowsBounds(len(high), np.arange(len(high)), np.full(len(high), -INFINITY), high)
+        found = run(highs, "the largest sum of a changed cluster", self._problem.deadline)
         prices = np.zeros_like(room)
         prices[cells] = np.maximum(-found.duals[: len(rows.machine)], 0) * stated.largest / room[cells]
         return -found.objective * stated.largest, prices

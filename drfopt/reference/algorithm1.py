@@ -27,9 +27,9 @@ Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-__all__ = ["Mix", "Step", "discrete_filling", "kinds_started", "placements"]
+__all__ = ["Line", "Lines", "Mix", "Step", "discrete_filling", "kinds_started", "placements"]
 
 Row = Sequence[Fraction]
 Machines = Sequence[tuple[Row, int]]
@@ -53,6 +53,35 @@ class Mix(NamedTuple):
 
     kinds: Sequence[tuple[Row, Fraction | int | None, Sequence[bool] | None]]
     level: Callable[[Sequence[int]], Fraction]
+
+
+class Line(Protocol):
+    """Who is served next; somebody taken out of it is out until she is put back."""
+
+    def take(self) -> int | None:
+        """Take out the user whose turn it is; None when nobody is left."""
+
+    def back(self, i: int) -> None:
+        """Put back a user, who may have more tasks now."""
+
+
+Lines = Callable[[Sequence[Sequence[int]]], Line]
+"""What makes a line of users, of whom it may look at the tasks that each has started, by type."""
+
+
+class _ByLevel:
+    """The line of the paper: the user with the lowest key comes first, of equals the one listed first."""
+
+    def __init__(self, key: Callable[[int], Fraction], n: int):
+        self.key = key
+        self.queue = [(key(i), i) for i in range(n)]
+        heapify(self.queue)
+
+    def take(self) -> int | None:
+        return heappop(self.queue)[1] if self.queue else None
+
+    def back(self, i: int) -> None:
+        heappush(self.queue, (self.key(i), i))
 
 
 def placements(
@@ -79,6 +108,7 @@ def kinds_started(
     eligible: Classes,
     ahead: int = 0,
     mixes: Mapping[int, Mix] = NO_MIX,
+    lines: Lines | None = None,
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the same with the type of the task: user, type, machine class."""
     free: list[list[list[Fraction]]] = [[] for _ in machines]
@@ -107,10 +137,8 @@ def kinds_started(
             return users[i].level(started[i])
         return users[i].level([count + ahead * (t == at[i]) for t, count in enumerate(started[i])])
 
-    queue = [(key(i), i) for i in range(len(users))]
-    heapify(queue)
-    while queue:
-        _, i = heappop(queue)
+    line = _ByLevel(key, len(users)) if lines is None else lines(started)
+    while (i := line.take()) is not None:
         if (limit := limits[i]) is not None and sum(started[i]) + 1 > limit:
             continue
         t = at[i]
@@ -121,13 +149,13 @@ def kinds_started(
             k, room = found
             room[:] = [amount - need for amount, need in zip(room, demand, strict=True)]
             started[i][t] += 1
-            heappush(queue, (key(i), i))
+            line.back(i)
             yield i, t, k
         elif when_full == "stop" and not exhausted:
             return
         elif t + 1 < len(users[i].kinds):
             at[i] += 1
-            heappush(queue, (key(i), i))
+            line.back(i)
 
 
 def discrete_filling(
@@ -139,6 +167,7 @@ def discrete_filling(
     eligible: Classes = None,
     ahead: int = 0,
     mixes: Mapping[int, Mix] = NO_MIX,
+    lines: Lines | None = None,
 ) -> tuple[list[int], list[Step]]:
     """Return the tasks of each user, (n,), and every step on the way; `placements` alone keeps none.
 
@@ -150,7 +179,7 @@ def discrete_filling(
     tasks, shares = [0] * len(demands), [Fraction(0)] * len(demands)
     own = [[Fraction(0)] * len(total) for _ in demands]
     used, steps = [Fraction(0)] * len(total), []
-    for user, t, machine in kinds_started(demands, machines, rates, limits, when_full, eligible, ahead, mixes):
+    for user, t, machine in kinds_started(demands, machines, rates, limits, when_full, eligible, ahead, mixes, lines):
         demand = mixes[user].kinds[t][0] if user in mixes else demands[user]
         tasks[user] += 1
         own[user] = [u + d for u, d in zip(own[user], demand, strict=True)]

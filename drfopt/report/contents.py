@@ -16,8 +16,25 @@ Document = dict[str, Any]
 MOST_ROWS = 2000
 """Users with a row of their own; of more, those with the largest dominant shares."""
 
-OTHER_STOPS = (("limit", "their own limit"), ("unplaced", "a task that fits nowhere"), ("unknown", "not known"))
+OTHER_STOPS = (
+    ("limit", "their own limit"),
+    ("ceiling", "a ceiling"),
+    ("unplaced", "a task that fits nowhere"),
+    ("unknown", "what is not known"),
+)
 """What stops users beside resources."""
+
+RULES = (
+    ("types", None, "count"),
+    ("weight", 1, "number"),
+    ("limit", None, "number"),
+    ("group", "", "text"),
+    ("tier", 0, "count"),
+    ("last", False, "text"),
+    ("guarantee", "", "text"),
+    ("ceiling", "", "text"),
+)
+"""What a user may have beside her demand: its key, what everybody has, and how it is shown."""
 
 GLOSSARY = (
     ("dominant share", "what a user holds of the resource of which she holds the largest part of the cluster"),
@@ -79,12 +96,12 @@ def _stopping(document: Document) -> Markup:
     places += [(resource["name"], ("resources", j, "stopped", 0)) for j, resource in enumerate(document["resources"])]
     places += [(words, ("stops", 0, key)) for key, words in OTHER_STOPS]
     counts = [
-        Markup("<bdi>{}</bdi> {}").format(clean(name), shown(document, path, "count"))
+        Markup("{} by <bdi>{}</bdi>").format(shown(document, path, "count"), clean(name))
         for name, path in places
         if at(document, path)
     ]
     policy = title_of(document["policies"][0])
-    return Markup("What stops how many users under {}: {}.").format(policy, Markup(", ").join(counts))
+    return Markup("Users stopped under {}: {}.").format(policy, Markup(", ").join(counts))
 
 
 def _best(document: Document) -> list[Markup]:
@@ -184,6 +201,7 @@ def _machines(document: Document) -> Table:
 
 def _users(document: Document) -> Table:
     users = document["users"]
+    typed = any(user["types"] for user in users)
     columns = [Column("user", ("users", None, "name"))]
     columns.append(Column("dominant resource", ("comparison", "allocations", 0, "users", None, "dominant_resource")))
     for place, policy in enumerate(document["policies"]):
@@ -192,12 +210,12 @@ def _users(document: Document) -> Table:
         columns.append(Column("dominant share", (*here, "dominant_share"), "share", title))
         columns.append(Column("stopped by", ("users", None, "stopped", place), "text", title))
     columns += [
-        Column(name, ("users", None, "demand", name), "number", "needs for a task")
+        Column(name, ("users", None, "demand", name), "number", "needs for a task" + (", on average" if typed else ""))
         for name in (resource["name"] for resource in document["resources"])
     ]
-    for heading, ordinary in (("weight", 1), ("limit", None)):
-        if any(user[heading] != ordinary for user in users):
-            columns.append(Column(heading, ("users", None, heading), "number", "has"))
+    for heading, ordinary, kind in RULES:
+        if any(user.get(heading, ordinary) != ordinary for user in users):
+            columns.append(Column(heading, ("users", None, heading), kind, "has"))
     chosen = list(range(len(users)))
     if len(users) > MOST_ROWS:
         shares = [max(a["users"][i]["dominant_share"] for a in document["comparison"]["allocations"]) for i in chosen]
@@ -218,18 +236,18 @@ def _steps(document: Document, place: int) -> Table:
         *(Column(f"{name} used", (*here, "used", j), "share") for j, name in enumerate(sweep["resources"])),
     ]
     keys = [(step,) for step in range(len(sweep["steps"]))]
-    caption = f"{title_of(sweep['policy'])} as {sweep['axis']} changes"
-    return Table.of(document, f"sweep-{place + 1}-steps", caption, "steps", columns, keys)
+    return Table.of(document, f"sweep-{place + 1}-steps", "Steps of the sweep", "steps", columns, keys)
 
 
 def _totals(document: Document, place: int) -> Table:
     here: tuple = ("whatifs", place, "totals", None)
-    columns = [Column("total", (*here, "name"))]
-    columns += [Column(name, (*here, name), "number") for name in ("before", "after")]
-    found = at(document, ("whatifs", place))
-    keys = [(row,) for row in range(len(found["totals"]))]
-    caption = f"{title_of(found['policy'], found['integer'])}: {', '.join(found['changes'])}"
-    return Table.of(document, f"whatif-{place + 1}-totals", caption, "rows", columns, keys)
+    columns = [
+        Column("when", (*here, "when")),
+        Column("lowest level", (*here, "lowest level"), "share"),
+        Column("sum of\u00a0shares", (*here, "sum of dominant shares"), "number"),
+        Column("tasks", (*here, "tasks"), "number"),
+    ]
+    return Table.of(document, f"whatif-{place + 1}-totals", "Before and after, in all", "rows", columns, [(0,), (1,)])
 
 
 def _differences(document: Document, place: int) -> Table:
@@ -247,5 +265,11 @@ def _differences(document: Document, place: int) -> Table:
     ranked = sorted(range(len(users)), key=lambda i: -size[i])
     keys = [(i,) for i in ranked[:MOST_ROWS]]
     return Table.of(
-        document, f"whatif-{place + 1}-users", "Who wins, who loses", "users", columns, keys, len(users) - len(keys)
+        document,
+        f"whatif-{place + 1}-users",
+        "Everybody before and after",
+        "users",
+        columns,
+        keys,
+        len(users) - len(keys),
     )

@@ -160,7 +160,7 @@ def swatch(key: Key) -> tuple[Mark, ...]:
     if key.shape == "empty":
         return (Box(1, 1, 12, 12, stroke=key.ink),)
     if key.shape == "box":
-        return (Box(0, 0, 14, 14, fill=key.ink, hatch=key.hatch),)
+        return (Box(0.5, 0.5, 13, 13, fill=key.ink, stroke="line", hatch=key.hatch),)
     line = Line(((0, 7), (14, 7)), key.ink, 2)
     return (line,) if key.shape == "line" else (line, Dot(7, 7, key.ink, key.shape))
 

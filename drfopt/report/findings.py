@@ -5,7 +5,7 @@ same instance gives the same bytes.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from ..allocation import Allocation, stopped
 from ..compare import Comparison, compare
 from ..instance import Instance
+from ..organisation import Organisation
 from ..planning.whatif import WhatIf
 from ..progress import report
 from ..sweep import Sweep
@@ -28,12 +29,16 @@ Document = dict[str, Any]
 VERDICTS = ("wins", "loses", "same", "joins", "leaves")
 """What changes may do to a user."""
 
+KINDS = {"her limit": "limit", "her ceiling": "ceiling", "": "unknown"}
+"""How those are counted whom no resource stops, by what a table says of them."""
+
 
 @dataclass(frozen=True)
 class Stops:
     """How many users were stopped by what under one policy; who has several bottlenecks counts at each."""
 
     limit: int
+    ceiling: int
     unplaced: int
     unknown: int
     resources: list[int]
@@ -94,7 +99,7 @@ def study(
         "users": _users(instance, found),
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
-        "stops": [{"limit": s.limit, "unplaced": s.unplaced, "unknown": s.unknown} for s in stops],
+        "stops": [{key: getattr(s, key) for key in ("limit", "ceiling", "unplaced", "unknown")} for s in stops],
         "sweeps": [told_of_sweep(sweep) for sweep in sweeps],
         "whatifs": [_whatif(found) for found in whatifs],
     }
@@ -126,13 +131,16 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
     """Return what is known of every user beside her allocations: what she asks for, and what stopped her."""
     unplaced = [set(allocation.unplaced) for allocation in allocations]
     bottlenecks = [allocation.certificate.bottlenecks or (None,) * instance.n for allocation in allocations]
-    weights = instance.weights.tolist()
+    weights, rules = instance.weights.tolist(), instance.organisation
+    types = instance.task_types or (None,) * instance.n
     return [
         {
             "name": user,
             "weight": None if instance.weights_per_resource else weights[i],
             "limit": limit if limit < np.inf else None,
             "demand": dict(zip(instance.resources, row, strict=True)),
+            "types": len(kinds) if (kinds := types[i]) else None,
+            **({} if rules is None else _rules(rules, i)),
             "stopped": [
                 stopped(instance, i, names[i], allocation.tasks[i], user in helpless)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
@@ -142,6 +150,21 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             zip(instance.users, instance.limits.tolist(), instance.demands.tolist(), strict=True)
         )
     ]
+
+
+def _rules(rules: Organisation, i: int) -> Document:
+    """Return what an organisation says of a user; amounts as text, exactly."""
+
+    def listed(amounts: Mapping[str, Any]) -> str:
+        return ", ".join(f"{amount} {resource}" for resource, amount in amounts.items())
+
+    return {
+        "group": rules.paths[i],
+        "tier": rules.tiers[i],
+        "last": bool(rules.last[i]),
+        "guarantee": listed(rules.guarantees[i]),
+        "ceiling": listed(rules.ceilings[i]),
+    }
 
 
 def _stops(allocation: Allocation) -> Stops:
@@ -159,12 +182,15 @@ def _stops(allocation: Allocation) -> Stops:
         elif names:
             at.update(names)
             # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
-            resources.update({resource for name in names for resource in _resource(instance, name)})
+            mine = {resource for name in names for resource in _resource(instance, name)}
+            resources.update(mine)
+            # What is no resource is the ceiling of a group; her own is told below.
+            counts["ceiling"] += len(mine) == 0
         else:
-            known = stopped(instance, i, None, allocation.tasks[i], False)
-            counts["limit" if known else "unknown"] += 1
+            counts[KINDS[stopped(instance, i, None, allocation.tasks[i], False)]] += 1
     return Stops(
         counts["limit"],
+        counts["ceiling"],
         counts["unplaced"],
         counts["unknown"],
         [resources[name] for name in instance.resources],
@@ -174,7 +200,7 @@ def _stops(allocation: Allocation) -> Stops:
 
 def _resource(instance: Instance, name: str) -> list[str]:
     if instance.machines is None:
-        return [name]
+        return [name] if name in instance.resources else []
     return [resource for resource in instance.resources if name.endswith(f"/{resource}")][:1]
 
 
@@ -189,7 +215,7 @@ def _resources(instance: Instance, stops: list[Stops]) -> list[Document]:
 def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list[Stops]) -> list[Document] | None:
     if instance.machines is None:
         return None
-    held = [np.asarray(allocation.placement, dtype=float).T @ instance.demands for allocation in allocations]
+    held = [_held_by_classes(allocation) for allocation in allocations]
     room = instance.room
     counts = instance.counts.tolist()
     return [
@@ -216,6 +242,13 @@ def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list
         }
         for k, name in enumerate(instance.machine_names)
     ]
+
+
+def _held_by_classes(allocation: Allocation) -> np.ndarray:
+    """Return what runs on each class, (k, m)."""
+    if allocation.placed_by_type is not None:
+        return allocation.placed_by_type.astype(float).T @ allocation.instance.type_table.demands
+    return np.asarray(allocation.placement, dtype=float).T @ allocation.instance.demands
 
 
 def told_of_sweep(sweep: Sweep) -> Document:
@@ -245,8 +278,8 @@ def _whatif(found: WhatIf) -> Document:
         "changes": [str(change) for change in found.changes],
         "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
         "totals": [
-            {"name": name, "before": _float(before), "after": _float(after)}
-            for name, (before, after) in found.totals().items()
+            {"when": when, **{name: _float(pair[side]) for name, pair in found.totals().items()}}
+            for side, when in enumerate(("before", "after"))
         ],
         "users": [
             {

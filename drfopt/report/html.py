@@ -7,6 +7,7 @@ the page's own policy lets no script run but the one it came with, and nothing b
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -18,6 +19,7 @@ from ..tables import clean
 from . import contents, svg
 from .drawing import Drawing, Key, swatch
 from .figures import figures
+from .holdings import title_of
 from .palette import INKS
 
 __all__ = ["page"]
@@ -33,8 +35,8 @@ SECTIONS = (
 )
 """Anchors of the page and what leads to them."""
 
-UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Letters that could end the element that holds the JSON, or a line of it."""
+UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+"""Letters that could end the element that holds the JSON, or a line of it, and halves of pairs, which no file holds."""
 
 
 def page(document: dict[str, Any]) -> str:
@@ -60,15 +62,13 @@ def page(document: dict[str, Any]) -> str:
 
 def _json(document: dict[str, Any]) -> str:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Half of a pair is no letter: as an escape it is what --json prints, too.
-    text = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
-    return "".join(UNSAFE.get(letter, letter) for letter in text)
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @cache
 def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "drawn": _drawn, "swatch": _swatch}
+    environment.filters |= {"clean": clean, "drawn": _drawn, "swatch": _swatch, "titled": title_of}
     return environment.from_string(_source("page.html"))
 
 

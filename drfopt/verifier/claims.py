@@ -36,6 +36,7 @@ class Claim:
         word, _, argument = self.policy.partition(":")
         self.alpha = number(argument) if word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
+        self.objective = "" if cluster.ruled else self.objective  # rules say what is fair, and what a level is
         self.rows, self.proof = data["users"], data.get("proof") or {}
         if word in ("ceei", "alpha", "tasks", "tsf") and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
@@ -82,12 +83,15 @@ class Claim:
         if self.whole:
             add("tasks are whole", self.names((i for i in self.n if x[i].denominator > 1), x))
         add("limits", self.names((i for i in self.n if u[i] is not None and x[i] > u[i] * over), x, u))
+        if self.c.ceilings:
+            add("ceilings of groups", self.c.over_ceilings(x, over))
         add("who can run nothing has nothing", self.names((i for i in self.n if not self.plays[i] and x[i]), x))
         levels = [row.get("level") for row in self.rows]
         stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]
         fine = [0 if isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
         off = (i for i, v in enumerate(stated) if self.r and v is not None and abs(v - self.y[i]) > fine[i] * self.y[i])
-        add("levels are those of the tasks", self.names(off, stated, self.y))
+        unmeasured = "" if self.r else "how they are measured is not known here"
+        add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.whole and not self.c.pool:
             packing = self.proof.get("packing")
             unknown = "the file does not say how the tasks are packed" if packing is None else ""
@@ -240,7 +244,8 @@ class Claim:
 
     def unknown(self) -> None:
         """A policy that is not one of the table is not judged."""
-        self.report.add("optimality", [], f"{self.policy} is no policy of the table: only feasibility was checked")
+        why = "guarantees, tiers or groups decide" if self.c.ruled else f"{self.policy} is no policy of the table"
+        self.report.add("optimality", [], f"{why}: only feasibility was checked")
 
     def nothing_better(self) -> None:
         """Of whole tasks in a pool, everything is looked at; on machines, nothing is said of what is better."""

@@ -6,7 +6,7 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -97,7 +97,10 @@ def total(values: Iterable[Fraction]) -> Fraction:
     return found[0]
 
 
-KEYS = {"name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks"}
+RULES = {"guarantees", "excluded", "groups", "guarantee", "tier", "group"}
+"""Keys by which an instance says what is fair in another way than its policy does alone."""
+
+KEYS = RULES | {"name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks", "ceiling"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
 
 
@@ -117,8 +120,16 @@ class Cluster:
             raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
         self.users = [user["name"] for user in users]
         self.d = [self._row(user["demand"], 0) for user in users]
-        self.w = [self._row(user.get("weight", 1), 1) for user in users]
-        self.u = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
+        given = [user.get("weight", 1) for user in users]
+        last = [not isinstance(w, dict) and not number(w) for w in given]
+        self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
+        self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
+        self.ruled = any(last) or bool(RULES & {key for table in (data, *users) for key in table})
+        self.ceilings = [
+            (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))
+            for group in data.get("groups", ())
+            for r, most in group.get("ceiling", {}).items()
+        ]
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
         sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
@@ -126,6 +137,22 @@ class Cluster:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
         open_to = [user.get("machines", self.classes) for user in users]
         self.open = [[k for k, name in enumerate(self.classes) if name in names] for names in open_to]
+
+    def _most(self, user: dict[str, Any], demand: list[Fraction]) -> Fraction | None:
+        """Return the most tasks of a user: her limit, or those at which she meets a ceiling of hers."""
+        needs = dict(zip(self.resources, demand, strict=True))
+        bounds = [number(most) / needs[r] for r, most in user.get("ceiling", {}).items() if needs[r]]
+        bounds += [] if user.get("max_tasks") is None else [number(user["max_tasks"])]
+        return min(bounds) if bounds else None
+
+    def over_ceilings(self, x: list[Fraction], over: Fraction) -> Iterator[str]:
+        """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
+        for group, j, most, members in self.ceilings:
+            if (used := total(x[i] * self.d[i][j] for i in members)) > most * over:
+                yield f"{group}: {shown(used)} of {shown(most)}"
+
+    def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
+        return [i for i, user in enumerate(users) if f"{user.get('group', '')}/".startswith(f"{group}/")]
 
     def _average(self, user: dict[str, Any]) -> dict[str, Any]:
         """Return a user with task types as one whose tasks are their average, of which she has their number."""

@@ -68,7 +68,7 @@ def _user(instance: Instance, i: int, bound: Fraction | None) -> dict[str, Any]:
     owner = f"user {instance.users[i]!r}"
     entry: dict[str, Any] = {"name": instance.users[i]}
     kinds = None if instance.task_types is None else instance.task_types[i]
-    weight, limit = instance.exact_weights[i], instance.exact_limits[i]
+    weight, limit = instance.exact_weights[i], instance.max_tasks[i]
     if kinds is None:
         entry["demand"] = _needed(instance.resources, instance.exact_demands[i], owner)
     else:

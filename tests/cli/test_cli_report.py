@@ -32,7 +32,8 @@ def test_the_numbers_are_those_of_compare(drfopt, cluster, tmp_path):
 
 def test_sweeps_and_changes_are_told(drfopt, cluster, tmp_path):
     ran = drfopt(
-        "report", cluster, "--sweep", "cpu=1/2,1,2", "--sweep", "all=1,2", "--whatif", "set-weight A=2; scale cpu=2",
+        "report", cluster, "--sweep", "scale:cpu=1/2,1,2", "--sweep", "cpu=9..11/2",
+        "--whatif", "set-weight A=2; scale cpu=2",
         "--whatif", "add-user C{cpu=1;weight=2}", "--title", "Ours", "--date", "today", "--json",
     )  # fmt: skip
     document = json.loads(ran.out)
@@ -43,7 +44,7 @@ def test_sweeps_and_changes_are_told(drfopt, cluster, tmp_path):
     ]
     assert document["whatifs"][1]["verdicts"]["joins"] == 1
     assert (document["title"], document["date"]) == ("Ours", "today")
-    assert [sweep["steps"][-1]["at"] for sweep in document["sweeps"]] == [2, 2]
+    assert [sweep["steps"][-1]["at"] for sweep in document["sweeps"]] == [2, 11]
 
 
 def test_every_plot_is_written_as_png_and_svg(drfopt, cluster, tmp_path):
@@ -71,11 +72,11 @@ def test_a_policy_that_cannot_is_told_and_others_are_shown(drfopt, tmp_path):
     [
         (["--policies", ","], ["--policies names no policy"]),
         (["--policies", "dfr"], ["'dfr'", "drf"]),
-        (["--sweep", "cpu"], ["--sweep 'cpu'", "gpu=1/2,1,2"]),
-        (["--sweep", "=1,2"], ["--sweep '=1,2'"]),
-        (["--sweep", "cpu="], ["--sweep 'cpu='"]),
+        (["--sweep", "cpu"], ["'cpu'", "cpu=100..200/10"]),
+        (["--sweep", "=1,2"], ["'=1,2'"]),
+        (["--sweep", "cpu="], ["'cpu='"]),
         (["--sweep", "cup=1,2"], ["'cup'", "did you mean 'cpu'"]),
-        (["--sweep", "cpu=0"], ["0", "positive"]),
+        (["--sweep", "scale:cpu=0"], ["0", "positive"]),
         (["--sweep", "cpu=nan"], ["nan"]),
         (["--whatif", " ; "], ["--whatif names no change"]),
         (["--whatif", "dance"], ["'dance'"]),

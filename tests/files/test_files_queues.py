@@ -297,7 +297,7 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         ("w1/driver", 1, 1),
         ("w1/worker", 8, 2),
     ]
-    assert instance.exact_limits == (9, 20)
+    assert instance.max_tasks == (9, 20)
     assert instance.exact_weights == (2, 1)
     assert organisation.guarantees == ({"cpu": 9}, {"cpu": 6})
     assert organisation.ceilings == ({"cpu": 12}, {})

@@ -115,7 +115,7 @@ def test_xml_and_rest_make_a_cluster(tmp_path: Path) -> None:
     instance, organisation = found.instance, found.instance.organisation
     assert instance.users == ("eng.dev", "sci")
     assert instance.counts.tolist() == [2]
-    assert instance.exact_limits == (11, 6), "rows of a host repeat the same containers"
+    assert instance.max_tasks == (11, 6), "rows of a host repeat the same containers"
     assert [one.count for one in instance.task_types[1]] == [4, 2]
     assert instance.exact_weights == (Fraction(1, 2), 1)
     assert organisation.last == (False, True), "weight 0 is served last"

@@ -29,7 +29,15 @@ def load(file):
 
 
 def test_the_folder_is_complete():
-    assert {file.stem for file in FILES} == {"drf", "drf_integer", "asset", "asset_integer", "tsf"} | SOLVED_ONCE
+    assert {file.stem for file in FILES} == {
+        "drf",
+        "drf_integer",
+        "asset",
+        "asset_integer",
+        "tsf",
+        "guarantees",
+        "hierarchy",
+    } | SOLVED_ONCE
 
 
 @every_file

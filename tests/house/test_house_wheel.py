@@ -69,5 +69,6 @@ def test_the_wheel_works_where_the_repository_is_not(wheel, tmp_path):
     assert len(json.loads(run("drfopt", "library", "--json"))) > 50
     run("drfopt", "new", "-o", "cluster.toml")
     run("drfopt", "compare", "cluster.toml")
+    run("drfopt", "report", "cluster.toml", "-o", "report.html")
     refused = "import formulations"
     assert subprocess.run([programs / "python", "-c", refused], capture_output=True, cwd=tmp_path).returncode == 1

@@ -109,6 +109,13 @@ def test_users(cluster):
     assert changed(after, ["remove-user A"]).users == ("b.c=d", "new")
 
 
+def test_promises():
+    after = changed(PAPER, ["set-guarantee A.cpu=2", "set-ceiling B.memory=5/2", "set-guarantee A.cpu=+1"])
+    assert after.organisation.guarantees[0] == {"cpu": 3}
+    assert after.organisation.ceilings[1] == {"memory": F(5, 2)}
+    assert changed(after, ["set-guarantee A.cpu=none", "set-ceiling B.memory=none"]) == PAPER
+
+
 def test_a_change_can_be_written_in_two_ways():
     assert Change.of("--set-weight A=2") == Change.of(" set-weight  A=2") == Change("set-weight", "A=2")
     assert str(Change("set-weight", "A=2")) == "set-weight A=2"

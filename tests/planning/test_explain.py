@@ -12,7 +12,8 @@ from drfopt.audit import audit
 from drfopt.errors import DrfoptError, InstanceError, PolicyError
 from drfopt.instance import Instance
 from drfopt.machine import Machine
-from drfopt.planning import explain
+from drfopt.organisation import Group, Organisation
+from drfopt.planning import explain, price
 from drfopt.planning.changes import changed
 from drfopt.planning.remedies import Remedies, alone
 from drfopt.solve import solve
@@ -138,6 +139,29 @@ def test_alone_is_what_sharing_incentive_says(seed, on_machines):
     if result.witness is not None:
         i = instance.users.index(result.witness.user)
         assert own[i] == pytest.approx(float(result.witness.alone))
+
+
+def test_an_organisation():
+    """What is said is found by dividing again: of the capacity, of the ceiling, of the limit."""
+    organisation = Organisation(
+        ceilings={"C": {"cpu": 20}}, paths={"A": "eng", "B": "eng", "C": "ops"}, groups=[Group("eng", 2), Group("ops")]
+    )
+    cluster = Instance(
+        {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3}, "C": {"cpu": 2, "memory": 1}},
+        {"cpu": 100, "memory": 200},
+        max_tasks={"B": 3},
+        organisation=organisation,
+    )
+    found = {row.user: row for row in explain(cluster).users}
+    assert {user: row.reason for user, row in found.items()} == {"A": "capacity", "B": "limit", "C": "ceiling"}
+    assert found["A"].alone_tasks is None and found["A"].gain is None
+    for user, change in (("A", "set-capacity memory=+1%"), ("B", "set-limit B=none"), ("C", "set-ceiling C.cpu=none")):
+        i = cluster.users.index(user)
+        after = solve(changed(cluster, [change])).tasks[i]
+        assert after > found[user].tasks
+        assert f"would {'give her' if user == 'A' else 'have'} {after:.6g} tasks" in found[user].remedy
+    with pytest.raises(PolicyError, match="guarantees, ceilings"):
+        price(cluster)
 
 
 def test_what_is_refused():

@@ -4,6 +4,8 @@ import numpy as np
 
 from drfopt.instance import Instance
 from drfopt.machine import Machine
+from drfopt.organisation import Group, Organisation
+from drfopt.task_types import TaskType
 
 NSDI = Instance(
     {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}, name="NSDI 2011"
@@ -36,6 +38,36 @@ def hostile() -> Instance:
         Machine("s", {"<b>cpu</b>": 4, "a/b c": 4}),
     ]
     return Instance(demands, machines=machines, name="<script>window.hacked = 1</script>", source="</style>&")
+
+
+def typed() -> Instance:
+    """Return machines and a user with two task types, one of which fits on one class only."""
+    driver = TaskType({"cpu": 4, "memory": 64}, 1, machines=["big"], name="driver")
+    return Instance(
+        {"A": [driver, TaskType({"cpu": 1, "memory": 1}, 30)], "B": {"cpu": 2, "memory": 4}},
+        machines=[
+            Machine("big", {"cpu": 32, "memory": 128}, 4),
+            Machine("small", {"cpu": 8, "memory": 16}, 10),
+        ],
+        name="types",
+    )
+
+
+def organised() -> Instance:
+    """Return a pool with a group, a guarantee, a ceiling, a tier and a limit."""
+    return Instance(
+        {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"cpu": 1, "memory": 1}},
+        {"cpu": 100, "memory": 200},
+        max_tasks={"A": None, "B": None, "C": 5},
+        organisation=Organisation(
+            guarantees={"A": {"cpu": 4}},
+            ceilings={"B": {"cpu": 20}},
+            tiers={"C": 1},
+            paths={"A": "eng", "B": "eng"},
+            groups=[Group("eng", 2, ceiling={"memory": 160})],
+        ),
+        name="an organisation",
+    )
 
 
 def crowd(n: int, m: int = 3) -> Instance:

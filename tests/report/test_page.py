@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
-from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
+from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised, typed
 
 from drfopt.compare import compare
 from drfopt.errors import PolicyError
@@ -230,8 +230,9 @@ def test_whole_tasks_have_a_page_too():
     assert "whole tasks" in page(document)
 
 
-def test_machines_hold_together_what_the_cluster_uses():
-    document = study(machines())
+@pytest.mark.parametrize("cluster", [machines, typed], ids=["machines", "types"])
+def test_machines_hold_together_what_the_cluster_uses(cluster):
+    document = study(cluster())
     for place, allocation in enumerate(document["comparison"]["allocations"]):
         for j, resource in enumerate(allocation["resources"]):
             held = sum(machine["resources"][j]["allocations"][place]["used"] for machine in document["machines"])
@@ -243,6 +244,26 @@ def test_what_stops_users_adds_up_in_a_pool():
     for place, others in enumerate(document["stops"]):
         by_resources = sum(resource["stopped"][place] for resource in document["resources"])
         assert by_resources + sum(others.values()) == 60
+
+
+def test_an_organisation_is_told_with_its_rules():
+    document = study(organised(), ["drf"])
+    a, b, c = document["users"]
+    assert (a["guarantee"], a["group"], b["ceiling"], c["tier"], c["limit"]) == ("4 cpu", "eng", "20 cpu", 1, 5)
+    headings = {tuple(place) for table in Reader(page(document)).tables for place, _ in table["places"]}
+    for key in ("group", "tier", "guarantee", "ceiling", "limit"):
+        assert ("users", None, key) in headings
+    (stops,) = document["stops"]
+    assert stops["ceiling"] == 2
+    assert sum(stops.values()) + sum(resource["stopped"][0] for resource in document["resources"]) == 3
+
+
+def test_task_types_are_counted_and_their_demand_is_an_average():
+    document = study(typed(), ["drf", "ceei"])
+    assert [user["types"] for user in document["users"]] == [2, None]
+    assert "ceei" in document["comparison"]["refusals"]
+    assert document["measures"][0]["envious"] is None
+    assert "needs for a task, on average" in page(document)
 
 
 def test_very_many_users_are_cut_to_the_largest_and_counted():

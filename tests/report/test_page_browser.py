@@ -6,9 +6,9 @@ import os
 import re
 
 import pytest
-from browser import chromium, missing
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
+from benchmarks.browser import chromium, missing
 from drfopt.planning import whatif
 from drfopt.report import page, study
 from drfopt.sweep import sweep
@@ -319,6 +319,8 @@ def test_print_is_black_on_white_without_what_cannot_be_pressed(opened, name):
             .filter((one) => one.checkVisibility()).length"""
     )
     assert visible == 0
+    heads = tab.locator("thead tr:last-child th span")
+    assert heads.count() and all(head.is_visible() for head in heads.all() if head.text_content())
     assert tab.locator("svg.drawing").first.is_visible()
     assert not tab.evaluate(CONTRAST)
     assert tab.pdf().startswith(b"%PDF")

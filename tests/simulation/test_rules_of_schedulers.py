@@ -10,7 +10,7 @@ import pytest
 
 from drfopt import Machine, PolicyError
 from drfopt.quantities import exact
-from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User, simulate
+from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
 from drfopt.simulation.rules.hierarchy import Hierarchy
 from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
@@ -94,6 +94,12 @@ def test_no_task_is_lost_or_run_twice(rule):
         run = simulate(scenario, rule, seed=number, checked=True)
         again = simulate(scenario, rule, seed=number)
         assert all(np.array_equal(run.jobs[name], again.jobs[name], equal_nan=True) for name in run.jobs)
+
+
+@pytest.mark.parametrize("rule", MINE)
+def test_revocation_loses_no_task_either(rule):
+    for number in range(8):
+        simulate(small_scenario(number), rule, seed=number, preemption=Preemption(grace=1.0), checked=True)
 
 
 def test_whatever_rule_everything_that_can_is_done_in_the_end():
@@ -201,6 +207,19 @@ def test_hierarchies_in_the_simulator_fill_like_the_pure_ones(measure):
         )
         run = simulate(Scenario(capacity, users, groups=weights), Hierarchy(measure))
         assert counts(run) == {path: order.count(path) for path in paths}
+
+
+@pytest.mark.parametrize("name", ["volcano-hdrf-rescaling", "volcano-hdrf-blocking", "hdrf-without-blocked-nodes"])
+def test_hierarchical_drf_in_the_simulator_gives_the_published_tasks(name):
+    given, expect = VECTORS[name]["given"], VECTORS[name]["expect"]
+    users, groups = [], {}
+    for user, row in given["users"].items():
+        *above, own = row["weights"].split("/")[1:]
+        path = row["path"].split("/")[1:]
+        groups |= {"/".join(path[: k + 1]): exact(weight) for k, weight in enumerate(above)}
+        users.append(for_ever(user, row["demand"], row["tasks"], group="/".join(path[:-1]), weight=exact(own)))
+    run = simulate(Scenario(given["capacity"], tuple(users), groups=groups), Hierarchy(given["measure"]))
+    assert counts(run) == expect["tasks"]
 
 
 def test_a_tree_of_one_level_is_drf():

@@ -11,6 +11,7 @@ import pytest
 from drfopt.certificates.document import certificate_document
 from drfopt.instance import Instance
 from drfopt.machine import Machine
+from drfopt.organisation import Organisation
 from drfopt.solve import solve
 from drfopt.verifier import loads, number, verify
 
@@ -506,3 +507,26 @@ def test_answers_of_long_decimals_are_read_and_told():
         document["users"][i] | {"tasks": document["users"][1 - i]["tasks"]} for i in (0, 1)
     )
     assert verify(document).valid is False
+
+
+def test_of_organisations_feasibility_is_checked_and_optimality_left_open():
+    instance = Instance.library("tree-of-departments")
+    data = json.loads(json.dumps(certificate_document(solve(instance, exact=True))))
+    assert verify(data).valid is None
+    assert "guarantees, tiers or groups decide" in verify(data).checks[-1].worst
+    data["users"][3]["tasks"] = "4"
+    found = verify(data)
+    assert found.valid is False
+    assert any(check.holds is False and check.worst == "sci: 5 of 4" for check in found.checks)
+
+
+def test_ceilings_of_users_are_limits():
+    capped = Instance(
+        {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}},
+        {"cpu": 9, "memory": 18},
+        organisation=Organisation(ceilings={"A": {"cpu": 3, "memory": 8}}),
+    )
+    data = json.loads(json.dumps(certificate_document(solve(capped, exact=True))))
+    assert verify(data).valid
+    data["instance"]["users"][0]["ceiling"]["memory"] = 12
+    assert verify(data).valid is False

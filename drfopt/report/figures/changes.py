@@ -3,7 +3,6 @@
 from typing import Any
 
 from ..drawing import Box, Drawing, Figure, Key, Line, Mark, Words, fitted
-from ..holdings import title_of
 from ..numbers import number, percent
 from .axes import PANEL, linear, x_axis
 
@@ -28,7 +27,7 @@ def figure(found: dict[str, Any], place: int) -> Figure | None:
     others = f" {left_out} others for whom less changes are in the table." if left_out else ""
     return Figure(
         name=f"whatif-{place}",
-        title=f"{title_of(found['policy'], found['integer'])}: {', '.join(found['changes'])}",
+        title="Who wins and who loses",
         caption=f"Tasks after the changes, relative to those before.{others}",
         alternative=f"{verdicts['wins']} users win and {verdicts['loses']} lose; from {percent(shown[-1]['part'])} to "
         f"{percent(shown[0]['part'])}.",

@@ -128,4 +128,9 @@ def _label(box: tuple[float, float, float, float], held: str, resource: str, ink
     text = next((text for text in texts if width_of(text, SMALL) <= width - 6), None)
     if text is None or height < LOWEST:
         return []
-    return [Words(x + width / 2, y + height / 2 + 4, text, "middle", f"on-{ink}", SMALL, halo=ink)]
+    room = width_of(text, SMALL) + 4
+    middle = x + width / 2, y + height / 2
+    return [
+        Box(middle[0] - room / 2, middle[1] - 7, room, 14, fill=ink, round=3),
+        Words(middle[0], middle[1] + 4, text, "middle", f"on-{ink}", SMALL, halo=ink),
+    ]

@@ -42,6 +42,7 @@ def _rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
     return [
         *((resource["name"], resource["stopped"][place]) for resource in document["resources"]),
         ("her limit", others["limit"]),
+        ("a ceiling", others["ceiling"]),
         ("fits nowhere", others["unplaced"]),
         ("not known", others["unknown"]),
     ]

@@ -33,13 +33,16 @@ class Plane:
 
 PLANES = (
     Plane("sum_of_shares", "sum of dominant shares", "lowest", "lowest level", "What the poorest has"),
+    Plane(
+        "sum_of_shares", "sum of dominant shares", "nash", "geometric mean of the levels", "What they have in the mean"
+    ),
     Plane("utilization", "mean utilization", "jain", "Jain's index", "How equal the levels are"),
 )
 
 MOST = {"jain": 1.0, "utilization": 1.0}
 """Measures that cannot be more."""
 
-SHARES = ("lowest", "utilization")
+SHARES = ("lowest", "nash", "utilization")
 
 
 def figure(document: dict[str, Any]) -> Figure:

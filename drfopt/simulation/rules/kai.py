@@ -55,6 +55,10 @@ class Kai(Turns):
         """Return the first in the order of queues."""
         return min(asking, key=lambda user: self._rank(cluster, user, asking[user]))
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Fraction:
+        """Return how much of her fair share a user has who holds so much."""
+        return _dominant(used, self._fair[user])
+
     def _rank(self, cluster: Cluster, user: int, kind: int) -> tuple:
         held, fair = cluster.used[user], self._fair[user]
         after = [amount + need for amount, need in zip(held, cluster.plan.kinds[kind].demand, strict=True)]

@@ -94,6 +94,10 @@ class KarmaRule(Turns):
         ]
         return min(able)[1] if able else None
 
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+        """Return what she holds of the resource that is divided."""
+        return used[self._j]
+
     def _divide(self, cluster: Cluster) -> None:
         wanted = requests(cluster)
         most = self._state.slices

@@ -3,8 +3,10 @@
 Source: Apache YuniKorn core, pkg/scheduler/objects (sorting of queues by fairness) and pkg/common/resources.
 """
 
+from fractions import Fraction
 from typing import Any
 
+from ..cluster import Cluster
 from ..schedulers.hierarchy import Node
 from ..schedulers.yunikorn import Queue, fair_share
 from .hierarchy import Hierarchy
@@ -23,6 +25,13 @@ class Yunikorn(Hierarchy):
         """Return the share of the guarantee; a resource of which nothing is guaranteed is measured on the cluster."""
         promised = {name: amount for name, amount in self.guaranteed[node.name].items() if amount}
         return fair_share(Queue(node.held, promised, self.capacity)) / node.weight, node.position
+
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Fraction:
+        """Return the share of the guarantee of who holds so much."""
+        names = cluster.plan.scenario.resources
+        promised = {name: amount for name, amount in self.guaranteed[self._leaves[user].name].items() if amount}
+        queue = Queue(dict(zip(names, used, strict=True)), promised, self.capacity)
+        return fair_share(queue) / cluster.plan.weights[user]
 
 
 def build(argument: str = "") -> Yunikorn:

@@ -1,8 +1,11 @@
-"""A headless Chromium for the tests and the benchmarks, or the reason why there is none."""
+"""A headless Chromium for benchmarks and tests of the page, or the reason why there is none."""
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["chromium", "missing"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -30,7 +33,7 @@ def missing() -> str:
 
 
 @contextmanager
-def chromium() -> Iterator:
+def chromium() -> Iterator[Any]:
     """Start Chromium with an empty folder of its own, and end it."""
     from playwright.sync_api import sync_playwright
 

@@ -1,0 +1,111 @@
+"""``drfopt size``: what to buy so that the fair allocation gives users what they need."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import instances, options
+from .interrupt import stoppable
+from .output import Output, check
+from .status import DISAGREED, FAILED, USAGE_ERROR
+from .versions import versions
+from .working import working
+
+__all__ = ["size"]
+
+
+def size(
+    instance: options.InstanceName,
+    target: Annotated[
+        list[str],
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="TARGETS",
+            help="A>=100 tasks, A.share>=1/5, A.level>=0.1, *>=50% of everybody's limit; commas, or again.",
+            show_default=False,
+        ),
+    ],
+    cost: Annotated[
+        list[str],
+        typer.Option(
+            "--cost",
+            metavar="NAME=COST",
+            help="What one machine of a class, or one unit of a pool's resource, costs; commas, or again.",
+            show_default=False,
+        ),
+    ],
+    most: Annotated[
+        list[str] | None,
+        typer.Option("--max", metavar="NAME=N", help="The most of it that may be bought.", show_default=False),
+    ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unit",
+            metavar="RESOURCE=AMOUNT",
+            help="Pieces in which a resource of a pool is sold.",
+            show_default="any amount",
+        ),
+    ] = None,
+    from_nothing: Annotated[
+        bool, typer.Option("--from-nothing", help="Build the cluster of what is bought alone.")
+    ] = False,
+    policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
+    time_limit: options.TimeLimit = None,
+    cluster_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--cluster", metavar="FILE", help="Write the cluster after the purchase to FILE.", show_default=False
+        ),
+    ] = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Find the cheapest machines to buy so that the fair allocation meets the targets.
+
+    Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
+    """
+    out = Output.wished(format, json, output)
+    if cluster_file is not None:
+        check(cluster_file)
+    costs, bounds, steps = _amounts(cost, "--cost"), _amounts(most, "--max"), _amounts(unit, "--unit")
+    cluster = instances.read(instance)
+    from ..planning.size import size as sized
+
+    with stoppable(), working(f"sizing for {policy}"):
+        found = sized(
+            cluster,
+            target,
+            costs,
+            policy=policy,
+            most=bounds,
+            steps=steps,
+            from_nothing=from_nothing,
+            integer=integer,
+            time_limit=time_limit,
+        )
+    title = instances.title(cluster, instance)
+    if cluster_file is not None and (larger := found.cluster) is not None:
+        from ..writers import native
+
+        native.save(larger, cluster_file)
+    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    if found.status != "optimal":
+        raise typer.Exit(DISAGREED if found.status == "infeasible" else FAILED)
+
+
+def _amounts(texts: list[str] | None, option: str) -> dict[str, str]:
+    """Return what ``A=1,B=2`` says, by name."""
+    found: dict[str, str] = {}
+    for part in (part.strip() for text in texts or () for part in text.split(",")):
+        name, sign, amount = part.rpartition("=")
+        if not sign or not name.strip() or not amount.strip():
+            raise USAGE_ERROR(f"{option}: {part!r} is no amount: write for example {option} cpu=10")
+        if name.strip() in found:
+            raise USAGE_ERROR(f"{option}: {name.strip()!r} is given twice: give it once")
+        found[name.strip()] = amount.strip()
+    return found

@@ -1,0 +1,380 @@
+"""What a purchase costs at least: a linear program in floats, and prices that prove it in a few sums.
+
+Given   m[i]       the least tasks of user i, in every cluster of the region            (n,)
+        c[s]       cost of one step of offer s                                          (offers,)
+        a[s, k, j] what a step of offer s adds to resource j of class k                 (offers, k, m)
+        R[k, j]    what is there before                                                 (k, m)
+
+Find    b[s]       steps bought, low[s] <= b[s] <= high[s]
+        z[i, k]    tasks of user i on class k, eligible and large enough, divisible
+
+    minimise    c . b
+    subject to  sum_i d[i, j] z[i, k]  <=  R[k, j] + sum_s a[s, k, j] b[s]     for every class and resource   (capacity)
+                sum_k z[i, k]          >=  m[i]                                for every user                 (need)
+                C[g]                   >=  f[j, g] C[j]                        for some resources          (proportions)
+
+where C[j] = sum_k (R[k, j] + sum_s a[s, k, j] b[s]): a region is two ends, low and high, and floors f of proportions.
+
+Any prices p[k, j] >= 0 of the capacities prove a bound.  With q_i = min over k of p[k] . d[i], the cheapest place of a
+task, and v_s the price of what a step of offer s adds, the needs cost sum_i q_i m_i in prices, which what there is must
+be worth:  v . b >= sum_i q_i m_i - p . R.  So
+
+    c . b  >=  sum_i q_i m_i - p . R + sum_s min((c_s - v_s) low_s, (c_s - v_s) high_s),
+
+and with prices of the proportions likewise, and where m[i] is a multiple of some C[j].  That is all that is believed.
+Where nothing between low and high suffices, the same with c = 0 is positive.
+A user with several types of tasks is as many users whose tasks stand in fixed proportions.
+"""
+
+from dataclasses import dataclass, replace
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from ..deadline import Deadline
+from ..engines.linear import INFINITY, load, run
+from ..instance import Instance
+from .needs import DOWN, Least
+from .offers import Shop
+
+__all__ = ["MISSING", "Bound", "Parts", "Prices", "Region", "Relaxation", "Totals", "parts_of"]
+
+UNBOUNDED = 1e12
+"""Steps that stand for any number of them, where a proportion is looked for: it is off by one part in so many."""
+
+MISSING = 1e-9
+"""Overload, in parts of a machine, below which a program is met: solvers are asked for a tenth of it."""
+
+DEAR = 100.0
+"""Times the dearest step that an overload by one machine of every class costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Tasks to be placed: of which user, how many of them a task of hers is, what one needs, and where it fits."""
+
+    user: np.ndarray
+    share: np.ndarray
+    demands: np.ndarray
+    fits: np.ndarray
+
+
+def parts_of(instance: Instance) -> Parts:
+    """Return users without types as one part each, users with types as one a type; a pool is one class."""
+    if instance.task_types is None or instance.machines is None:
+        fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else np.array(instance.fits)
+        return Parts(np.arange(instance.n), np.ones(instance.n), np.array(instance.demands), fits)
+    user: list[int] = []
+    share: list[float] = []
+    demands: list[np.ndarray] = []
+    places: list[np.ndarray] = []
+    for i, kinds in enumerate(instance.task_types):
+        if kinds is None:
+            user.append(i)
+            share.append(1.0)
+            demands.append(instance.demands[i])
+            places.append(instance.fits[i])
+            continue
+        total = sum(kind.count for kind in kinds)
+        for kind, where in zip(kinds, instance.type_fits[i], strict=True):
+            user.append(i)
+            share.append(kind.count / total)
+            demands.append(np.array([float(d) for d in kind.demand]))
+            places.append(where)
+    return Parts(np.array(user), np.array(share), np.array(demands), np.array(places))
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Purchases between two ends after which capacities stand in certain proportions.
+
+    Attributes
+    ----------
+    low, high : array (offers,)
+        Steps of every offer, both ends included.
+    floors : array (m, m)
+        ``C[g] >= floors[j, g] C[j]``, with C the capacity of the whole cluster after the purchase; 0 asks for nothing.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    floors: np.ndarray
+
+    @property
+    def empty(self) -> bool:
+        """Whether some end is below the other."""
+        return bool((self.low > self.high).any())
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one purchase."""
+        return bool((self.low == self.high).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Capacity of the whole cluster: what is there (m,), and what a step of each offer adds (offers, m)."""
+
+    there: np.ndarray
+    adds: np.ndarray
+
+    def after(self, counts: np.ndarray) -> np.ndarray:
+        """Return the capacity (m,) after a purchase; inf where it is without end."""
+        with np.errstate(invalid="ignore"):
+            return self.there + np.where(self.adds > 0, self.adds * counts[:, None], 0.0).sum(axis=0)
+
+    def quotients(self, region: Region) -> np.ndarray:
+        """Return what ``C[g] / C[j]`` is at least in a region, (m, m).
+
+        At the least every offer is bought to one end or the other: from any quotient on, those that would lower it go
+        up, until none would.
+        """
+        least, high = self.after(region.low), np.minimum(region.high, UNBOUNDED)
+        spare = (high - region.low)[:, None] * self.adds
+        found = np.divide(
+            least[None, :], least[:, None], where=least[:, None] > 0, out=np.full_like(region.floors, np.inf)
+        )
+        for _ in range(len(high) + 1):
+            with np.errstate(invalid="ignore"):
+                lowers = self.adds[:, None, :] < found * self.adds[:, :, None]
+            over = least[None, :] + np.where(lowers, spare[:, None, :], 0.0).sum(axis=0)
+            under = least[:, None] + np.where(lowers, spare[:, :, None], 0.0).sum(axis=0)
+            better = np.divide(over, under, where=under > 0, out=np.full_like(found, np.inf))
+            if (better >= found).all():
+                break
+            found = np.minimum(better, found)
+        found[~np.isfinite(found)] = 0.0
+        found = np.maximum(found * DOWN, region.floors) * DOWN
+        np.fill_diagonal(found, 1.0)
+        return found
+
+    def exact_quotients(self, counts: np.ndarray) -> np.ndarray:
+        """Return ``C[g] / C[j]`` after a purchase, (m, m)."""
+        found = self.after(counts)
+        table = np.divide(found[None, :], found[:, None], where=found[:, None] > 0, out=np.zeros((len(found),) * 2))
+        np.fill_diagonal(table, 1.0)
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Prices of all capacities, as what counts, and of the proportions.
+
+    Attributes
+    ----------
+    task : array (n,)
+        The cheapest place of a task of each user.
+    step : array (offers,)
+        What a step adds.
+    there : float
+        What is there before.
+    proportions : array (m, m)
+        Price, at least 0, of ``C[g] - floors[j, g] C[j] >= 0`` in each region.
+    """
+
+    task: np.ndarray
+    step: np.ndarray
+    there: float
+    proportions: np.ndarray
+
+    def _asked(self, needs: Least, region: Region) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a unit of each resource of the whole cluster is worth, and what it costs by asking for more."""
+        asked = np.where(region.floors > 0, self.proportions, 0.0)
+        return asked.sum(axis=0), (asked * region.floors).sum(axis=1) + self.task @ needs.slopes
+
+    def each(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> np.ndarray:
+        """Return what a step costs beyond what it is worth at these prices, (offers,)."""
+        plus, minus = self._asked(needs, region)
+        worth, paid = self.step + totals.adds @ plus, totals.adds @ minus
+        each = cost + paid - worth
+        # A step worth its cost counts nothing, however many there may be.
+        each[np.abs(each) <= (1 - DOWN) * (np.abs(cost) + paid + worth)] = 0.0
+        return each
+
+    def bound(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> float:
+        """Return what these prices prove that a purchase of a region costs at least."""
+        plus, minus = self._asked(needs, region)
+        gained, lost = self.task @ needs.tasks + minus @ totals.there, self.there + plus @ totals.there
+        each = self.each(cost, needs, region, totals)
+        if (each[~np.isfinite(region.high)] < 0).any():
+            return -np.inf
+        ends = each * np.where(each < 0, np.where(np.isfinite(region.high), region.high, 0.0), region.low)
+        return float(gained - lost + ends.sum() - (1 - DOWN) * (gained + lost + np.abs(ends).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The cheapest purchase of the program in a region, and prices; or nothing suffices, and prices that say so."""
+
+    counts: np.ndarray | None
+    prices: Prices
+    useless: Prices | None = None
+
+
+class Relaxation:
+    """The program over HiGHS, loaded once; only the needs and the region change."""
+
+    def __init__(self, shop: Shop):
+        instance = shop.instance
+        parts = parts_of(instance)
+        room, counts, adds = shop.rooms()
+        self.parts, self.room, self.there, self.adds = parts, room, room * counts[:, None], adds
+        self.totals = Totals(self.there.sum(axis=0), adds.sum(axis=1))
+        self.cost = np.array([float(price) for price in shop.prices])
+        self.n, self.m, offers = instance.n, instance.m, len(self.cost)
+        self.fits = parts.fits & ((counts > 0) | (adds > 0).any(axis=(0, 2)))
+        part, place = np.nonzero(self.fits)
+        # Units: a class's row is in machines of it, or in what a pool has; a user's tasks in what fills one machine.
+        unit = np.where(room > 0, room, adds.max(axis=0, initial=0.0))
+        self.unit = unit = np.where(unit > 0, unit, 1.0)
+        filled = np.where(self.fits[:, :, None], parts.demands[:, None, :] / unit, 0.0).max(axis=(1, 2))
+        self.scale = np.where(filled > 0, filled, 1.0)
+        self.scale_of_users = np.zeros(self.n)
+        np.add.at(self.scale_of_users, parts.user, self.scale * parts.share)
+        self.asked, row = np.unique(part, return_inverse=True)
+        entries = parts.demands[part] / unit[place] / self.scale[part][:, None]
+        pair, resource = np.nonzero(entries)
+        cells, index = np.unique(place[pair] * self.m + resource, return_inverse=True)
+        self.cell = np.divmod(cells, self.m)
+        width, used = len(part), len(cells)
+        self.whole = whole = np.maximum(self.totals.there, self.totals.adds.max(axis=0, initial=0.0))
+        whole[whole == 0] = 1.0
+        self.pairs = [(j, g) for j in range(self.m) for g in range(self.m) if j != g]
+        # Columns: tasks, steps, the capacity of the whole cluster, an overload of everything.
+        self.steps = np.arange(width, width + offers, dtype=np.int32)
+        self.totals_at = width + offers
+        self.over = width + offers + self.m
+        body = sparse.csr_matrix((entries[pair, resource], (index, pair)), shape=(used, width))
+        bought = sparse.csr_matrix(-(adds / unit)[:, self.cell[0], self.cell[1]].T)
+        over = sparse.csr_matrix(-np.ones((used, 1)))
+        needed = sparse.csr_matrix((np.ones(width), (row, np.arange(width))), shape=(len(self.asked), width))
+        blocks = [
+            [body, bought, sparse.csr_matrix((used, self.m)), over],
+            [needed, None, None, None],
+            [None, sparse.csr_matrix(-(self.totals.adds / whole).T), sparse.eye(self.m), None],
+            [None, None, self._proportions(), sparse.csr_matrix(np.ones((len(self.pairs), 1)))],
+            [None, sparse.csr_matrix(self.cost[None, :]), None, sparse.csr_matrix([[-self.cost.max()]])],
+        ]
+        self.first = np.cumsum([used, len(self.asked), self.m, len(self.pairs)])
+        none = np.full(len(self.pairs) + 1, -INFINITY)
+        there = self.totals.there / whole
+        low = np.concatenate([np.full(used, -INFINITY), np.zeros(len(self.asked)), there, none])
+        top = (self.there / unit)[self.cell]
+        high = np.concatenate([top, np.full(len(self.asked), INFINITY), there, np.full(len(none), INFINITY)])
+        self.sloping: np.ndarray = np.zeros(self.n, dtype=bool)
+        self.dear = DEAR * float(self.cost.max())
+        cost = np.concatenate([np.zeros(width), self.cost, np.zeros(self.m), [self.dear]])
+        upper = np.full(self.over + 1, INFINITY)
+        self.highs: highspy.Highs = load(cost, upper, sparse.bmat(blocks, format="csr"), low, high)
+
+    def _proportions(self) -> sparse.csr_matrix:
+        rows = np.zeros((len(self.pairs), self.m))
+        for r, (j, g) in enumerate(self.pairs):
+            # The entry that a region sets is there from the beginning.
+            rows[r, g], rows[r, j] = 1.0, -1.0
+        return sparse.csr_matrix(rows)
+
+    def most(self, counts: np.ndarray) -> np.ndarray:
+        """Return what there is of each class after a purchase, (k, m); inf where it is without end."""
+        with np.errstate(invalid="ignore"):
+            return self.there + np.where(self.adds > 0, self.adds * counts[:, None, None], 0.0).sum(axis=0)
+
+    def homeless(self) -> np.ndarray:
+        """Return who has a part that fits nowhere: bool (n,)."""
+        found = np.zeros(self.n, dtype=bool)
+        found[self.parts.user[~self.fits.any(axis=1)]] = True
+        return found
+
+    def solve(self, needs: Least, region: Region, deadline: Deadline) -> Bound:
+        """Return the cheapest purchase of a region for these needs (n,), and prices that prove it."""
+        self._ask(needs, region)
+        found = run(self.highs, "the cheapest purchase", deadline)
+        prices = self._prices(found.duals)
+        if found.columns[self.over] <= MISSING:
+            return Bound(found.columns[self.steps], prices)
+        return Bound(None, prices, self._useless(deadline))
+
+    def least_overload(self, needs: Least, region: Region, deadline: Deadline) -> float:
+        """Return by how many machines of every class the needs are too much at the least."""
+        self._ask(needs, region)
+        self._useless(deadline)
+        return float(self.highs.getSolution().col_value[self.over])
+
+    def narrowed(self, needs: Least, region: Region, budget: float, deadline: Deadline) -> Region:
+        """Return the part of a region in which every purchase within a budget lies that meets these needs.
+
+        The budget has a price as well: what the other prices prove of steps, plus a multiple of what is overspent.
+        """
+        bill = int(self.first[-1])
+        columns = np.append(self.steps, np.int32(self.over)).astype(np.int32)
+        for s in range(len(self.cost)):
+            for sign in (1.0, -1.0):
+                self._ask(needs, region)
+                self.highs.changeRowBounds(bill, -INFINITY, budget)
+                aim = np.zeros(len(self.cost))
+                aim[s] = sign
+                dear = DEAR * max(1.0, float(np.nan_to_num(region.high[s], posinf=1.0)))
+                self.highs.changeColsCost(len(columns), columns, np.append(aim, dear))
+                try:
+                    found = run(self.highs, "the ends of a purchase", deadline)
+                finally:
+                    self.highs.changeRowBounds(bill, -INFINITY, INFINITY)
+                    self.highs.changeColsCost(len(columns), columns, np.append(self.cost, self.dear))
+                spent = max(0.0, -float(found.duals[bill]))
+                least = self._prices(found.duals).bound(aim + spent * self.cost, needs, region, self.totals)
+                end = sign * (least - spent * budget * (2 - DOWN))
+                low, high = region.low.copy(), region.high.copy()
+                if sign > 0:
+                    low[s] = max(low[s], min(end, high[s]))
+                else:
+                    high[s] = min(high[s], max(end, low[s]))
+                region = replace(region, low=low, high=high)
+        return region
+
+    def _ask(self, needs: Least, region: Region) -> None:
+        asked, first = self.asked, self.first
+        rows = np.arange(first[0], first[1], dtype=np.int32)
+        wanted = (needs.tasks[self.parts.user] * self.parts.share * self.scale)[asked]
+        self._lines(needs.slopes, rows)
+        for row, amount in zip(rows.tolist(), wanted.tolist(), strict=True):
+            self.highs.changeRowBounds(row, amount, INFINITY)
+        self.highs.changeColsBounds(len(self.steps), self.steps, region.low, np.minimum(region.high, INFINITY))
+        for r, (j, g) in enumerate(self.pairs):
+            floor = region.floors[j, g]
+            if floor > 0:
+                scaled = floor * self.whole[j] / self.whole[g]
+                self.highs.changeCoeff(int(first[2]) + r, self.totals_at + j, -scaled)
+            self.highs.changeRowBounds(int(first[2]) + r, 0.0 if floor > 0 else -INFINITY, INFINITY)
+
+    def _lines(self, slopes: np.ndarray, rows: np.ndarray) -> None:
+        """Set the entries by which needs grow with the capacity of the whole cluster."""
+        now = np.array(slopes.any(axis=1))
+        sloping = now | self.sloping
+        for row, part in zip(rows.tolist(), self.asked.tolist(), strict=True):
+            i = self.parts.user[part]
+            if sloping[i]:
+                unit = self.parts.share[part] * self.scale[part]
+                for j in range(self.m):
+                    self.highs.changeCoeff(row, self.totals_at + j, -float(slopes[i, j] * self.whole[j] * unit))
+        self.sloping = now
+
+    def _useless(self, deadline: Deadline) -> Prices:
+        """Return prices at which even all that may be bought is worth too little."""
+        columns = np.append(self.steps, np.int32(self.over)).astype(np.int32)
+        self.highs.changeColsCost(len(columns), columns, np.append(np.zeros(len(self.steps)), 1.0))
+        found = run(self.highs, "the least overload", deadline)
+        self.highs.changeColsCost(len(columns), columns, np.append(self.cost, self.dear))
+        return self._prices(found.duals)
+
+    def _prices(self, duals: np.ndarray) -> Prices:
+        table = np.zeros_like(self.room)
+        table[self.cell] = np.maximum(0.0, -duals[: len(self.cell[0])])
+        table /= self.unit
+        each = np.where(self.fits, self.parts.demands @ table.T, np.inf).min(axis=1, initial=np.inf)
+        task = np.zeros(self.n)
+        np.add.at(task, self.parts.user, np.where(np.isfinite(each), each, 0.0) * self.parts.share)
+        proportions = np.zeros((self.m, self.m))
+        for r, (j, g) in enumerate(self.pairs):
+            proportions[j, g] = max(0.0, float(duals[int(self.first[2]) + r])) / self.whole[g]
+        return Prices(task, (self.adds * table).sum(axis=(1, 2)), float((self.there * table).sum()), proportions)

@@ -1,0 +1,71 @@
+"""What would raise a user's tasks, by trying: for clusters of which no links are known, the changed cluster is divided.
+
+These are the clusters of organisations, with guarantees, tiers and groups, and users with several types of tasks on
+machines.
+"""
+
+from ..allocation import Allocation
+from ..solve import solve
+from ..tolerances import LEVEL
+from .changes import changed
+
+__all__ = ["Trials"]
+
+UNTRIED = "what would raise her tasks is found by dividing the cluster again: name the user"
+MORE = 1
+"""Percent of a pool's resource that is tried, and machines of a class."""
+
+
+class Trials:
+    """Sentences for the users of an allocation, each after some divisions of a changed cluster."""
+
+    def __init__(self, allocation: Allocation, thorough: bool):
+        self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
+
+    def unplaced(self, i: int) -> str:
+        """Return why a user can run no task."""
+        return "her task fits nowhere: open another class to her, or add larger machines"
+
+    def limit(self, i: int) -> str:
+        """Return what she would have without her limit."""
+        if not self.thorough:
+            return UNTRIED
+        limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
+        if without <= limit * (1 + LEVEL):
+            return "her limit stops her, and others' claims do at the same point: a higher limit alone does not help"
+        return f"raise her limit of {limit:.6g}: without one she would have {without:.6g} tasks"
+
+    def ceiling(self, i: int) -> str:
+        """Return what she would have without the ceiling that she is at."""
+        if not self.thorough:
+            return UNTRIED
+        instance, user = self.instance, self.instance.users[i]
+        names = (
+            [r for r in instance.organisation.ceilings[i] if r in instance.resources] if instance.organisation else []
+        )
+        after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
+        now = float(self.allocation.tasks[i])
+        if after <= now * (1 + LEVEL):
+            return "her ceiling stops her, and others' claims do at the same point: a higher one alone does not help"
+        return f"raise her ceiling: without one she would have {after:.6g} tasks instead of {now:.6g}"
+
+    def capacity(self, i: int) -> str:
+        """Return of what a little more gives her the most tasks, of what is used up where she is."""
+        if not self.thorough:
+            return UNTRIED
+        names = self.allocation.certificate.bottlenecks[i] or ()
+        if self.instance.machines is None:
+            tried = [f"set-capacity {name}=+{MORE}%" for name in ([names] if isinstance(names, str) else names)]
+        else:
+            # A cell is called class/resource, and either may have a slash in its name.
+            classes = [c for c in self.instance.machine_names if any(name.startswith(f"{c}/") for name in names)]
+            tried = [f"add {MORE}*{name}" for name in classes]
+        found = [(self._after(change, i), change) for change in tried]
+        now = float(self.allocation.tasks[i])
+        after, change = max(found, default=(now, ""))
+        if after <= now * (1 + LEVEL):
+            return "more of what is used up does not raise her alone: a promise, a ceiling or her group stops her"
+        return f"{change} would give her {after:.6g} tasks instead of {now:.6g}"
+
+    def _after(self, change: str, i: int) -> float:
+        return float(solve(changed(self.instance, [change]), self.allocation.policy).tasks[i])

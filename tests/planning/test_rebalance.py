@@ -1,0 +1,116 @@
+"""What to move: files of what runs today, plans that are refused, and what is said."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError
+from drfopt.planning import rebalance
+from drfopt.planning.current import current_of, load_current
+from drfopt.planning.moves import Plan
+
+PAPER = Instance.library("nsdi2011")
+CLUSTER = Instance(
+    {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}},
+    machines=[Machine("small", {"cpu": 4, "memory": 8}, 2), Machine("large", {"cpu": 6, "memory": 12}, 1)],
+)
+
+
+def test_a_pool_evicts_and_starts_but_never_moves():
+    found = rebalance(PAPER, {"tasks": {"B": 3}})
+    assert (found.count("move"), found.count("evict"), found.count("start")) == (0, 1, 3)
+    assert found.status == "optimal" and found.fewest and found.fairest
+
+
+def test_few_moves_are_the_fairest_of_few():
+    running = {"placement": {"B": {"small": 2, "large": 2}}}
+    levels = [sorted(rebalance(CLUSTER, running, moves=k).levels) for k in range(4)]
+    assert levels == sorted(levels)
+    assert levels[-1] == sorted(rebalance(CLUSTER, running).levels)
+
+
+def test_machine_by_machine_counts_what_classes_hide():
+    byclass = rebalance(CLUSTER, {"placement": {"A": {"small": 2}, "B": {"small": 2, "large": 1}}})
+    named = {
+        "s1": {"class": "small", "tasks": {"A": 2}},
+        "s2": {"class": "small", "tasks": {"B": 1}},
+        "large": {"tasks": {"B": 1}},
+    }
+    bymachine = rebalance(CLUSTER, {"machines": named})
+    assert sorted(bymachine.levels) == sorted(byclass.levels)
+    assert bymachine.count("move") + bymachine.count("evict") >= 0
+    assert bymachine.to_dict()["places"] == "machines" and byclass.to_dict()["places"] == "classes"
+    assert "moves within a class come on top" in str(byclass)
+
+
+def test_what_solve_prints_is_what_runs(tmp_path):
+    from drfopt import solve
+
+    path = tmp_path / "today.json"
+    path.write_text(json.dumps(solve(CLUSTER, integer=True).to_dict()))
+    found = rebalance(CLUSTER, path)
+    assert not found.steps and found.status == "optimal"
+    path.write_text(json.dumps(solve(PAPER, integer=True).to_dict()))
+    assert not rebalance(PAPER, path).steps
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ([], "is no table"),
+        ({}, "has neither 'placement' nor 'machines'"),
+        ({"placement": []}, "write a table"),
+        ({"placement": {"C": {}}}, "names user 'C'"),
+        ({"placement": {"A": {"smal": 1}}}, "did you mean 'small'"),
+        ({"placement": {"A": {"small": 1.5}}}, "write a whole number of tasks"),
+        ({"placement": {"A": {"small": -1}}}, "write a whole number of tasks"),
+        ({"placement": {"A": {"small": True}}}, "write a whole number of tasks"),
+        ({"placement": {"A": {"small": float("nan")}}}, "write a whole number of tasks"),
+        ({"machines": {"m": {"tasks": {}}}}, "machine 'm' has no 'class'"),
+        ({"machines": {f"m{q}": {"class": "large", "tasks": {}} for q in range(2)}}, "of which there are 1"),
+    ],
+)
+def test_bad_files_are_answered_in_one_sentence(document, message):
+    with pytest.raises(InstanceError, match=message):
+        current_of(document, CLUSTER)
+
+
+def test_a_file_that_is_no_json_is_named(tmp_path):
+    path = tmp_path / "today.json"
+    path.write_text("{")
+    with pytest.raises(InstanceError, match=r"today\.json: is no JSON"):
+        load_current(path, CLUSTER)
+    path.write_text("[" * 100_000)
+    with pytest.raises(InstanceError, match=r"today\.json: is no JSON"):
+        load_current(path, CLUSTER)
+
+
+def test_questions_that_make_no_sense():
+    with pytest.raises(PolicyError, match="compares levels"):
+        rebalance(PAPER, {"tasks": {}}, policy="ceei")
+    with pytest.raises(InstanceError, match="give a whole number, 0 or more"):
+        rebalance(PAPER, {"tasks": {}}, moves=-1)
+    with pytest.raises(InstanceError, match="at least 1 moves or evictions are needed"):
+        rebalance(PAPER, {"tasks": {"B": 4}}, moves=0)
+
+
+def test_a_plan_that_is_wrong_is_not_returned():
+    from drfopt.engines.problem import Problem
+    from drfopt.planning.moves import Fairest
+    from drfopt.planning.rebalance import check
+    from drfopt.policies import policy_named
+
+    problem = Problem(PAPER, policy_named("drf"), integer=True)
+    current = current_of({"tasks": {"B": 3}}, PAPER)
+    found = rebalance(PAPER, current)
+    levels = [(found.levels[0], 2)]
+    good = Plan(found.after, None)
+    wanted = Fairest(problem, current, 1, levels)
+    check(problem, current, good, wanted)
+    with pytest.raises(CertificateError, match="are used"):
+        check(problem, current, Plan(found.after + 2, None), wanted)
+    with pytest.raises(CertificateError, match="below those"):
+        check(problem, current, Plan(found.after - [[1], [0]], None), wanted)
+    with pytest.raises(CertificateError, match="leave their places"):
+        check(problem, current, good, replace(wanted, most=0))

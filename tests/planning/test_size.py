@@ -1,0 +1,186 @@
+"""What to buy: fairness costs more than room, proofs refuse wrong prices, and what cannot be is said."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from drfopt import Instance, InstanceError, Machine, PolicyError, TimeLimitError, solve
+from drfopt.deadline import NEVER, Deadline
+from drfopt.planning import size
+from drfopt.planning.buying import Search
+from drfopt.planning.needs import Needs
+from drfopt.planning.offers import shop
+from drfopt.planning.pricing import Region, Relaxation
+from drfopt.planning.targets import targets_of
+from drfopt.policies import policy_named
+
+PAPER = Instance.library("nsdi2011")
+CLUSTER = Instance(
+    {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 4}},
+    machines=[Machine("plain", {"cpu": 8, "gpu": 0}, 2), Machine("gpus", {"cpu": 8, "gpu": 4}, 1)],
+    max_tasks={"A": 20},
+)
+
+
+def test_fairness_costs_more_than_room():
+    targets = "A>=5,B>=4"
+    fair = size(PAPER, targets, {"cpu": 1, "memory": 1}, steps={"cpu": 2, "memory": 4})
+    assert fair.status == "optimal" and fair.cost == fair.bound == 22
+    # 5 and 4 tasks need 17 CPUs and 24 GB: 8 and 6 more, 16 in these steps.  Fairness would not hand them out so.
+    larger = Instance([list(row) for row in PAPER.exact_demands], [17, 26])
+    assert solve(larger, exact=True).tasks[0] < 5
+    assert fair.bought == {"cpu": 14, "memory": 8}
+    assert fair.cluster.exact_capacity == (23, 26)
+
+
+def test_a_market_has_the_room_it_pays_for():
+    found = size(PAPER, "A>=5,B>=4", {"cpu": 1, "memory": 1}, policy="ceei", steps={"cpu": 1, "memory": 1})
+    assert (found.status, found.cost) == ("optimal", 14)
+
+
+def test_divisible_amounts_are_bought_to_within_the_gap():
+    found = size(PAPER, "*.level>=7/10", {"cpu": 1, "memory": 1})
+    # Both have memory or CPU as dominant: with C and M, 7/10 M / 4 tasks of A and 7/10 C / 3 of B must fit.
+    assert found.status == "optimal" and found.gap <= 1e-4
+    assert abs(found.cost - Fraction(3, 2)) <= Fraction(3, 2) / 10**4
+
+
+def test_levels_after_the_purchase_are_of_the_larger_cluster():
+    found = size(CLUSTER, "A.share>=1/2", {"gpus": 3, "plain": 1})
+    gpus = found.cluster.exact_capacity[1]
+    assert found.status == "optimal"
+    assert found.allocation.tasks[0] >= gpus / 2
+
+
+def test_from_nothing_only_what_is_bought_is_there():
+    found = size(CLUSTER, "A>=8,B>=2", {"gpus": 3, "plain": 1}, from_nothing=True)
+    # Two with 8 GPUs have the room, but levels are equal at 2/3: A would have 16/3 of her 8 tasks.
+    assert found.cost == 9
+    assert found.cluster.counts.tolist() == [int(count) for count in found.bought.values() if count]
+
+
+def test_one_user_may_be_named_besides_everybody():
+    targets = targets_of("B>=1,*>=2", CLUSTER)
+    assert [str(target) for target in targets] == ["A>=2", "B>=1"]
+
+
+def test_a_percentage_is_of_the_limit():
+    (target,) = targets_of("A>=50%", CLUSTER)
+    assert target.least == 10
+
+
+def test_what_does_not_fit_is_told_with_the_smallest_concession():
+    found = size(PAPER, "A>=5,B>=4", {"cpu": 1, "memory": 1}, most={"cpu": 3, "memory": 8})
+    assert found.status == "infeasible" and found.cost is None and found.gap is None
+    # 12 CPUs: a part f of 5 + 12 CPUs.
+    assert found.concessions.all == pytest.approx(12 / 17, abs=1e-6)
+    alone = {target.name: factor for target, factor in found.concessions.alone}
+    assert alone["A"] == pytest.approx(0, abs=1e-6) and alone["B"] == pytest.approx((12 - 5) / 3 / 4, abs=1e-6)
+    assert "nothing that may be bought meets the targets" in str(found)
+
+
+def test_room_without_fairness_is_told_apart():
+    found = size(
+        PAPER, "A>=5,B>=4", {"cpu": 1, "memory": 1}, most={"cpu": 8, "memory": 6}, steps={"cpu": 1, "memory": 1}
+    )
+    assert found.status == "infeasible" and found.concessions.all == 1
+    assert "no fair allocation" in str(found)
+    assert found.nearest is not None
+
+
+def test_no_time_is_an_error_that_says_what_is_known():
+    with pytest.raises(TimeLimitError, match="none costs less than"):
+        size(PAPER, "A>=5", {"cpu": 1, "memory": 1}, time_limit=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("targets", "costs", "more", "message"),
+    [
+        ("", {"cpu": 1}, {}, "is no target"),
+        ("A>5", {"cpu": 1}, {}, "is no target: write for example"),
+        ("C>=5", {"cpu": 1}, {}, "there is no user 'C'"),
+        ("A.shares>=5", {"cpu": 1}, {}, "did you mean 'share'"),
+        ("A>=0", {"cpu": 1}, {}, "ask for a positive number"),
+        ("A>=inf", {"cpu": 1}, {}, "is not a number"),
+        ("A>=1e300", {"cpu": 1}, {}, "nobody needs over"),
+        ("A.share>=2", {"cpu": 1}, {}, "no share exceeds 1"),
+        ("A>=50%", {"cpu": 1}, {}, "has no limit"),
+        ("A>=5", {}, {}, "nothing is for sale"),
+        ("A>=5", {"cpus": 1}, {}, "did you mean 'cpu'"),
+        ("A>=5", {"cpu": 0}, {}, "cost of 'cpu' is 0"),
+        ("A>=5", {"cpu": "x"}, {}, "'x' is not a number"),
+        ("A>=5", {"cpu": 1}, {"most": {"memory": 3}}, "it is not for sale"),
+        ("A>=5", {"cpu": 1}, {"most": {"cpu": -1}}, "most of 'cpu' is -1"),
+        ("A>=5", {"cpu": 1}, {"steps": {"cpu": 0}}, "unit of 'cpu' is 0"),
+    ],
+)
+def test_bad_questions_are_answered_in_one_sentence(targets, costs, more, message):
+    with pytest.raises(InstanceError, match=message):
+        size(PAPER, targets, costs, **more)
+
+
+def test_what_a_cluster_cannot_sell():
+    with pytest.raises(InstanceError, match="machines are bought one by one"):
+        size(CLUSTER, "A>=5", {"gpus": 1}, steps={"gpus": 2})
+    with pytest.raises(InstanceError, match="fits on no machine that is there or for sale"):
+        size(CLUSTER, "A>=5", {"plain": 1}, from_nothing=True)
+    with pytest.raises(InstanceError, match="has at most 20 tasks"):
+        size(CLUSTER, "A>=21", {"plain": 1})
+    with pytest.raises(PolicyError, match="time limit"):
+        size(CLUSTER, "A>=2", {"plain": 1}, time_limit=0)
+
+
+def relaxation(targets="A>=8,B>=3"):
+    sale = shop(CLUSTER, {"gpus": 3, "plain": 1})
+    program = Relaxation(sale)
+    needs = Needs(CLUSTER, policy_named("drf"), targets_of(targets, CLUSTER), CLUSTER.fits)
+    region = Region(np.zeros(2), np.full(2, 10.0), np.zeros((2, 2)))
+    low, high = program.totals.after(region.low), program.totals.after(region.high)
+    return program, needs.between(low, high, program.totals.quotients(region), program.most(region.high)), region
+
+
+def test_prices_prove_what_the_program_says_and_wrong_ones_less():
+    program, needs, region = relaxation()
+    found = program.solve(needs, region, NEVER)
+    cost = float(program.cost @ found.counts)
+    assert found.prices.bound(program.cost, needs, region, program.totals) == pytest.approx(cost, rel=1e-9)
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        # Any prices at all are a proof, of less: here of capacities whatever they are worth.
+        table = rng.exponential(size=program.room.shape)
+        task = np.where(program.fits, program.parts.demands @ table.T, np.inf).min(axis=1)
+        step, there = (program.adds * table).sum(axis=(1, 2)), float((program.there * table).sum())
+        other = type(found.prices)(task, step, there, np.zeros((2, 2)))
+        assert other.bound(program.cost, needs, region, program.totals) <= cost * (1 + 1e-9)
+
+
+def test_needs_hold_at_every_purchase_that_meets_the_targets():
+    targets = targets_of("A>=6,B>=3", CLUSTER)
+    sale = shop(CLUSTER, {"gpus": 3, "plain": 1})
+    program, needs = Relaxation(sale), Needs(CLUSTER, policy_named("drf"), targets, CLUSTER.fits)
+    region = Region(np.zeros(2), np.full(2, 6.0), np.zeros((2, 2)))
+    low, high = program.totals.after(region.low), program.totals.after(region.high)
+    least = needs.between(low, high, program.totals.quotients(region), program.most(region.high))
+    met = 0
+    for plain in range(7):
+        for gpus in range(7):
+            found = solve(sale.after([Fraction(plain), Fraction(gpus)]), exact=True)
+            if all(target.reached(found) >= target.least for target in targets):
+                met += 1
+                here = program.totals.after(np.array([plain, gpus], dtype=float))
+                assert all(float(x) >= need for x, need in zip(found.tasks, least.at(here), strict=True))
+    assert met
+
+
+def test_the_search_says_how_far_it_has_got_when_it_is_stopped():
+    search = Search(shop(PAPER, {"cpu": 1}), policy_named("drf"), targets_of("B>=4", PAPER), False, Deadline.after(0))
+    search.run()
+    assert not search.done and search.best is None and search.bound == 0
+
+
+def test_the_answer_as_data():
+    found = size(PAPER, "A>=5,B>=4", {"cpu": 1, "memory": 1}, steps={"cpu": 2, "memory": 4}).to_dict()
+    assert found["buy"][0] == {"name": "cpu", "cost": 1, "most": None, "amount": 14}
+    assert [target["met"] for target in found["targets"]] == [True, True]
+    assert found["allocation"]["certificate"]["valid"]

@@ -1,0 +1,38 @@
+"""The page of a production cluster: 457 users on 27 classes, as a new user would make it."""
+
+import pytest
+
+from drfopt.readers import convert
+from drfopt.report import page, study
+from drfopt.report.figures import figures
+
+LARGEST = 2e6
+"""Bytes: what opens at once from a mail or a shared folder."""
+
+
+@pytest.fixture(scope="module")
+def document(data_folder):
+    folder = data_folder / "openb"
+    cluster = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
+    return study(cluster)
+
+
+def test_classes_hold_what_the_cluster_uses(document):
+    for place, allocation in enumerate(document["comparison"]["allocations"]):
+        for j, resource in enumerate(allocation["resources"]):
+            held = sum(machine["resources"][j]["allocations"][place]["used"] for machine in document["machines"])
+            assert held == pytest.approx(resource["used"], rel=1e-6)
+
+
+def test_everybody_is_counted_once(document):
+    for place, others in enumerate(document["stops"]):
+        counted = sum(others.values()) + sum(resource["stopped"][place] for resource in document["resources"])
+        assert counted == document["instance"]["users"]
+        assert others["unplaced"] == document["instance"]["unplaced"] == 1
+
+
+def test_the_page_is_small_and_has_every_figure(document):
+    text = page(document)
+    assert len(text.encode()) < LARGEST
+    assert list(figures(document)) == ["holdings", "shares", "stops", "classes", "fairness"]
+    assert text.count('<svg class="drawing"') == 3 + 2 + 3 + 3 + 3
