@@ -108,6 +108,22 @@ class Organisation:
         return replace(self, **by_name, last=())
 
     @property
+    def rules(self) -> str:
+        """What kinds of rules there are, in words."""
+        promised = any(self.guarantees) or any(group.guarantee for group in self.groups)
+        capped = any(self.ceilings) or any(group.ceiling for group in self.groups)
+        late = any(self.last) or any(not group.weight for group in self.groups)
+        there = {
+            "guarantees": promised,
+            "ceilings": capped,
+            "tiers": any(self.tiers) or any(group.tier for group in self.groups),
+            "groups": bool(self.groups),
+            "excluded resources": bool(self.excluded),
+            "weights of 0": late,
+        }
+        return ", ".join(kind for kind, given in there.items() if given)
+
+    @property
     def only_ceilings(self) -> bool:
         """Whether all there is are the most that single users may have, which are limits of their tasks."""
         return replace(self, ceilings=()).plain
@@ -145,8 +161,9 @@ class Organisation:
             _tier(tier, owner) for owner, tier in zip(owners, by_user(self.tiers, users, "tiers", 0), strict=True)
         )
         groups = [_group(group, resources) for group in self.groups]
+        paths_known = {name: None for group in groups for name in (group.name, *_above(group.name))}
         paths = tuple(
-            _member(path, owner, groups)
+            _member(path, owner, paths_known)
             for owner, path in zip(owners, by_user(self.paths, users, "groups", ""), strict=True)
         )
         return replace(
@@ -216,13 +233,18 @@ def _check_path(path: Any, owner: str) -> None:
         raise InstanceError(f"{owner} is called {path!r}: write its path from the root, such as 'eng/dev'")
 
 
-def _member(path: Any, owner: str, groups: Sequence[Group]) -> str:
+def _above(path: str) -> list[str]:
+    """Return the paths of the groups above one."""
+    parts = path.split(SEPARATOR)
+    return [SEPARATOR.join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _member(path: Any, owner: str, known: Mapping[str, None]) -> str:
     if path == "":
         return ""
     _check_path(path, f"the group of {owner}")
-    names = [group.name for group in groups]
-    inner = [name for name in names if name.startswith(path + SEPARATOR)]
-    if names and path not in names and not inner:
+    if known and path not in known:
+        names = list(known)
         raise InstanceError(f"{owner} is in group {path!r}, but the groups are {some(names)}{suggestion(path, names)}")
     return path
 

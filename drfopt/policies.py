@@ -116,6 +116,8 @@ class Policy:
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
+            if unknown[0] == "organisation" and instance.organisation is not None:
+                self._refuse_rules(instance.organisation.rules, integer)
             raise PolicyError(
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: "
                 "leave them out"
@@ -138,6 +140,17 @@ class Policy:
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
                     "demands none of it: leave her out, or use drf"
                 )
+
+    def _refuse_rules(self, rules: str, integer: bool) -> None:
+        """Raise the error of a policy asked of an organisation, with what can be asked instead."""
+        if self.objective != "leximin":
+            able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+            why = f"it makes no levels rise together, which these rules are about: use {able}"
+        elif integer:
+            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
+        else:
+            why = "that is not built here: leave them out"
+        raise PolicyError(f"{self.name} is asked of an instance with {rules}, and {why}")
 
     def rates(self, instance: Instance) -> np.ndarray:
         """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""

@@ -12,6 +12,7 @@ from . import (
     planning,
     pools,
     properties,
+    purchases,
     reports,
     section7,
     simulation,
@@ -30,6 +31,7 @@ QUESTIONS: tuple[Question, ...] = (
     *properties.QUESTIONS,
     *planning.QUESTIONS,
     *simulation.QUESTIONS,
+    *purchases.QUESTIONS,
     *section7.QUESTIONS,
     *reports.QUESTIONS,
 )

@@ -1,5 +1,6 @@
 """One instance under one policy: what is promised, the standings between two stops, and the moments of each."""
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,9 @@ from .measures import Counted
 from .tree import Branch, Leaves, Node, Place, Rank, has_used, members_of, nodes
 
 __all__ = ["Ascent", "Halt", "Moment", "Standing"]
+
+MENDINGS = 3
+"""Newton steps to the last digit of a stop; the first leaves next to nothing."""
 
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
@@ -64,6 +68,22 @@ class Halt:
 class Moment(Branch):
     """The whole cluster at a standing: `curve` is what is used as the clock runs, `tasks` what everybody has."""
 
+    def first_stop(self, room: dict[int, Any]) -> tuple[int, Any, list[int]] | None:
+        """Return where the clock stops at the latest: the point before, the way to the next, which columns are full.
+
+        None where no column has more than its room.  Of many users a curve adds up a little wrong: in floats the way is
+        mended until their tasks fill the column to the last digit, and columns full at once are found one by one.
+        """
+        full = first_full(self.curve, room)
+        if full is None or self.has.dtype == object:
+            return full
+        point, way, (column, *_) = full
+        gain = self.curve.use[min(point + 1, len(self.level) - 1), column] - self.curve.use[point, column]
+        for _ in range(MENDINGS if gain > 0 else 0):
+            used = math.fsum((self.tasks(self.place(point, way)) * self.leaves.use[:, column]).tolist())
+            way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
+        return point, way, [column]
+
 
 class Ascent:
     """The definition, for one instance and policy.
@@ -99,6 +119,9 @@ class Ascent:
         )
         self.columns = self._columns()
         self.room = self._room()
+        shares = [1 / c if c else self.zero for c in self.counted.capacity]
+        rest = [self.zero] * (self.columns.shape[1] - instance.m)
+        self.size = np.array([*shares, *rest])
         self.playing = ~instance.unplaced() & (instance.limits > 0)
         self.leaves = self._leaves()
         self.root = self._node("", self.below[""])
@@ -192,7 +215,7 @@ class Ascent:
         for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
             alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
             most.append(alone if limit is None or not plays else min(limit, alone))
-        return Leaves(self.columns, found, np.array(offsets), np.array(most))
+        return Leaves(self.columns, self.size, found, np.array(offsets), np.array(most))
 
     def _node(self, name: str, everyone: np.ndarray) -> Node:
         organisation, width = self.organisation, self.instance.m + 1
@@ -256,4 +279,4 @@ class Ascent:
         some = self.promised > 0
         one = np.where(some, self.promised, self.zero + 1)
         self._flat = replace(self.root, users={(0, False): np.flatnonzero(some & self.playing)}, groups={}, name="")
-        return Leaves(self.columns, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)
+        return Leaves(self.columns, self.size, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)

@@ -21,11 +21,15 @@ STEEP = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Straight pieces of curves: from level `begin` to `end` (s,), amounts grow by `gain` (s, columns)."""
+    """Straight pieces of curves: from level `begin` to `end` (s,), amounts grow by `gain` (s, columns).
+
+    Of a piece of a jump, where both levels are one, `parts` (s, 2) of the jump are behind before and after it.
+    """
 
     begin: np.ndarray
     end: np.ndarray
     gain: np.ndarray
+    parts: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,7 @@ def joined(pieces: list[Segments]) -> Segments:
         np.concatenate([piece.begin for piece in pieces]),
         np.concatenate([piece.end for piece in pieces]),
         np.concatenate([piece.gain for piece in pieces]),
+        np.concatenate([piece.parts for piece in pieces]),
     )
 
 
@@ -71,7 +76,7 @@ def summed(base: np.ndarray, segments: Segments) -> Curve:
     opens, closes = place[: len(begin)], place[len(begin) :]
     slopes = np.full((len(times), len(base)), zero[0])
     leaps = slopes.copy()
-    steady = opens != closes
+    steady = np.asarray(opens != closes)
     slope = gain[steady] / (end - begin)[steady, None]
     steep = _steep(slope, gain[steady], times)
     gentle = np.flatnonzero(steady)[~steep]
@@ -83,13 +88,31 @@ def summed(base: np.ndarray, segments: Segments) -> Curve:
     for s in np.flatnonzero(steady)[steep].tolist():
         way = np.clip((times - begin[s]) / (end[s] - begin[s]), 0, 1)
         after += way[:, None] * gain[s]
-    # A point where something jumps is there twice: before and after it.
-    twice = np.asarray((leaps > 0).any(axis=1))
-    at = np.repeat(np.arange(len(times)), 1 + twice)
-    second = np.concatenate([[False], at[1:] == at[:-1]])
-    use = np.where((twice[at] & ~second)[:, None], (after - leaps)[at], after[at])
-    part = np.where(second, 1, 0) + np.full(len(at), zero[0])
-    return Curve(times[at], part, np.maximum.accumulate(use, axis=0))
+    part = np.full(len(times), zero[0])
+    return _with_jumps(Curve(times, part, np.maximum.accumulate(after, axis=0)), leaps, segments, ~steady)
+
+
+def _with_jumps(curve: Curve, leaps: np.ndarray, segments: Segments, jumps: np.ndarray) -> Curve:
+    """Return a curve of points after all jumps at their times with the points on the way of each jump before them."""
+    pieces = []
+    for k in np.flatnonzero((leaps > 0).any(axis=1)).tolist():
+        here = np.flatnonzero(jumps & (segments.begin == curve.time[k]))
+        first, last, gain = segments.parts[here, 0], segments.parts[here, 1], segments.gain[here]
+        moving = last > first
+        first, last, gain = first[moving], last[moving], gain[moving]
+        one = curve.part[k] + 1
+        parts = np.unique(np.concatenate([[curve.part[k], one], first, last]))
+        ways = np.clip((parts[:, None] - first) / (last - first), one - one, one)
+        use = curve.use[k] - leaps[k] + ways @ gain
+        pieces.append((k, parts[:-1], np.maximum.accumulate(use[:-1], axis=0)))
+    time, part, use, added = curve.time, curve.part, curve.use, 0
+    for k, parts, on_the_way in pieces:
+        at = k + added
+        part = np.concatenate([part[:at], parts, part[at : at + 1] + 1, part[at + 1 :]])
+        time = np.concatenate([time[:at], np.repeat(time[at], len(parts)), time[at:]])
+        use = np.concatenate([use[:at], on_the_way, use[at:]])
+        added += len(parts)
+    return Curve(time, part, np.maximum.accumulate(use, axis=0))
 
 
 def _steep(slope: np.ndarray, gain: np.ndarray, times: np.ndarray) -> np.ndarray:

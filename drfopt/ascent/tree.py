@@ -68,6 +68,8 @@ class Leaves:
     ----------
     use : array (n, columns)
         What one task takes of every column.
+    size : array (columns,)
+        What a unit of a column counts for in how far a jump has come: a part of the resource's capacity.
     rows, offsets : arrays (n, r)
         The level of user i with x tasks is the largest of ``rows[i] * x - offsets[i]``, or 0.
     most : array (n,)
@@ -75,6 +77,7 @@ class Leaves:
     """
 
     use: np.ndarray
+    size: np.ndarray
     rows: np.ndarray
     offsets: np.ndarray
     most: np.ndarray
@@ -90,26 +93,33 @@ class Leaves:
         straight, rest = users[~bent], users[bent]
         rates = self.rows[straight].max(axis=1)
         gain = self.use[straight] * (self.most - has)[straight, None]
-        pieces = [Segments(rates * has[straight], rates * self.most[straight], gain)]
+        pieces = [_pieces(rates * has[straight], rates * self.most[straight], gain)]
         for i in rest.tolist():
             zero = has[i] - has[i]
             ends = Curve(np.array([zero, zero + 1]), np.array([zero, zero]), np.array([[has[i]], [self.most[i]]]))
             curve, levels = envelope(ends, self.rows[i][:, None], self.offsets[i])
             tasks = curve.use[:, 0]
-            pieces.append(Segments(levels[:-1], levels[1:], np.diff(tasks)[:, None] * self.use[i]))
+            pieces.append(_pieces(levels[:-1], levels[1:], np.diff(tasks)[:, None] * self.use[i]))
         return pieces
 
-    def at(self, users: np.ndarray, has: np.ndarray, level: Any, arriving: bool) -> np.ndarray:
-        """Return the tasks of some users at a common level, (users,), before or after what jumps at it."""
+    def at(self, users: np.ndarray, has: np.ndarray, level: Any, part: Any) -> np.ndarray:
+        """Return the tasks of some users at a common level, (users,), with a part of what jumps at it behind."""
         low, top = has[users], self.most[users]
-        if arriving and level <= 0:
-            return low
+        if level <= 0 and part < 1:
+            # What is not above a guarantee jumps at level 0, each user on a line.
+            return low + (self.at(users, has, level, 1) - low) * part
         rows, offsets = self.rows[users], self.offsets[users]
         counted = rows > 0
         one = np.where(counted, rows, rows + 1)
         tasks = np.where(counted, (offsets + level) / one, top[:, None]).min(axis=1)
         ends = (rows * top[:, None] - offsets).max(axis=1)
         return np.where(level >= ends, top, np.minimum(np.maximum(tasks, low), top))
+
+
+def _pieces(begin: np.ndarray, end: np.ndarray, gain: np.ndarray) -> Segments:
+    """Return segments of which each that jumps is a whole jump."""
+    zero = begin - begin
+    return Segments(begin, end, gain, np.column_stack([zero, zero + 1]))
 
 
 class Branch:
@@ -153,7 +163,18 @@ class Branch:
 
     def segments(self) -> Segments:
         """Return how its users rise, as a function of its level."""
-        return Segments(self.level[:-1], self.level[1:], np.diff(self.curve.use, axis=0))
+        behind = self._behind()
+        parts = np.column_stack([behind[:-1], behind[1:]])
+        return Segments(self.level[:-1], self.level[1:], np.diff(self.curve.use, axis=0), parts)
+
+    def _behind(self) -> np.ndarray:
+        """Return how much of the jump at its level is behind at each point, (points,), by the sum of shares held."""
+        held = self.curve.use @ self.leaves.size
+        first = np.searchsorted(self.level, self.level, "left")
+        last = np.searchsorted(self.level, self.level, "right") - 1
+        way = held[last] - held[first]
+        none = way == 0
+        return np.where(none, way - way, (held - held[first]) / np.where(none, way + 1, way))
 
     def place(self, point: int, way: Any = 0) -> Place:
         """Return the moment at a point of the curve, or on the way from it to the next, 0 to 1."""
@@ -170,19 +191,22 @@ class Branch:
         """The last moment, at which all its users are at their limits."""
         return self.place(len(self.level) - 1)
 
-    def reached(self, level: Any, arriving: bool) -> Place:
-        """Return the moment at which the node has a level: the first such, or the last."""
+    def reached(self, level: Any, part: Any) -> Place:
+        """Return the moment at which the node has a level, with a part of the jump at it behind."""
         levels = self.level
-        if arriving:
-            k = int(np.searchsorted(levels, level, "left"))
-            if k == 0 or k == len(levels) or levels[k] == level:
-                return self.place(min(k, len(levels) - 1))
-            k -= 1
-        else:
-            k = int(np.searchsorted(levels, level, "right")) - 1
-            if k < 0 or k == len(levels) - 1 or levels[k] == level:
-                return self.place(max(k, 0))
-        return self.place(k, (level - levels[k]) / (levels[k + 1] - levels[k]))
+        first = int(np.searchsorted(levels, level, "left"))
+        after = int(np.searchsorted(levels, level, "right"))
+        if after == 0 or first == len(levels):
+            return self.place(min(first, len(levels) - 1))
+        if first == after:
+            return self.place(first - 1, (level - levels[first - 1]) / (levels[first] - levels[first - 1]))
+        if after - first == 1 or part <= 0:
+            return self.place(first)
+        behind = self._behind()[first:after]
+        k = min(int(np.searchsorted(behind, part, "right")) - 1, after - first - 1)
+        if k == after - first - 1 or behind[k] == part:
+            return self.place(first + k)
+        return self.place(first + k, (part - behind[k]) / (behind[k + 1] - behind[k]))
 
     def tasks(self, place: Place) -> np.ndarray:
         """Return what everybody has at a moment of this branch, (n,)."""
@@ -191,24 +215,15 @@ class Branch:
         return tasks
 
     def _put(self, tasks: np.ndarray, place: Place) -> None:
-        if 0 < place.part < 1:
-            before, after = tasks.copy(), tasks.copy()
-            self._put_side(before, place, arriving=True)
-            self._put_side(after, place, arriving=False)
-            tasks[:] = before + (after - before) * place.part
-        else:
-            self._put_side(tasks, place, arriving=place.part == 0)
-
-    def _put_side(self, tasks: np.ndarray, place: Place, arriving: bool) -> None:
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
             if phase < place.phase:
                 tasks[users] = self.leaves.most[users]
                 for branch in branches:
                     branch._put(tasks, branch.end)
             elif phase == place.phase:
-                tasks[users] = self.leaves.at(users, self.has, place.time, arriving)
+                tasks[users] = self.leaves.at(users, self.has, place.time, place.part)
                 for branch in branches:
-                    branch._put(tasks, branch.reached(place.time, arriving))
+                    branch._put(tasks, branch.reached(place.time, place.part))
 
 
 def has_used(leaves: Leaves, has: np.ndarray, users: np.ndarray) -> np.ndarray:

@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from ..ascent import Ascent, Halt, Moment, Place, Standing
-from ..ascent.curves import first_full
 from ..certificates.ascent import costs
 from ..certificates.chain import CERTAIN, excess, firm
 from ..errors import SolverError
@@ -112,7 +111,7 @@ class _Stop:
         self.moment: Moment = ascent.moment(standing)
         waiting = ~standing.finished
         used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
-        self.full = first_full(self.moment.curve, used)
+        self.full = self.moment.first_stop(used)
         self.waiting = waiting
 
     def found(self) -> tuple[Halt, Standing]:

@@ -7,7 +7,6 @@ capacity or a ceiling; every stop fills at least one of these, so there are few.
 import numpy as np
 
 from ..ascent import Ascent, Halt, Standing
-from ..ascent.curves import first_full
 from ..progress import report
 from .problem import Answer, Problem
 
@@ -37,7 +36,7 @@ def _next(ascent: Ascent, standing: Standing) -> tuple[Halt, Standing]:
     moment = ascent.moment(standing)
     waiting = ~standing.finished
     used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
-    full = first_full(moment.curve, used)
+    full = moment.first_stop(used)
     columns = [] if full is None else full[2]
     place = moment.end if full is None else moment.place(*full[:2])
     finished = np.flatnonzero(waiting & (ascent.columns[:, columns] > 0).any(axis=1))

@@ -11,7 +11,7 @@ that their levels stay equal.  Whoever has more waits for the others.  Going up 
 that of its largest row.  A step ends when another row becomes the largest, when somebody who waited is met, when a
 limit is met, or when a column is full: then everybody who uses it stops for good.
 
-A node whose level stands still while its members rise goes first, for it costs nothing.  Where several users are on
+A node whose level stands still while its members rise goes first, for it costs nothing.  Where several nodes are on
 such a way and a column becomes full, the order in which they went matters: `Ambiguous`.
 
 Source: A. Bhattacharya et al., Hierarchical scheduling for diverse datacenter workloads, SoCC 2013, section 4 (what
@@ -61,6 +61,7 @@ class _Filling:
     ):
         self.use, self.room, self.most, self.rows = use, room, most, rows
         self.tasks, self.stopped = list(tasks), set(stopped)
+        self.several = False
 
     # ---- levels and how fast they change ---------------------------------------------------------------------------
 
@@ -112,6 +113,7 @@ class _Filling:
         else:
             found = [self.speeds(child) for child in self.front(node)]
             free = [each for each, costless in found if costless]
+            self.several |= len(free) > 1
             for each in free or [each for each, _ in found]:
                 speeds = [a + b for a, b in zip(speeds, each, strict=True)]
         slope = self.slope(node, speeds)
@@ -141,7 +143,8 @@ class _Filling:
         ]
         length = min(steps)
         full = [c for c, at in until_full.items() if at == length]
-        if full and sum(self.going_free(child, speeds) for _, child in root.children) > 1:
+        self.several &= any(self.going_free(child, speeds) for _, child in root.children)
+        if full and self.several:
             raise Ambiguous
         self.tasks = [x + length * s for x, s in zip(self.tasks, speeds, strict=True)]
         return full
@@ -149,7 +152,9 @@ class _Filling:
     def clock(self, root: Group) -> list[Fraction]:
         """Return the speeds at which the level of those who rise at the root grows by 1, unless some go free."""
         found = [self.speeds(child) for child in self.front(root)]
-        chosen = [each for each, costless in found if costless] or [each for each, _ in found]
+        free = [each for each, costless in found if costless]
+        self.several |= len(free) > 1
+        chosen = free or [each for each, _ in found]
         return [sum(parts, Fraction(0)) for parts in zip(*chosen, strict=True)]
 
     def changes(self, node: Node, speeds: list[Fraction]) -> Iterator[Fraction]:

@@ -186,7 +186,10 @@ def test_who_uses_only_excluded_resources_is_refused():
 @pytest.mark.parametrize("policy", ["ceei", "utilitarian", "throughput", "alpha:2", "per-server"])
 def test_what_has_no_levels_that_rise_refuses_by_name(policy: str):
     instance = Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(tiers={"A": 1}))
-    with pytest.raises(PolicyError, match=f"{policy} is asked of an instance with guarantees, ceilings, tiers, groups"):
+    with pytest.raises(
+        PolicyError,
+        match=f"{policy} is asked of an instance with tiers, and it makes no levels rise .*: use drf, asset",
+    ):
         solve(instance, policy)
 
 
@@ -236,3 +239,33 @@ def test_task_types_on_machines_rise_with_their_user():
     assert found.certificate.valid
     # 9 cpus are half of her tasks: 3 of the first kind and 1 of the second, of which the large machine has room for 1.
     np.testing.assert_allclose(found.tasks, [4, 5, 1], rtol=LEVEL)
+
+
+def test_members_fill_what_their_group_is_not_held_back_by_as_if_by_themselves():
+    """The group has all gpus, so its level is 1; what its other members get of the cpus is max-min fair even so."""
+    demands = {"trainer": {"gpu": 1}, "small": {"cpu": 1}, "large": {"cpu": 1}}
+    instance = Instance(
+        demands,
+        {"gpu": 1, "cpu": 10},
+        max_tasks={"trainer": 1, "small": 2},
+        organisation=Organisation(paths=dict.fromkeys(demands, "g")),
+    )
+    assert solve(instance, exact=True).tasks.tolist() == [1, 2, 8]
+    assert solve(instance).tasks.tolist() == pytest.approx([1, 2, 8])
+
+
+def test_groups_that_jump_together_come_equally_far():
+    """Both groups have half of the gpus; on the way of 4 and 2 cpus to their halves of 12 there is room for 3 more."""
+    demands = {"a": {"gpu": 1}, "x": {"cpu": 1}, "b": {"gpu": 1}, "y": {"cpu": 1}, "z": {"cpu": 1}}
+    groups = [Group("g"), Group("h")]
+    instance = Instance(
+        demands,
+        {"gpu": 2, "cpu": 12},
+        weights={"a": 3, "b": 6},
+        max_tasks={"a": 1, "b": 1, "z": 5},
+        organisation=Organisation(
+            paths={"a": "g", "x": "g", "b": "h", "y": "h"}, groups=groups, guarantees={"z": {"cpu": 5}}
+        ),
+    )
+    # At the level 1/2 of both, x has 1/6 of the cpus and y 1/12: to 1/2 it is 4 and 5 more, for which 4 are left.
+    assert solve(instance, exact=True).tasks.tolist() == [1, 2 + Fraction(16, 9), 1, 1 + Fraction(20, 9), 5]
