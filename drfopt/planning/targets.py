@@ -8,6 +8,7 @@ A number of tasks may be given as a percentage of her limit.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 from ..allocation import Allocation
@@ -15,6 +16,7 @@ from ..enclosures import Enclosure
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..quantities import exact
+from ..tolerances import LEVEL
 
 __all__ = ["EVERYBODY", "MEASURES", "Target", "targets_of"]
 
@@ -52,6 +54,12 @@ class Target:
         values = {"tasks": allocation.tasks, "level": allocation.levels}
         value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
         return value.lower if isinstance(value, Enclosure) else value
+
+    def met(self, reached: Any) -> bool:
+        """Say whether so much is enough; of a float, whether it is but for the error that a level may have."""
+        if isinstance(reached, Rational):
+            return bool(reached >= self.least)
+        return bool(reached >= float(self.least) * (1 - LEVEL))
 
     def __str__(self) -> str:
         dot = "" if self.measure == "tasks" else f".{self.measure}"
