@@ -138,6 +138,8 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
         raise InstanceError(f"target {text!r}: ask for a positive number: everybody has at least {right}")
     if measure == "tasks" and least > LARGEST:
         raise InstanceError(f"target {text!r}: nobody needs over {LARGEST:.0e} tasks: check the number")
+    if measure == "tasks":
+        _check_ceilings(instance, i, least, text)
     if measure == "tasks" and limit is not None and least > limit:
         raise InstanceError(
             f"target {text!r}: user {name!r} has at most {limit} tasks: raise her max_tasks, or ask for less"
@@ -147,3 +149,20 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
     if instance.fits is not None and not instance.fits[i].any():
         raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that she may use")
     return Target(i, name, measure, least)
+
+
+def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> None:
+    """Refuse what the ceiling of a user, or of a group that she is in, forbids in any cluster."""
+    if (organisation := instance.organisation) is None:
+        return
+    path = organisation.paths[i]
+    above = [group for group in organisation.groups if f"{path}/".startswith(f"{group.name}/")]
+    rows = [(f"user {instance.users[i]!r}", organisation.ceilings[i])]
+    rows += [(f"group {group.name!r}", group.ceiling) for group in above]
+    for owner, ceiling in rows:
+        for resource, amount in ceiling.items():
+            if least * instance.exact_demands[i][instance.resources.index(resource)] > amount:
+                raise InstanceError(
+                    f"target {text!r}: {owner} may use {float(amount):g} of {resource!r}, whatever is bought: raise "
+                    "the ceiling, or ask for less"
+                )

@@ -110,6 +110,8 @@ def test_guarantees_and_groups_are_divided_as_they_are():
         )
     ]
     assert not cheaper
+    with pytest.raises(InstanceError, match="user 'B' may use 6 of 'cpu', whatever is bought"):
+        size(shared, "B>=3", {"cpu": 1})
 
 
 def test_no_time_is_an_error_that_says_what_is_known():
