@@ -16,6 +16,8 @@ from .measure import Absent, Bench, Case, Row, Verdict, Way, proven
 
 __all__ = ["every_rule", "tree"]
 
+Both = tuple[Instance, Instance]
+
 EXACTLY = 1_000
 """Users up to whom fractions are asked as well."""
 
@@ -27,37 +29,39 @@ def tree(bench: Bench, size: tuple[int, int]) -> list[Row]:
     """Measure a pool of (users, departments), with the same users in no group as the yardstick."""
     n, departments = size
 
-    def off(instance: Instance, found: Allocation) -> Verdict:
+    def off(both: Both, found: Allocation) -> Verdict:
         if n > EXACTLY:
             return proven(found.certificate)
-        exact = np.array([float(x) for x in solve(instance, exact=True).tasks])
+        exact = np.array([float(x) for x in solve(both[0], exact=True).tasks])
         return proven(
             found.certificate, float(np.abs(found.tasks / np.where(exact > 0, exact, 1) - 1)[exact > 0].max())
         )
 
     ways = (
-        Way("drfopt tree-filling", "drfopt", solve, off),
+        Way("drfopt tree-filling", "drfopt", _with_rules, off),
         Way(
             "drfopt rational-tree",
             "drfopt",
-            lambda instance: solve(instance, exact=True),
+            lambda both: solve(both[0], exact=True),
             lambda instance, found: proven(found.certificate),
             largest=EXACTLY,
             why="minutes in fractions",
         ),
-        Way("no groups", "yardstick", lambda instance: solve(_flat(instance))),
+        Way("no groups", "yardstick", _without_rules),
     )
-    case = Case("tree", f"{n:,} in {departments}", n, lambda: _pool(n, departments), ways, "fractions", "no groups")
+    case = Case(
+        "tree", f"{n:,} in {departments}", n, lambda: _both(_pool(n, departments)), ways, "fractions", "no groups"
+    )
     return bench.measure("organisations", case)
 
 
 def every_rule(bench: Bench, pods: str) -> list[Row]:
     """Measure guarantees, tiers, ceilings and groups together on the openb trace, against the trace without them."""
     ways = (
-        Way("drfopt tree-chain", "drfopt", solve, lambda instance, found: proven(found.certificate)),
-        Way("no rules", "yardstick", lambda instance: solve(_flat(instance))),
+        Way("drfopt tree-chain", "drfopt", _with_rules, lambda both, found: proven(found.certificate)),
+        Way("no rules", "yardstick", _without_rules),
     )
-    case = Case("openb", pods, 457, lambda: _openb(pods), ways, yardstick="no rules")
+    case = Case("openb", pods, 457, lambda: _both(_openb(pods)), ways, yardstick="no rules")
     return bench.measure("organisations-openb", case)
 
 
@@ -84,8 +88,17 @@ def _pool(n: int, departments: int) -> Instance:
     )
 
 
-def _flat(instance: Instance) -> Instance:
-    return Instance(**(instance.parts() | {"organisation": None, "weights": None}))
+def _both(instance: Instance) -> Both:
+    """Return the instance and the same without any rule."""
+    return instance, Instance(**(instance.parts() | {"organisation": None, "weights": None}))
+
+
+def _with_rules(both: Both) -> Allocation:
+    return solve(both[0])
+
+
+def _without_rules(both: Both) -> Allocation:
+    return solve(both[1])
 
 
 def _openb(pods: str) -> Instance:
