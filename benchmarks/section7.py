@@ -20,8 +20,8 @@ HOUR = 3600.0
 SLOT = {"cpu": 16 / 12, "memory": 32 / 12}
 STEPS = {"cpu": 0.25, "memory": 0.5}
 
-LAWS = tuple(itertools.product((30, 60, 120), (0.5, 0.75, 1.0)))
-"""Median seconds of a task, and what the typical task needs of a slot."""
+LAWS = tuple(itertools.product((30, 60, 120), (0.5, 0.75, 1.0), (2,)))
+"""Median seconds of a task, what the typical task needs of a slot, and of how many jobs and machines there is one."""
 
 LARGE = 501
 """Tasks of a large job, at least."""
@@ -42,9 +42,9 @@ def hadoop_day(bench: Bench, hours: int) -> list[Row]:
     return bench.measure("hadoop-day", case)
 
 
-def hadoop_laws(bench: Bench, law: tuple[float, float]) -> list[Row]:
+def hadoop_laws(bench: Bench, law: tuple[float, float, int]) -> list[Row]:
     """Measure how much sooner jobs end under DRF than with slots, for one pair of laws."""
-    seconds, part = law
+    seconds, part, every = law
 
     def judge(trace: swim.Swim, found: Replay) -> Verdict:
         small, large = (row.reduction for row in found.reductions((1, LARGE)))
@@ -54,10 +54,8 @@ def hadoop_laws(bench: Bench, law: tuple[float, float]) -> list[Row]:
         return Verdict(proof="valid", note=note)
 
     sizes = swim.Sizes({name: part * slot for name, slot in SLOT.items()}, steps=STEPS, seconds=seconds)
-    way = Way("DRF against 12 slots", "drfopt", lambda trace: replay(trace, sizes), judge)
-    case = Case(
-        f"{seconds} s", f"{part} of a slot", 2, lambda: _trace(8).between(6 * HOUR, 8 * HOUR), (way,), yardstick=""
-    )
+    way = Way("DRF against 12 slots", "drfopt", lambda trace: replay(trace, sizes, machines=400 // every), judge)
+    case = Case(f"{seconds} s", f"{part} of a slot", 2, lambda: _two_hours(every), (way,), yardstick="")
     return bench.measure("hadoop-laws", case)
 
 
@@ -113,6 +111,10 @@ def _trace(hours: int) -> swim.Swim:
     if not _there():
         raise Absent("the trace is not there: set DRFOPT_DATA to the folder that has swim/")
     return swim.read(data_folder() / "swim" / FILE).between(0, hours * HOUR)
+
+
+def _two_hours(every: int) -> swim.Swim:
+    return _trace(8).between(6 * HOUR, 8 * HOUR, every)
 
 
 def _scenario(hours: int) -> Scenario:

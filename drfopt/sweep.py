@@ -19,6 +19,7 @@ from .errors import InstanceError, suggestion
 from .instance import Instance
 from .parallel import spread
 from .planning.changes import Change, changed
+from .planning.totals import TOTALS
 from .policies import Policy, policy_named
 from .quantities import exact
 from .solve import solve
@@ -134,7 +135,7 @@ def _values(text: str) -> tuple[Fraction, ...]:
         raise InstanceError(f"{text!r} has no values: write FROM..TO/STEP with FROM below TO and a positive STEP")
     count = (last - first) // step + 1
     if count > MOST_VALUES:
-        raise InstanceError(f"{text!r} has {count} values: take a larger step, for at most {MOST_VALUES}")
+        raise InstanceError(f"{text!r} has more than {MOST_VALUES} values: take a larger step")
     return tuple(first + step * i for i in range(count))
 
 
@@ -164,18 +165,14 @@ class Sweep:
         users = self.instance.users if self.instance.n <= USERS_SHOWN else ()
         columns = (
             Column(self.axis.name, number=True),
-            Column("lowest level", number=True),
-            Column("sum of dominant shares", number=True),
-            Column("tasks", number=True),
+            *(Column(name, number=True) for name in TOTALS),
             *(Column(f"tasks of {user}", number=True) for user in users),
             *(Column(f"{name} used", number=True) for name in self.instance.resources),
         )
         rows = [
             (
                 str(value),
-                f"{float(min(found.levels)):.6g}",
-                f"{float(sum(found.dominant_shares)):.6g}",
-                f"{float(sum(found.tasks)):.6g}",
+                *(f"{float(total(found)):.6g}" for total in TOTALS.values()),
                 *(f"{float(x):.6g}" for x in found.tasks[: len(users)]),
                 *(f"{float(used):.1%}" for used in found.utilization),
             )

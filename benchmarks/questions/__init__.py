@@ -13,6 +13,7 @@ from . import (
     planning,
     pools,
     properties,
+    purchases,
     reports,
     section7,
     simulation,
@@ -32,6 +33,7 @@ QUESTIONS: tuple[Question, ...] = (
     *properties.QUESTIONS,
     *planning.QUESTIONS,
     *simulation.QUESTIONS,
+    *purchases.QUESTIONS,
     *section7.QUESTIONS,
     *reports.QUESTIONS,
 )

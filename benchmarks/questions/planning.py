@@ -21,7 +21,12 @@ QUESTIONS = (
         sizes=("drf", "ceei"),
         run=plans.prices,
         smoke=("ceei",),
-        happened="",
+        happened=(
+            "For DRF 20 to 60 times, 13 times for CEEI, beside many other programs on two cores; 1.5 s of processor "
+            "time for 99 units, reading aside. More than was expected for DRF because tasks that do not change, or "
+            "change in a straight line, need no program in between. What is predicted is what dividing again gives, to "
+            "the last digits."
+        ),
     ),
     Question(
         name="whatif-openb",
@@ -34,6 +39,9 @@ QUESTIONS = (
         sizes=("drf", "ceei"),
         run=plans.whatifs,
         smoke=("ceei",),
-        happened="",
+        happened=(
+            "1.1 to 1.3 times the two solves for DRF, 1.2 to 1.5 for CEEI, 1.8 to 2 in fractions; a second or two at "
+            "most on a crowded machine. As expected. Nobody is a winner in floats who is none in fractions."
+        ),
     ),
 )

@@ -1,12 +1,13 @@
 """``drfopt export``: an allocation as quotas, weights and minimums of another scheduler."""
 
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import InstanceError, suggestion
-from . import instances, options
+from . import answers, instances, options
 from .interrupt import stoppable
 from .output import check, deliver
 from .status import FAILED
@@ -45,6 +46,15 @@ def export(
             show_default=False,
         ),
     ] = None,
+    answer: Annotated[
+        Path | None,
+        typer.Option(
+            "--answer",
+            metavar="FILE",
+            help="Take the allocation from FILE, which 'solve --json' wrote, instead of solving again.",
+            show_default=False,
+        ),
+    ] = None,
     time_limit: options.TimeLimit = None,
     output: options.OutputFile = None,
 ) -> None:
@@ -62,10 +72,13 @@ def export(
     if to not in _names():
         raise InstanceError(f"unknown export {to!r}: use {', '.join(_names())}{suggestion(to, _names())}")
     cluster = instances.read(instance)
-    from ..solve import solve
+    if answer is not None:
+        allocation = answers.read(cluster, answer)
+    else:
+        from ..solve import solve
 
-    with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
-        allocation = solve(cluster, policy, integer=integer, engine=engine, time_limit=time_limit)
+        with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
+            allocation = solve(cluster, policy, integer=integer, engine=engine, time_limit=time_limit)
     deliver(exported(allocation, to, names), output)
     if allocation.status in ("time_limit", "feasible"):
         raise typer.Exit(FAILED)

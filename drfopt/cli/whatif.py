@@ -126,9 +126,9 @@ def _drawable(path: Path, sweep: str | None) -> None:
 
 def _draw(found: "Sweep", path: Path) -> None:
     from ..report.figures import steps
-    from ..report.findings import told_of_sweep
     from ..report.raster import png
     from ..report.svg import standalone
+    from ..report.whatifs import told_of_sweep
     from ..writers.files import write_whole
 
     drawing = steps.figure(told_of_sweep(found), 1).whole()

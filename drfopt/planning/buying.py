@@ -162,6 +162,7 @@ class Search:
                 if np.isfinite(self.most).all():
                     self._judged(self._exact(self.most))
                 return
+            self.bound = self._lifted(root.bound)
             self._first_purchase(first)
             if self.best is not None and self.grain is not None and self.best.cost > self.grain * MANY:
                 self.grain = None
@@ -447,7 +448,10 @@ class Search:
             return self._solved(cluster, False)
         try:
             found = self._solved(cluster, False)
-        except CertificateError:
+        except TimeLimitError:
+            raise
+        except (CertificateError, SolverError):
+            # Floats do not get there on a cluster that its users fill to the last digit; fractions decide.
             return self._solved(cluster, True)
         near = any(_near(target, target.reached(found)) for target in self.targets)
         return self._solved(cluster, True) if near else found

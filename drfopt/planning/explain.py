@@ -22,6 +22,9 @@ __all__ = ["Explained", "Explanation", "explain"]
 FEW = 20
 """Users for each of whom the cluster may be divided once more."""
 
+NAMED = 50
+"""Others who are named beside a user; of more the number is told."""
+
 SENTENCES = 6
 """Users with a sentence of their own below the table."""
 
@@ -48,8 +51,10 @@ class Explained:
         ``limit``, ``ceiling``, ``unplaced``, ``capacity``, or ``efficiency`` where a sum does not owe her anything.
     stopped_by : tuple of str
         The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
+    others : int
+        How many others are held by one of the same.
     shared_with : tuple of str
-        Others who are held by the same.
+        The first `NAMED` of them.
     alone_tasks, alone_level : float or None
         What she would have with her part of every machine, by weight, to herself; None where her part is not defined:
         in an organisation, and of several types of tasks on machines.
@@ -65,6 +70,7 @@ class Explained:
     share: float
     reason: str
     stopped_by: tuple[str, ...]
+    others: int
     shared_with: tuple[str, ...]
     alone_tasks: float | None
     alone_level: float | None
@@ -81,6 +87,7 @@ class Explained:
             "dominant_share": self.share,
             "reason": self.reason,
             "stopped_by": list(self.stopped_by),
+            "others": self.others,
             "shared_with": list(self.shared_with),
             "alone": None if self.alone_tasks is None else own,
             "gain": self.gain,
@@ -125,7 +132,7 @@ class Explanation:
                 row.level,
                 Bar(row.share),
                 ", ".join(row.stopped_by) or row.reason,
-                len(row.shared_with),
+                row.others,
                 row.alone_tasks,
                 None if row.gain is None else f"{row.gain:+.1%}",
             )
@@ -206,6 +213,7 @@ class _Facts:
         self.alone = None if self.beyond else alone(instance)
         self.rates = policy_named(allocation.policy).rates(instance)
         self.at: dict[str, list[int]] = {}
+        self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
         for i, names in enumerate(self.stopped_by):
             if self.reason(i) == "capacity":
                 for name in names:
@@ -214,11 +222,17 @@ class _Facts:
     def reason(self, i: int) -> str:
         if self.unplaced[i]:
             return "unplaced"
-        if self.capped[i]:
-            return "limit"
         if self._at_ceiling(i):
             return "ceiling"
+        if self.capped[i]:
+            return "limit"
         return "capacity" if policy_named(self.allocation.policy).objective != "sum" else "efficiency"
+
+    def _others(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Return all users who are stopped by one of these, found once: there may be as many as users."""
+        if names not in self.found:
+            self.found[names] = tuple(sorted({other for name in names for other in self.at.get(name, ())}))
+        return self.found[names]
 
     def _at_ceiling(self, i: int) -> bool:
         if self.instance.organisation is None:
@@ -231,7 +245,7 @@ class _Facts:
         allocation, reason = self.allocation, self.reason(i)
         stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency", "ceiling") else ()
         at = stopped_by if reason == "capacity" else ()
-        others = sorted({other for name in at for other in self.at.get(name, ())} - {i})
+        others = self._others(at) if at else ()
         tasks, own = float(allocation.tasks[i]), None if self.alone is None else float(self.alone[i])
         return Explained(
             user=self.instance.users[i],
@@ -240,7 +254,8 @@ class _Facts:
             share=float(allocation.dominant_shares[i]),
             reason=reason,
             stopped_by=stopped_by,
-            shared_with=tuple(self.instance.users[other] for other in others),
+            others=max(len(others) - 1, 0),
+            shared_with=tuple(self.instance.users[other] for other in others[: NAMED + 1] if other != i)[:NAMED],
             alone_tasks=own,
             alone_level=None if own is None else float(self.rates[i]) * own,
             gain=None if self.unplaced[i] or not own else _gain(tasks, own),

@@ -207,14 +207,12 @@ def _raise(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarr
     ``x_i part[i, j] / C[j]`` for every j.
     """
     worth = least[who][:, None] * (part[who][:, :, None] * quotients).max(axis=1)
-    for row in np.unique(below, axis=0):
-        users = np.flatnonzero(row)
-        together = worth[(below == row).all(axis=1)].max(axis=0)
-        rows = part[users]
-        # She has most of g only where no other resource surely has a larger share.
-        may = (rows > 0) & (rows >= (rows[:, :, None] * quotients).max(axis=1) * DOWN)
-        each = np.divide(together, rows, where=may, out=np.full_like(rows, np.inf)).min(axis=1, initial=np.inf)
-        least[users] = np.maximum(least[users], np.where(np.isfinite(each), each, 0.0) * DOWN)
+    # Of all who hold her up, whoever says most, resource by resource.
+    together = np.stack([np.where(below, column[:, None], 0.0).max(axis=0, initial=0.0) for column in worth.T], axis=1)
+    # She has most of g only where no other resource surely has a larger share.
+    may = (part > 0) & (part >= (part[:, :, None] * quotients).max(axis=1) * DOWN)
+    each = np.divide(together, part, where=may, out=np.full_like(part, np.inf)).min(axis=1, initial=np.inf)
+    np.maximum(least, np.where(np.isfinite(each), each, 0.0) * DOWN, out=least)
 
 
 def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarray, quotients: np.ndarray) -> None:

@@ -39,7 +39,10 @@ __all__ = ["Prices", "Side", "Worth", "price"]
 ROUNDING = 1e-11
 """A slope that moves less than this part of a user's tasks when everything is doubled is what rounding left of 0."""
 
-SHOWN = 3
+KINDS = ("all", "resource", "machine", "cell")
+"""Kinds of units in the order of the table."""
+
+SHOWN = 2
 """Users named in the table for each unit."""
 
 TOTAL = policy_named("utilitarian")
@@ -211,6 +214,8 @@ class Prices:
             Column("total price", number=True),
         )
         shown = [worth for worth in self.units if worth.kind != "cell" or worth.matters]
+        # What has a price comes first among its kind.
+        shown.sort(key=lambda worth: (KINDS.index(worth.kind), -max((side.price for side in worth.sides), default=0.0)))
         rows = [self._row(worth) for worth in shown]
         title = f"{self.policy}, what one more is worth" + (f" - {self.instance.name}" if self.instance.name else "")
         return Sheet(title, columns, rows, tuple(self._notes(len(self.units) - len(shown))), document=self.to_dict())

@@ -53,9 +53,11 @@ class Trials:
         """Return of what a little more gives her the most tasks, of what is used up where she is."""
         if not self.thorough:
             return UNTRIED
-        names = self.allocation.certificate.bottlenecks[i] or ()
+        stopped_by = self.allocation.certificate.bottlenecks[i] or ()
+        names = (stopped_by,) if isinstance(stopped_by, str) else stopped_by
         if self.instance.machines is None:
-            tried = [f"set-capacity {name}=+{MORE}%" for name in ([names] if isinstance(names, str) else names)]
+            # What stops her may be a ceiling of her group, which has a name as well.
+            tried = [f"set-capacity {name}=+{MORE}%" for name in names if name in self.instance.resources]
         else:
             # A cell is called class/resource, and either may have a slash in its name.
             classes = [c for c in self.instance.machine_names if any(name.startswith(f"{c}/") for name in names)]
@@ -64,7 +66,8 @@ class Trials:
         now = float(self.allocation.tasks[i])
         after, change = max(found, default=(now, ""))
         if after <= now * (1 + LEVEL):
-            return "more of what is used up does not raise her alone: a promise, a ceiling or her group stops her"
+            what = ", ".join(names) or "a promise to others"
+            return f"no more of the cluster raises her alone: what stops her is {what}"
         return f"{change} would give her {after:.6g} tasks instead of {now:.6g}"
 
     def _after(self, change: str, i: int) -> float:

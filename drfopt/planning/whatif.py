@@ -22,6 +22,7 @@ from ..solve import solve
 from ..tables import Column, Sheet
 from ..tolerances import GAP, LEVEL, LEVEL_CEEI
 from .changes import Change, changed
+from .totals import TOTALS
 
 __all__ = ["Difference", "WhatIf", "whatif"]
 
@@ -230,20 +231,6 @@ def _cheap(instance: Instance, policy: Policy) -> bool:
         return False
     pairs = instance.n * instance.m if instance.fits is None else int(np.count_nonzero(instance.fits))
     return pairs <= CHEAP and bool(engines_for(Problem(instance, policy), exact=True))
-
-
-def _lowest(allocation: Allocation) -> Any:
-    instance = allocation.instance
-    taking_part = ~instance.unplaced(allocation.integer) & (instance.limits > 0)
-    return min(allocation.levels[taking_part].tolist(), default=0)
-
-
-TOTALS = {
-    "lowest level": _lowest,
-    "sum of dominant shares": lambda allocation: sum(allocation.dominant_shares.tolist()),
-    "tasks": lambda allocation: sum(allocation.tasks.tolist()),
-}
-"""What sums a division up in one number."""
 
 
 def _more(a: Any, b: Any, tolerance: float) -> bool:

@@ -5,7 +5,7 @@
     container_meta   container, machine, time, app, status, cpu request (100 is a core), cpu limit, memory
 
 No header; memory is in hundredths of the largest machine's, and so is that of machines (100). A user is a job of the
-batch (its tasks are her types) or an app (its containers). Of what is listed several times the last line counts.
+batch (its tasks are her types) or an app (its containers). Of what is listed several times the latest line counts.
 """
 
 from collections.abc import Sequence
@@ -46,11 +46,11 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
             raise failure(file.place, f"has {len(first_line(file))} columns: {wanted}")
         for row in without_header(file, columns):
             if columns is MACHINES:
-                machines[row["machine"]] = row
+                _latest(machines, row["machine"], row)
             elif columns is BATCH:
                 batch.append(row)
             else:
-                containers[row["container"]] = row
+                _latest(containers, row["container"], row)
     nodes = []
     for name, row in machines.items():
         if row["status"].upper() not in ("USING", ""):
@@ -76,12 +76,17 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     return assemble(
         Cluster(
             f"alibaba2018, {files[0].stem}",
-            f"Alibaba cluster trace of 2018: {len(nodes):,} machines; cpu in cores, memory in hundredths",
+            f"Alibaba cluster trace of 2018: machines {len(nodes):,}; cpu in cores, memory in hundredths",
             nodes,
             tasks,
             notes,
         )
     )
+
+
+def _latest(known: dict[str, Row], key: str, row: Row) -> None:
+    if key not in known or row.amount("time") >= known[key].amount("time"):
+        known[key] = row
 
 
 def _demand(row: Row) -> dict[str, Fraction]:

@@ -250,6 +250,6 @@ def _placement(
         there = placement.setdefault(task.user, {})
         there[name] = there.get(name, Fraction(0)) + task.count
         if len(users[task.user]) > 1:
-            there = by_type.setdefault(task.user, {}).setdefault(name, {})
-            there[kind.name] = there.get(kind.name, Fraction(0)) + task.count
+            there = by_type.setdefault(task.user, {}).setdefault(kind.name, {})
+            there[name] = there.get(name, Fraction(0)) + task.count
     return placement, by_type

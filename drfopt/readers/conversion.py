@@ -1,11 +1,12 @@
 """What comes of a cluster's own files: the instance, what runs where today, and what could not be used.
 
-The current allocation has the shape that ``drfopt solve --json`` prints and ``drfopt convert --current`` writes:
+The current allocation, ``drfopt convert --current``, has the shape that ``drfopt solve --json`` prints:
 
     {"placement": {user: {class: tasks}},
-     "by_type":   {user: {class: {type: tasks}}}}       users with several task types only
+     "types": {user: [{"name": type, "tasks": number, "of": count, "placement": {class: tasks}}]}}
 
-It counts what the files say runs on a machine that is in the instance; tasks of all types are added up in the first.
+``types`` has the users with several task types, whose tasks are added up in ``placement``. What counts is what the
+files say runs on a machine that is in the instance.
 """
 
 from collections import Counter
@@ -90,8 +91,8 @@ class Conversion:
         What was not used, and what was assumed.
     placement : mapping from user to {machine class: tasks}
         What runs where today; users of whom nothing runs are left out.
-    by_type : mapping from user to {machine class: {task type: tasks}}
-        The same for users with several task types.
+    by_type : mapping from user to {task type: {machine class: tasks}}
+        The same for users with several task types, of types that run somewhere.
     """
 
     instance: "Instance"
@@ -102,8 +103,17 @@ class Conversion:
     def current(self) -> dict[str, Any]:
         """Return what runs where today as plain data, in the shape at the top of this module."""
         document: dict[str, Any] = {"placement": _plain(self.placement)}
-        if self.by_type:
-            document["by_type"] = _plain(self.by_type)
+        types = {
+            user: [
+                {"name": kind.name, "tasks": _plain(sum(homes.values())), "of": kind.count, "placement": _plain(homes)}
+                for kind in kinds
+                for homes in [self.by_type.get(user, {}).get(kind.name, {})]
+            ]
+            for user, kinds in zip(self.instance.users, self.instance.task_types or (), strict=False)
+            if kinds
+        }
+        if types:
+            document["types"] = types
         return document
 
 

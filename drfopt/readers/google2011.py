@@ -34,12 +34,15 @@ TASKS = (
     "different_machines",
 )
 REMOVE = 1
+LONGEST_TIME = 20
+"""Digits of a time in microseconds; the trace ends its last times with 2^63 - 1."""
+
 SUBMIT, SCHEDULE, UPDATES = 0, 1, (7, 8)
 """Events of a task; all others end it."""
 
 
 def read(files: Sequence[File], user_by: None = None) -> Conversion:
-    """Read machine events and task events, files in the order of time.
+    """Read machine events and task events.
 
     Raises
     ------
@@ -49,7 +52,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     notes = Notes()
     machines: dict[str, Row] = {}
     tasks: dict[tuple[str, str], tuple[Row, str]] = {}
-    for file in files:
+    for file in sorted(files, key=_beginning):
         width = len(first_line(file))
         if width not in (len(MACHINES), len(TASKS)):
             raise failure(
@@ -82,13 +85,19 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     return assemble(
         Cluster(
             f"google2011, {files[0].stem}",
-            f"Google cluster trace of 2011: {len(wanted):,} tasks on {len(nodes):,} machines at the end of the files; "
+            f"Google cluster trace of 2011: machines {len(nodes):,}, tasks {len(wanted):,} at the end of the files; "
             "amounts relative to the largest machine",
             nodes,
             wanted,
             notes,
         )
     )
+
+
+def _beginning(file: File) -> tuple[int, str]:
+    """Return when a file begins: the parts of a trace are followed in the order of time."""
+    time = next(iter(first_line(file)), "")
+    return (int(time) if time.isdecimal() and len(time) <= LONGEST_TIME else 0), file.name
 
 
 def _follow(row: Row, tasks: dict[tuple[str, str], tuple[Row, str]], notes: Notes) -> None:

@@ -60,7 +60,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     return assemble(
         Cluster(
             f"mesos, {files[0].stem}",
-            f"Mesos: {len(nodes):,} agents of {named(files)}; mem and disk in MB",
+            f"Mesos ({named(files)}): agents {len(nodes):,}; mem and disk in MB",
             nodes,
             tasks,
             notes,

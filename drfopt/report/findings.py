@@ -20,14 +20,12 @@ from ..progress import report
 from ..sweep import Sweep
 from ..tables import finite
 from .measures import measures
+from .whatifs import told_of_sweep, told_of_whatif
 
-__all__ = ["Document", "study", "told_of_sweep"]
+__all__ = ["Document", "study"]
 
 Document = dict[str, Any]
 """What JSON can say."""
-
-VERDICTS = ("wins", "loses", "same", "joins", "leaves")
-"""What changes may do to a user."""
 
 KINDS = {"her limit": "limit", "her ceiling": "ceiling", "": "unknown"}
 """How those are counted whom no resource stops, by what a table says of them."""
@@ -101,7 +99,7 @@ def study(
         "machines": _machines(instance, found, stops),
         "stops": [{key: getattr(s, key) for key in ("limit", "ceiling", "unplaced", "unknown")} for s in stops],
         "sweeps": [told_of_sweep(sweep) for sweep in sweeps],
-        "whatifs": [_whatif(found) for found in whatifs],
+        "whatifs": [told_of_whatif(found) for found in whatifs],
     }
     return finite(document)
 
@@ -249,58 +247,3 @@ def _held_by_classes(allocation: Allocation) -> np.ndarray:
     if allocation.placed_by_type is not None:
         return allocation.placed_by_type.astype(float).T @ allocation.instance.type_table.demands
     return np.asarray(allocation.placement, dtype=float).T @ allocation.instance.demands
-
-
-def told_of_sweep(sweep: Sweep) -> Document:
-    """Return one row a value, in the yardsticks of the page."""
-    return {
-        "policy": sweep.policy,
-        "axis": sweep.axis.name,
-        "resources": list(sweep.instance.resources),
-        "steps": [
-            {
-                "at": float(value),
-                **asdict(measures(allocation)),
-                "tasks": float(allocation.tasks.sum()),
-                "used": allocation.utilization.astype(float).tolist(),
-            }
-            for value, allocation in zip(sweep.values, sweep.allocations, strict=True)
-        ],
-    }
-
-
-def _whatif(found: WhatIf) -> Document:
-    """Return the two clusters in one number each and every user before and after; fractions as floats."""
-    users = [(row.user, _float(row.before), _float(row.after), row.verdict) for row in found.users]
-    return {
-        "policy": found.before.policy,
-        "integer": found.before.integer,
-        "changes": [str(change) for change in found.changes],
-        "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
-        "totals": [
-            {"when": when, **{name: _float(pair[side]) for name, pair in found.totals().items()}}
-            for side, when in enumerate(("before", "after"))
-        ],
-        "users": [
-            {
-                "name": name,
-                "before": before,
-                "after": after,
-                "change": None if before is None or after is None else 0.0 if verdict == "same" else after - before,
-                "part": _part(before, after, verdict),
-                "verdict": verdict,
-            }
-            for name, before, after, verdict in users
-        ],
-    }
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _part(before: float | None, after: float | None, verdict: str) -> float | None:
-    """Return the change relative to what there was before; None where that was nothing."""
-    if verdict == "same":
-        return 0.0
-    return None if not before or after is None else after / before - 1

@@ -7,7 +7,8 @@ tasks of a whole run, and balance at its end; every run does it.
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CertificateError
-from .cluster import Cluster, Lot
+from .cluster import Cluster
+from .lots import Lot
 
 if TYPE_CHECKING:
     from .pace import Pace

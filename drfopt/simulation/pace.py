@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..errors import InstanceError, suggestion
-from .cluster import Batch, Cluster
+from .cluster import Cluster
+from .lots import Batch
 from .plan import Plan
 
 __all__ = ["Pace", "Slowdown"]

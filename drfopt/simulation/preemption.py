@@ -16,7 +16,8 @@ from operator import add, mul, sub
 from typing import Any
 
 from ..errors import InstanceError
-from .cluster import Batch, Cluster
+from .cluster import Cluster
+from .lots import Batch
 from .plan import Plan
 from .rule import Rule
 

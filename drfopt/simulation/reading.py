@@ -238,6 +238,10 @@ def _scenario(table: Any) -> Scenario:
 def _user(entry: Any, place: str) -> User:
     name = entry.get("name") if isinstance(entry, dict) else None
     place += f" ({name!r})" if isinstance(name, str) else ""
+    if isinstance(entry, dict) and "demand" in entry and "jobs" not in entry:
+        raise InstanceError(
+            f"{place} has a demand and no jobs, as in an instance: write jobs = [{{ tasks, demand, duration }}]"
+        )
     keys = _fields(entry, USER, place)
     jobs = tuple(_job(job, f"{place}: jobs[{k}]") for k, job in enumerate(keys.pop("jobs")))
     return _checked(lambda: User(jobs=jobs, **keys), place)

@@ -1,6 +1,6 @@
 """What users ask for: what runs and what waits."""
 
-from .cluster import ENDLESS, Cluster
+from .cluster import Cluster
 
 __all__ = ["requests"]
 
@@ -13,6 +13,6 @@ def requests(cluster: Cluster) -> list[list[int]]:
         for lot in (lot for line in queue.values() for lot in line):
             demand = cluster.plan.kinds[lot.kind].demand
             for j, need in enumerate(demand):
-                row[j] += need * lot.waiting if lot.tasks < ENDLESS else cluster.totals[j] * bool(need)
+                row[j] += need * lot.waiting if not lot.endless else cluster.totals[j] * bool(need)
         asked.append([min(amount, total) for amount, total in zip(row, cluster.totals, strict=True)])
     return asked

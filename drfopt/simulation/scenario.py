@@ -6,7 +6,7 @@ intervals or as soon as the one before is done.  Everything is checked here, onc
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +22,15 @@ __all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
 
 POOL = "pool"
 """The name of the one machine that a pool is."""
+
+MOST_MACHINES = 1_000_000
+"""Machines of a scenario: each is kept by itself, at about a kilobyte."""
+
+MOST_TASKS = 2**53
+"""Tasks of a stage."""
+
+MOST_DRAWN = 10**8
+"""Tasks of a stage whose times are drawn, all at once so that they do not depend on the rule: eight bytes each."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,9 @@ class Stage:
             raise InstanceError("a task demands nothing: give it a positive demand")
         if self.tasks is not None:
             _whole(self.tasks, "tasks", 1)
+            most = MOST_DRAWN if isinstance(self.duration, Draw) else MOST_TASKS
+            if self.tasks > most:
+                raise InstanceError(f"tasks is {self.tasks:.3g}: write at most {most:,}")
         elif self.lasts is None:
             raise InstanceError("tasks without end need an end: say how many seconds the stage lasts")
         object.__setattr__(self, "demand", demand)
@@ -204,6 +216,10 @@ class Scenario:
         if not self.users:
             raise InstanceError("the scenario has no users: list at least one")
         unique([machine.name for machine in self.machines], "machine class")
+        if (count := sum(machine.count for machine in self.machines)) > MOST_MACHINES:
+            raise InstanceError(
+                f"the cluster has {count:.3g} machines: a simulation takes at most {MOST_MACHINES:,}; make them larger"
+            )
         unique([user.name for user in self.users], "user")
         for user in self.users:
             try:
@@ -267,28 +283,9 @@ class Scenario:
 
         Tasks run for `duration` seconds; by default for ever, which makes a simulation of DRF Algorithm 1.
         """
-        classes = instance.machines
-        rows = [instance.exact_capacity] if classes is None else instance.exact_machine_capacity
-        names = [(POOL, 1)] if classes is None else [(machine.name, machine.count) for machine in classes]
-        machines = tuple(
-            Machine(name, dict(zip(instance.resources, row, strict=True)), count)
-            for (name, count), row in zip(names, rows, strict=True)
-        )
-        if instance.weights_per_resource:
-            raise InstanceError("a scenario has one weight a user, the instance one a resource: give one a user")
-        users = []
-        for i, name in enumerate(instance.users):
-            limit = instance.exact_limits[i]
-            count = tasks if limit is None else math.floor(limit)
-            demand = dict(zip(instance.resources, instance.exact_demands[i], strict=True))
-            able = (
-                None
-                if classes is None
-                else [machine.name for machine, may in zip(classes, instance.eligible[i], strict=True) if may]
-            )
-            stage = Stage(demand, max(count, 1), duration, machines=None if able is None else tuple(able))
-            users.append(User(name, (Job((stage,)),) if count else (), instance.exact_weights[i]))
-        return cls(machines, tuple(users), name=instance.name, source=instance.source)
+        from .of_instance import scenario_of
+
+        return scenario_of(instance, duration, tasks)
 
 
 def _machine(machine: Machine) -> Machine:
@@ -326,8 +323,3 @@ def _seconds(value: Any, what: str) -> float | None:
     if number == 0:
         raise InstanceError(f"{what} is 0: write a positive number of seconds, or leave it out")
     return number
-
-
-def every_stage(users: Iterable[User]) -> Iterable[Stage]:
-    """Yield all stages of all jobs."""
-    return (stage for user in users for job in user.jobs for stage in job.stages)

@@ -1,7 +1,6 @@
 """The loop: moment after moment, everything that happens in it, then the rule, until nothing more can happen."""
 
 import math
-from array import array
 from functools import partial
 from heapq import heappop
 from typing import Any
@@ -9,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..progress import report
-from .cluster import Batch, Cluster, Lot
-from .draws import stream, times
+from .cluster import Cluster
+from .draws import stream
 from .invariants import Books, verify
+from .lots import Batch, Lot
 from .pace import Pace
 from .plan import Plan
 from .rule import Rule
-from .scenario import Job, Scenario, Stage
+from .scenario import Scenario, Stage
 from .timeline import Timeline
+from .visits import Coming, Records, Visit
 
 __all__ = ["Simulator"]
 
@@ -25,38 +26,6 @@ SAY = 20_000
 
 IDLE_WAKES = 1000
 """Wakes in a row that start nothing while nothing runs and nothing is foreseen: then nothing ever will be started."""
-
-
-class _Coming:
-    """A user's job that comes again and again."""
-
-    def __init__(self, user: int, index: int, job: Job, seed: tuple[int, ...]):
-        self.user, self.index, self.job = user, index, job
-        self.came = 0
-        self.works = stream(*seed, user, index, 0)
-        self.gaps = stream(*seed, user, index, 1)
-
-    @property
-    def more(self) -> bool:
-        """Whether it comes again."""
-        return self.job.count is None or self.came < self.job.count
-
-    def gap(self) -> float:
-        """Return the seconds until it comes next."""
-        return float(np.ravel(times(self.job.every, self.gaps, 1))[0])
-
-
-class _Visit:
-    """One coming of a job: its number, when it came, the stage it is at, and the lots of which tasks wait or run."""
-
-    __slots__ = ("arrival", "begun", "coming", "lots", "number", "stage", "tasks")
-
-    def __init__(self, coming: _Coming, number: int, arrival: float):
-        self.coming, self.number, self.arrival = coming, number, arrival
-        self.begun = -1.0
-        self.stage = 0
-        self.tasks = 0
-        self.lots: list[Lot] = []
 
 
 class Simulator:
@@ -92,12 +61,12 @@ class Simulator:
         self.books = Books(self.cluster)
         self._came = 0
         self.records = Records()
-        self._visits: list[dict[_Visit, None]] = [{} for _ in scenario.users]
+        self._visits: list[dict[Visit, None]] = [{} for _ in scenario.users]
         self._gone = [False] * len(scenario.users)
         self._idle = 0
         for user, row in enumerate(scenario.users):
             for index, job in enumerate(row.jobs):
-                coming = _Coming(user, index, job, seed)
+                coming = Coming(user, index, job, seed)
                 self.cluster.foresee(job.arrival, "comes", partial(self._come, coming))
             if row.leaves < math.inf:
                 self.cluster.foresee(row.leaves, "leaves", partial(self._leave, user))
@@ -188,17 +157,17 @@ class Simulator:
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 
-    def _come(self, coming: _Coming) -> None:
+    def _come(self, coming: Coming) -> None:
         if self._gone[coming.user]:
             return
         coming.came += 1
-        visit = _Visit(coming, coming.came, self.cluster.now)
+        visit = Visit(coming, coming.came, self.cluster.now)
         self._visits[coming.user][visit] = None
         if coming.job.every is not None and coming.more:
             self.cluster.foresee(self.cluster.now + coming.gap(), "comes", partial(self._come, coming))
         self._open(visit)
 
-    def _open(self, visit: _Visit) -> None:
+    def _open(self, visit: Visit) -> None:
         """Let the tasks of the stage at which a job is wait."""
         coming = visit.coming
         stage = coming.job.stages[visit.stage]
@@ -211,7 +180,7 @@ class Simulator:
         if stage.lasts is not None:
             self.cluster.foresee(self.cluster.now + stage.lasts, "closes", partial(self._close, lot))
 
-    def _works(self, visit: _Visit, stage: Stage) -> np.random.Generator:
+    def _works(self, visit: Visit, stage: Stage) -> np.random.Generator:
         """Return the stream from which the tasks of a stage draw: their times must not depend on the rule."""
         coming = visit.coming
         if stage.tasks is not None and len(coming.job.stages) == 1:
@@ -237,7 +206,7 @@ class Simulator:
         elif not visit.lots:
             self._end(visit)
 
-    def _end(self, visit: _Visit) -> None:
+    def _end(self, visit: Visit) -> None:
         coming = visit.coming
         self._write(visit, self.cluster.now)
         if coming.job.every is None and coming.more:
@@ -250,13 +219,13 @@ class Simulator:
                 self.cluster.withdraw(lot, running=True)
             self._note(visit)
 
-    def _note(self, visit: _Visit) -> None:
+    def _note(self, visit: Visit) -> None:
         """Write down a job that has not ended."""
         self._write(visit, math.nan)
         for lot in visit.lots:
             self.books.enter(lot)
 
-    def _write(self, visit: _Visit, finished: float) -> None:
+    def _write(self, visit: Visit, finished: float) -> None:
         coming = visit.coming
         del self._visits[coming.user][visit]
         begun = visit.begun if visit.begun >= 0 else math.nan
@@ -279,28 +248,3 @@ class Simulator:
         for machine in lost:
             self.cluster.bring_back(machine)
         self.rule.resized(self.cluster)
-
-
-class Records:
-    """One row a job: user, which of her jobs, which coming of it, when it came, began and ended, tasks done."""
-
-    def __init__(self) -> None:
-        self.user, self.job, self.number, self.tasks = array("q"), array("q"), array("q"), array("q")
-        self.arrival, self.begun, self.finished = array("d"), array("d"), array("d")
-        self.ended = 0
-
-    def add(self, user: int, job: int, number: int, arrival: float, begun: float, finished: float, tasks: int) -> None:
-        """Write down a job; one that has not ended has NaN for its end."""
-        self.user.append(user)
-        self.job.append(job)
-        self.number.append(number)
-        self.arrival.append(arrival)
-        self.begun.append(begun)
-        self.finished.append(finished)
-        self.tasks.append(tasks)
-        self.ended += finished == finished
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """Return the table, a column each (jobs,)."""
-        names = ("user", "job", "number", "arrival", "begun", "finished", "tasks")
-        return {name: np.array(getattr(self, name)) for name in names}

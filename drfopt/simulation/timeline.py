@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cluster import ENDLESS, Cluster
+from ..errors import InstanceError
+from .cluster import Cluster
+from .lots import ENDLESS
 
 __all__ = ["Samples", "Timeline"]
 
 KEPT = 500
 """Moments that are kept when no interval is asked for: as many as a picture is wide."""
+
+MOST = 20_000_000
+"""Numbers of users in all samples together: beyond, a timeline takes gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,7 @@ class Timeline:
     def upto(self, now: float, cluster: Cluster) -> None:
         """Take the samples from the last one up to before `now`, in which nothing has changed."""
         if self.every == 0:
-            self._rows.append(self._row(cluster.now, cluster))
+            self._keep(self._row(cluster.now, cluster), cluster)
             return
         if self._step is None:
             self._step = now / 8 if self.until is None else self.until / KEPT
@@ -88,8 +93,16 @@ class Timeline:
                 self._thin()
                 continue
             row = row or self._row(self._next, cluster)
-            self._rows.append((self._next, *row[1:]))
+            self._keep((self._next, *row[1:]), cluster)
             self._advance()
+
+    def _keep(self, row: tuple, cluster: Cluster) -> None:
+        self._rows.append(row)
+        if len(self._rows) * cluster.n > MOST:
+            raise InstanceError(
+                f"{len(self._rows):,} samples of {cluster.n:,} users by {row[0]:.6g} s are too many: ask for a longer "
+                f"interval than {self.every or 0:g} s between them"
+            )
 
     def close(self, cluster: Cluster) -> None:
         """Take the last sample, at the end."""

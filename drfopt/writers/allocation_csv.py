@@ -1,18 +1,21 @@
-"""An allocation as comma-separated values: user, class, tasks, and what she holds of each resource.
+"""An allocation as comma-separated values: user, type, class, tasks, and what she holds of each resource.
 
-On machines a row is what a user has on one class; users with several task types, whose mix differs between classes,
-have one row for the whole cluster. Amounts are cut to ten digits of the capacity, and add up to no more than it.
+On machines a row is what a user has on one class, of one task type where users have several. Amounts are cut to ten
+digits of the capacity, so that they add up to no more than it, on every class.
 """
 
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from ..allocation import Allocation
 from ..errors import InstanceError
+from ..instance import Instance
 from .amounts import Target, exact_amounts, rounded
 
 __all__ = ["text"]
@@ -37,34 +40,68 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
     instance = allocation.instance
     parts = _parts(allocation)
     targets = [Target(r, step=_step(c)) for r, c in zip(instance.resources, instance.exact_capacity, strict=True)]
-    amounts = exact_amounts([usage for *_, usage in parts])
-    steps = rounded(amounts, instance.exact_capacity, targets)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    columns = ["user", *(["class"] if instance.machines is not None else []), "tasks"]
-    writer.writerow(columns + [names.get(resource, resource) for resource in instance.resources])
-    for (user, home, tasks, _), row in zip(parts, steps, strict=True):
-        cells = [user, *([home] if instance.machines is not None else []), tasks]
+    shown = [True, instance.type_table is not None, instance.machines is not None, True]
+    heading = [name for name, kept in zip(("user", "type", "class", "tasks"), shown, strict=True) if kept]
+    writer.writerow(heading + [names.get(resource, resource) for resource in instance.resources])
+    for part, row in zip(parts, _rounded(parts, instance, targets), strict=True):
+        cells = [cell for cell, kept in zip((part.user, part.kind, part.home, part.tasks), shown, strict=True) if kept]
         writer.writerow(cells + [_decimal(amount * one.step) for amount, one in zip(row, targets, strict=True)])
     return file.getvalue()
 
 
-def _parts(allocation: Allocation) -> list[tuple]:
-    """Return user, class, tasks and usage of every row."""
-    instance, placement = allocation.instance, allocation.placement
-    types = instance.task_types
-    parts: list[tuple] = []
-    for i, user in enumerate(allocation.users):
-        mixed = types is not None and types[i] is not None
-        homes = [] if placement is None or mixed else [k for k, tasks in enumerate(placement[i]) if tasks]
-        for k in homes:
-            demand = instance.exact_demands[i]
-            tasks = placement[i][k] if placement is not None else 0
-            held = Fraction(getattr(tasks, "lower", tasks))
-            parts.append((user, instance.machine_names[k], tasks, [held * amount for amount in demand]))
-        if not homes:
-            parts.append((user, "", allocation.tasks[i], allocation.usage[i]))
-    return parts
+@dataclass(frozen=True)
+class _Part:
+    """What a user has on a class, or altogether where `home` is empty."""
+
+    user: str
+    kind: str
+    home: str
+    tasks: Any
+    usage: Sequence[Any]
+
+
+def _parts(allocation: Allocation) -> list[_Part]:
+    instance = allocation.instance
+    placed, owners = allocation.placement, list(range(instance.n))
+    demands: Any = instance.demands if placed is not None else ()
+    kinds = [""] * instance.n
+    if allocation.placed_by_type is not None:
+        placed, owners = allocation.placed_by_type, instance.type_table.owner.tolist()
+        demands = instance.type_table.demands
+        kinds = [kind.name if kind else "" for some in instance.task_types or () for kind in (some or (None,))]
+    parts = [
+        _Part(instance.users[i], kind, home, tasks, demands[q] * _number(tasks))
+        for q, (i, kind) in enumerate(zip(owners, kinds, strict=True))
+        for home, tasks in zip(instance.machine_names, () if placed is None else placed[q], strict=placed is not None)
+        if tasks
+    ]
+    there = {part.user for part in parts}
+    alone = [
+        _Part(user, "", "", allocation.tasks[i], allocation.usage[i])
+        for i, user in enumerate(instance.users)
+        if user not in there
+    ]
+    return parts + alone
+
+
+def _number(tasks: Any) -> float:
+    return float(getattr(tasks, "lower", tasks))
+
+
+def _rounded(parts: Sequence[_Part], instance: Instance, targets: Sequence[Target]) -> list[list[int]]:
+    """Return the amounts of every part in steps; those on a class add up to no more than the class has."""
+    amounts = exact_amounts([part.usage for part in parts])
+    found: list[list[int]] = [[] for _ in parts]
+    rooms = {"": instance.exact_capacity}
+    for machine, capacity in zip(instance.machines or (), instance.exact_machine_capacity, strict=True):
+        rooms[machine.name] = tuple(amount * machine.count for amount in capacity)
+    for home, room in rooms.items():
+        here = [index for index, part in enumerate(parts) if part.home == home]
+        for index, row in zip(here, rounded([amounts[index] for index in here], room, targets), strict=True):
+            found[index] = row
+    return found
 
 
 def _step(capacity: Fraction) -> Fraction:

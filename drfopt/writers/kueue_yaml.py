@@ -1,4 +1,4 @@
-"""A ClusterQueue of Kueue for each user in one cohort: what she is given is her nominal quota, and may be borrowed."""
+"""A ClusterQueue of Kueue for each user, a Cohort for each group: what she is given is her nominal quota."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -31,8 +31,14 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
     queues = unique_names(allocation.users, dns_label, "queue")
     lines = shortfall(amounts, steps, targets)
     weights = _weights(allocation, lines)
+    cohorts = _cohorts(allocation)
     documents = [document(VERSION, "ResourceFlavor", {"name": FLAVOR}, {})]
-    for user, queue, row, weight in zip(allocation.users, queues, steps, weights, strict=True):
+    organisation = allocation.instance.organisation
+    for tree in organisation.groups if organisation is not None else ():
+        spec = {"parentName": cohorts[tree.parent]} | _sharing(Fraction(tree.weight))
+        documents.append(document(VERSION, "Cohort", {"name": cohorts[tree.name]}, spec))
+    paths = organisation.paths if organisation is not None else ("",) * allocation.instance.n
+    for user, queue, row, weight, path in zip(allocation.users, queues, steps, weights, paths, strict=True):
         resources = [
             {"name": target.name, "nominalQuota": quantity(amount, target)}
             for target, amount in zip(targets, row, strict=True)
@@ -41,11 +47,21 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
             "coveredResources": [target.name for target in targets],
             "flavors": [{"name": FLAVOR, "resources": resources}],
         }
-        spec: dict[str, Any] = {"cohortName": COHORT, "namespaceSelector": {}, "resourceGroups": [group]}
-        if weight != 1:
-            spec["fairSharing"] = {"weight": f"{float(round(weight, PLACES)):g}"}
+        spec = {"cohortName": cohorts[path], "namespaceSelector": {}, "resourceGroups": [group]} | _sharing(weight)
         documents.append(document(VERSION, "ClusterQueue", {"name": queue, "annotations": {"drfopt/user": user}}, spec))
     return heading(allocation, lines) + "".join(documents)
+
+
+def _cohorts(allocation: Allocation) -> dict[str, str]:
+    """Return the name of the cohort of every group, and of the whole under the empty path."""
+    organisation = allocation.instance.organisation
+    paths = [group.name for group in organisation.groups] if organisation is not None else []
+    names = unique_names([COHORT, *paths], dns_label, "cohort")
+    return dict(zip(["", *paths], names, strict=True))
+
+
+def _sharing(weight: Fraction) -> dict[str, Any]:
+    return {} if weight == 1 else {"fairSharing": {"weight": f"{float(round(weight, PLACES)):g}"}}
 
 
 def _weights(allocation: Allocation, lines: list[str]) -> list[Fraction]:
@@ -53,7 +69,8 @@ def _weights(allocation: Allocation, lines: list[str]) -> list[Fraction]:
     if instance.weights_per_resource:
         lines.append("weights differ by resource, which Kueue does not know: the queues have none")
         return [Fraction(1)] * instance.n
-    weights = list(instance.exact_weights)
+    last = instance.organisation.last if instance.organisation is not None else (False,) * instance.n
+    weights = [Fraction(0) if late else weight for late, weight in zip(last, instance.exact_weights, strict=True)]
     if any(round(weight, PLACES) != weight for weight in weights):
         lines.append("weights are rounded to thousandths")
     return weights

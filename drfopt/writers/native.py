@@ -59,12 +59,11 @@ def document(instance: Instance) -> dict[str, Any]:
             data["excluded"] = list(organisation.excluded)
         if organisation.groups:
             data["groups"] = [_group(group) for group in organisation.groups]
-    bounds = None if organisation is None else organisation.most_tasks(instance.resources, instance.exact_demands)
-    data["users"] = [_user(instance, i, None if bounds is None else bounds[i]) for i in range(instance.n)]
+    data["users"] = [_user(instance, i) for i in range(instance.n)]
     return data
 
 
-def _user(instance: Instance, i: int, bound: Fraction | None) -> dict[str, Any]:
+def _user(instance: Instance, i: int) -> dict[str, Any]:
     owner = f"user {instance.users[i]!r}"
     entry: dict[str, Any] = {"name": instance.users[i]}
     kinds = None if instance.task_types is None else instance.task_types[i]
@@ -79,8 +78,7 @@ def _user(instance: Instance, i: int, bound: Fraction | None) -> dict[str, Any]:
         entry["weight"] = _amounts(instance.resources, weight, owner)
     elif weight != 1:
         entry["weight"] = _number(weight, owner)
-    # Nor is what her ceilings say a limit of its own.
-    if limit is not None and limit != bound:
+    if limit is not None:
         entry["max_tasks"] = _number(limit, owner)
     if instance.eligible is not None and not instance.eligible[i].all():
         allowed = zip(instance.machine_names, instance.eligible[i], strict=True)

@@ -149,3 +149,15 @@ def test_a_search_that_runs_out_of_time_says_so(drfopt, tmp_path):
     )  # fmt: skip
     assert ran.status == 3
     assert "stopped before the end" in ran.out
+
+
+def test_what_is_known_when_the_time_runs_out_is_printed(drfopt):
+    # With two resources single-resource fairness says nothing and takes no time; the lies are not looked for.
+    asked = ("--property", "strategy-proofness", "--property", "single-resource-fairness", "--time-limit", "1e-9")
+    ran = drfopt("audit", "nsdi2011", *asked)
+    assert ran.status == 3
+    assert "says nothing of 2 resources" in ran.out
+    assert "the time limit ran out" in ran.out
+    ran = drfopt("audit", "nsdi2011", "--property", "strategy-proofness", "--time-limit", "1e-9")
+    assert ran.status == 3
+    assert ran.err.startswith("error: the time limit ran out")

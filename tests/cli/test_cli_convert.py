@@ -48,7 +48,12 @@ def test_what_runs_is_written_beside(drfopt, tmp_path, files):
     assert drfopt("convert", "--from", "csv", *files, "-o", tmp_path / "c.toml", "--current", current).status == 0
     assert json.loads(current.read_text()) == {
         "placement": {"A": {"9cpu-18memory": 3}},
-        "by_type": {"A": {"9cpu-18memory": {"a": 3}}},
+        "types": {
+            "A": [
+                {"name": "a", "tasks": 3, "of": 3, "placement": {"9cpu-18memory": 3}},
+                {"name": "c", "tasks": 0, "of": 1, "placement": {}},
+            ]
+        },
     }
 
 
@@ -87,3 +92,34 @@ def test_export_refuses(drfopt, refused):
     refused(drfopt("export", "nsdi2011", "--to", "kueue"), "--resource memory=memory:Gi")
     refused(drfopt("export", "nsdi2011", "--to", "kueue", "--resource", "memory"), "write NAME=TARGET")
     refused(drfopt("export", "nsdi2012", "--to", "csv"), "did you mean 'nsdi2011'?")
+
+
+@pytest.mark.parametrize("name", ["nsdi2011", "drfh-two-servers", "typed"])
+def test_export_of_a_saved_answer_is_that_of_solving(drfopt, tmp_path, files, name):
+    if name == "typed":
+        name = tmp_path / "typed.toml"
+        assert drfopt("convert", "--from", "csv", *files, "-o", name).status == 0
+    answer = tmp_path / "answer.json"
+    assert drfopt("solve", name, "--json", "-o", answer).status == 0
+    solved = drfopt("export", name, "--to", "csv")
+    assert solved.status == 0
+    assert drfopt("export", name, "--to", "csv", "--answer", answer).out == solved.out
+
+
+def test_an_answer_that_is_none_is_refused(drfopt, refused, tmp_path):
+    answer = tmp_path / "answer.json"
+    assert drfopt("solve", "nsdi2011", "--json", "-o", answer).status == 0
+    document = json.loads(answer.read_text())
+
+    def exported(text):
+        answer.write_text(text)
+        return drfopt("export", "nsdi2011", "--to", "csv", "--answer", answer)
+
+    document["users"][0]["tasks"] = 4
+    refused(exported(json.dumps(document)), "capacity of", "is exceeded", "it is no answer for this instance")
+    document["users"][0]["name"] = "C"
+    refused(exported(json.dumps(document)), "'C' is not in this instance")
+    refused(exported("{}"), "is no answer")
+    refused(exported("[]"), "is no answer")
+    refused(exported("null"), "is no answer")
+    refused(exported('{"users": [{"name": "A", "tasks": "many"}]}'), "'many' is not a number")

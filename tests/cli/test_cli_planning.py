@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from drfopt.planning.changes import KINDS
+
 
 def document(ran):
     assert ran.status == 0, ran
@@ -52,6 +54,11 @@ def test_a_sweep_after_changes(drfopt, cluster):
     assert [a["users"][0]["tasks"] for a in found["allocations"]] == [pytest.approx(54 / 13), pytest.approx(3)]
 
 
+def test_every_change_is_an_option(drfopt):
+    ran = drfopt("whatif", "--help")
+    assert not [row.name for row in KINDS if f"--{row.name} " not in ran.out]
+
+
 def test_price(drfopt, cluster):
     found = document(drfopt("price", cluster, "--of", "cpu", "--json"))
     (unit,) = found["units"]
@@ -71,6 +78,9 @@ def test_price(drfopt, cluster):
         (["whatif", "--set-limit", "A=-1"], ["must not be negative"]),
         (["whatif", "--remove", "10*cpu"], ["an amount must not be negative"]),
         (["whatif", "--sweep", "cpu=1..2"], ["has no step"]),
+        (["whatif", "--sweep", "cpu=1..2/1e-300"], ["take a larger step"]),
+        (["whatif", "--add", "1e400*cpu"], ["is no number anybody needs"]),
+        (["whatif", "--set-capacity", "cpu=+"], ["'+' is not a number"]),
         (["whatif", "--sweep", "cpu=1,2", "--plot", "x.pdf"], [".svg or .png"]),
         (["whatif", "--set-weight", "A=2", "--plot", "x.svg"], ["--plot draws a sweep"]),
         (["whatif", "--set-weight", "A=2", "--jobs", "2"], ["--jobs and --dask"]),

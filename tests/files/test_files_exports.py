@@ -19,6 +19,7 @@ from drfopt.readers.kubernetes.objects import Objects
 from drfopt.readers.queues.kueue.quotas import quotas
 from drfopt.readers.text import read_file
 from drfopt.readers.yarn.queues import read_queues
+from drfopt.task_types import TaskType
 from drfopt.writers.amounts import Target, quantity, rounded
 from drfopt.writers.exports import EXPORTS, export
 
@@ -132,6 +133,19 @@ def test_groups_are_queues_around_their_members(tmp_path: Path) -> None:
     assert found["Bob"].weight == 0
 
 
+def test_groups_are_cohorts(tmp_path: Path) -> None:
+    organisation = Organisation(paths={"Ann": "eng/dev"}, groups=[Group("eng", 3), Group("eng/dev", 0)])
+    text = export(solve(cluster(organisation=organisation, weights={"Bob": 0})), "kueue", GIBS)
+    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()))
+    assert {name: (one.parent, one.weight) for name, one in forest.cohorts.items()} == {
+        "fair": ("", 1),
+        "eng": ("fair", 3),
+        "eng-dev": ("eng", 0),
+    }
+    assert forest.queues["ann"].parent == "eng-dev"
+    assert forest.queues["bob"].weight == 0
+
+
 def test_csv_has_a_row_for_each_user_and_class() -> None:
     machines = [Machine("big", {"cpu": 8, "memory": 32}, 2), Machine("small", {"cpu": 3, "memory": 5})]
     instance = Instance({"a": {"cpu": 1, "memory": 3}, "b": {"cpu": 7, "memory": 1}}, machines=machines)
@@ -141,12 +155,23 @@ def test_csv_has_a_row_for_each_user_and_class() -> None:
         assert sum(Fraction(row[resource]) for row in rows) <= capacity
     for name, room in (("big", (16, 64)), ("small", (3, 5))):
         held = [sum(Fraction(row[r]) for row in rows if row["class"] == name) for r in ("cpu", "memory")]
-        assert all(amount <= most * (1 + Fraction(1, 10**9)) for amount, most in zip(held, room, strict=True))
+        assert all(amount <= most for amount, most in zip(held, room, strict=True))
     pool = list(csv.DictReader(io.StringIO(export(solve(cluster()), "csv"))))
     assert pool == [
         {"user": "Ann", "tasks": "3.0", "cpu": "3", "memory": "12"},
         {"user": "Bob", "tasks": "2.0", "cpu": "6", "memory": "2"},
     ]
+
+
+def test_csv_tells_task_types_apart() -> None:
+    machines = [Machine("big", {"cpu": 8, "memory": 32}, 2), Machine("small", {"cpu": 3, "memory": 5})]
+    types = [TaskType({"cpu": 1, "memory": 3}, 4, None, "eval"), TaskType({"cpu": 4, "memory": 1}, 2, ["big"], "train")]
+    instance = Instance({"a": types, "b": {"cpu": 7, "memory": 1}}, machines=machines)
+    rows = list(csv.DictReader(io.StringIO(export(solve(instance), "csv"))))
+    assert list(rows[0]) == ["user", "type", "class", "tasks", "cpu", "memory"]
+    train = [row for row in rows if row["type"] == "train"]
+    assert {row["class"] for row in train} == {"big"}
+    assert sum(Fraction(row["cpu"]) for row in train) == pytest.approx(4 * sum(float(row["tasks"]) for row in train))
 
 
 @pytest.mark.parametrize("row", EXPORTS, ids=lambda row: row.name)

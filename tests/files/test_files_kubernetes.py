@@ -171,7 +171,12 @@ def test_identical_nodes_are_a_class_and_unlike_pods_are_types(tmp_path: Path) -
     assert instance.exact_limits == (4, 1)
     assert found.current() == {
         "placement": {"a": {"m5-8cpu-32GiB-disk=ssd": 3}},
-        "by_type": {"a": {"m5-8cpu-32GiB-disk=ssd": {"p1 and 1 more": 2, "p3 and 1 more": 1}}},
+        "types": {
+            "a": [
+                {"name": "p1 and 1 more", "tasks": 2, "of": 2, "placement": {"m5-8cpu-32GiB-disk=ssd": 2}},
+                {"name": "p3 and 1 more", "tasks": 1, "of": 2, "placement": {"m5-8cpu-32GiB-disk=ssd": 1}},
+            ]
+        },
     }
     assert not found.notes, told(found)
 

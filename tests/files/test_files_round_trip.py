@@ -243,3 +243,13 @@ def test_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match=r"U\+D800, half of a pair"):
         Instance({"\ud800": {"cpu": 1}}, {"cpu": 1}).save(tmp_path / "a.toml")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("limit", [0, Fraction(10, 3), 20], ids=str)
+def test_a_limit_at_or_above_a_ceiling_is_kept(limit: Fraction) -> None:
+    asked = Organisation(ceilings={"A": {"cpu": 10 if limit else 0}})
+    instance = Instance({"A": {"cpu": 3}, "B": {"cpu": 1}}, {"cpu": 99}, max_tasks=[limit, None], organisation=asked)
+    assert instance.exact_limits == (min(limit, Fraction(10, 3)), None)
+    again = reader.loads(writer.dumps(instance))
+    assert again == instance
+    assert again.max_tasks == (limit, None)

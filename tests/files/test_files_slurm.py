@@ -102,6 +102,12 @@ def test_a_user_of_two_accounts_is_told(tmp_path: Path) -> None:
     assert "user of several accounts is a user in each of them (bob)" in told(found)
 
 
+def test_nodes_that_share_a_line(tmp_path: Path) -> None:
+    found = converted("slurm", saved(tmp_path, sinfo="n[1-3]|8+|9000|(null)|cpu*|idle\n", sacct=SACCT))
+    assert found.instance.counts.tolist() == [3]
+    assert "3 x node has no more than the least of its line: give sinfo -N" in told(found)
+
+
 def test_json_says_the_same(tmp_path: Path) -> None:
     node = {
         "name": "node01",

@@ -202,6 +202,9 @@ def test_google_2011(tmp_path: Path) -> None:
         "its machine is not in use or not listed (bob/job 6 on 7)",
     ):
         assert line in notes, notes
+    later = "7,,1,0,5,4,ann,3,9,0.1,0.1,0,0\n7,,2,0,5,4,ann,3,9,0.1,0.1,0,0\n"
+    parts = saved(tmp_path, b_later=later, tasks=tasks, machines=machines)
+    assert convert("google2011", parts).users == ("bob",), "the parts are followed in the order of time"
     with pytest.raises(InstanceError, match="has 3 columns: machine_events has 6, task_events 13"):
         convert("google2011", saved(tmp_path, odd="1,2,3\n"))
 

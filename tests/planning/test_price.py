@@ -147,6 +147,24 @@ def test_pools_against_dividing_again(seed, policy):
     check_links(instance, policy, price(instance, policy))
 
 
+@given(st.integers(0, 10**6), st.sampled_from(["drf", "asset"]))
+@settings(max_examples=40)
+def test_slopes_of_level_and_sum_against_dividing_again(seed, policy):
+    instance = pool(np.random.default_rng(seed))
+    found = price(instance, policy)
+    for worth in found.units:
+        for side, sign in ((worth.more, 1), (worth.less, -1)):
+            reach = abs((10 * worth.now if side.until is None else side.until) - worth.now)
+            step = sign * 1e-5 * min(reach, worth.now)
+            after = solve(grown(instance, worth.unit, step)[0], policy)
+            shares = (after.dominant_shares.sum() - found.allocation.dominant_shares.sum()) / step
+            assert shares == pytest.approx(side.sum_of_shares, rel=1e-3, abs=1e-6), worth.name
+            if side.lowest_level is not None:
+                low = Prices(instance, policy, after, ()).lowest_level
+                slope = (low - found.lowest_level) / step
+                assert slope == pytest.approx(side.lowest_level, rel=1e-3, abs=1e-6), worth.name
+
+
 @given(st.integers(0, 10**6), st.sampled_from(["drf", "tsf"]))
 @settings(max_examples=12)
 def test_machines_against_dividing_again(seed, policy):

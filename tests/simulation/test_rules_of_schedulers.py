@@ -189,6 +189,20 @@ def test_yarn_in_the_simulator_starts_what_its_own_tests_say(name, version):
     assert counts(run) == {path: sequence.count(path) for path in vector["given"]["users"]}
 
 
+@pytest.mark.parametrize(("version", "first"), [("intended", "A"), ("hadoop-2", "B"), ("hadoop-3", "A")])
+def test_a_fault_of_yarns_changes_who_is_served(version, first):
+    # A, idle, is promised memory only.  In Hadoop 2 an idle queue is needy for cores alone, and the earlier goes first.
+    task = Stage({"memory": 10, "vcores": 4}, 1, 5.0)
+    users = (
+        User("A", Job(task, arrival=2.0), guarantee={"memory": 10}),
+        User("B", Job(task, arrival=1.0)),
+        User("C", Job(task)),
+    )
+    run = simulate(Scenario({"memory": 10, "vcores": 4}, users), f"yarn:{version}")
+    begun = dict(zip((run.users[user] for user in run.jobs["user"]), run.jobs["begun"].tolist(), strict=True))
+    assert begun[first] == 5 and sorted(begun.values()) == [0, 5, 10]
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_hierarchies_in_the_simulator_fill_like_the_pure_ones(measure):
     for number in range(40):

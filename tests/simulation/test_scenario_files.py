@@ -120,6 +120,7 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         ("users = []\n" + HEAD, "the scenario has no users"),
         (USER + "jobs = []", "needs either [capacity] (one machine) or [[machines]]"),
         (HEAD + USER, "users[0] ('A'): the key 'jobs' is missing"),
+        (HEAD + USER + "demand = { cpu = 1 }", "has a demand and no jobs, as in an instance: write jobs"),
         (HEAD + USER + "jobs = []\nweigth = 2", "unknown key 'weigth'"),
         (HEAD + USER + "jobs = []\nweight = 0", "user 'A': weight is 0: weights must be positive"),
         (HEAD + USER + "jobs = []\ntier = 1.5", "tier is 1.5: write a whole number"),
@@ -160,6 +161,17 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         (HEAD + USER + "jobs = []\n" + USER + "jobs = []", "user 'A' is listed twice"),
         (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pol"\nat = 1', "did you mean 'pool'?"),
         (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pool"\nat = -1', "outages[0]: at is -1.0"),
+        (
+            HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = 1e18, duration = 1 }]",
+            "tasks is 1e+18: write at most",
+        ),
+        (
+            HEAD
+            + USER
+            + 'jobs = [{ demand = { cpu = 1 }, tasks = 1e9, duration = { distribution = "exponential", mean = 1 } }]',
+            "write at most 100,000,000",
+        ),
+        ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 1e9\n" + USER + "jobs = []", "1e+09 machines"),
         ("until = 0\n" + HEAD + USER + "jobs = []", "until is 0"),
         ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 0\n" + USER + "jobs = []", "count is 0"),
     ],

@@ -13,7 +13,8 @@ from drfopt.quantities import exact
 from drfopt.simulation.schedulers import armada, dynamic, kai, koordinator, kueue, mesos, yarn, yarn_shares, yunikorn
 from drfopt.simulation.schedulers.hierarchy import Leaf, hierarchical_filling
 from drfopt.simulation.schedulers.karma import karma
-from drfopt.simulation.schedulers.mesos import Client, Quota, Volume
+from drfopt.simulation.schedulers.mesos import Client, Volume
+from drfopt.simulation.schedulers.mesos_offers import Quota, offers
 from drfopt.simulation.schedulers.sorted_shares import compare_sorted_shares
 
 UNBOUNDED = 2**31 - 1  # how Java's integers say that there is no maximum
@@ -84,7 +85,7 @@ class MesosCluster:
 
     def agent(self, resources):
         self.total = {name: self.total.get(name, 0) + resources.get(name, 0) for name in {*self.total, *resources}}
-        (made,) = mesos.offers([resources], self.total, self.roles, excluded=self.excluded)
+        (made,) = offers([resources], self.total, self.roles, excluded=self.excluded)
         self.take(made)
         return made
 
@@ -120,9 +121,7 @@ def test_mesos_offers_every_agent_to_the_lowest_role_and_framework(vector):
 def test_mesos_offers_whole_agents_by_weight(vector):
     given, expect = vector["given"], vector["expect"]
     weights = {role: row["weight"] for role, row in given["users"].items()}
-    made = mesos.offers(
-        given["servers"], total(given), {role: {f"f-{role}": Client()} for role in weights}, weights=weights
-    )
+    made = offers(given["servers"], total(given), {role: {f"f-{role}": Client()} for role in weights}, weights=weights)
     assert {role: sum(offer.role == role for offer in made) for role in weights} == expect["agents"]
     for role, sums in expect.get("totals", {}).items():
         assert sums == {name: sum(o.amounts[name] for o in made if o.role == role) for name in sums}
@@ -141,7 +140,7 @@ def test_mesos_serves_quotas_first(vector):
         free.append(room)
         whole = {name: whole.get(name, 0) + amount for name, amount in agent["total"].items()}
     roles = {role: {f"f-{role}": Client(held[role])} for role in given["roles"]}
-    made = mesos.offers(free, whole, roles, quotas=quotas)
+    made = offers(free, whole, roles, quotas=quotas)
     for role, amounts in expect.get("alloc", {}).items():
         got = {n: held[role].get(n, 0) + sum(o.amounts.get(n, 0) for o in made if o.role == role) for n in amounts}
         assert got == amounts
@@ -152,15 +151,19 @@ def test_mesos_serves_quotas_first(vector):
 def test_a_refusal_passes_the_agent_on_to_the_next():
     roles = {"a": {"f": Client()}, "b": {"g": Client({"cpus": 1})}}
     room = [{"cpus": 4}]
-    assert [offer.framework for offer in mesos.offers(room, {"cpus": 5}, roles)] == ["f"]
-    made = mesos.offers(room, {"cpus": 5}, roles, refused=lambda agent, role, framework: framework == "f")
+    assert [offer.framework for offer in offers(room, {"cpus": 5}, roles)] == ["f"]
+    made = offers(room, {"cpus": 5}, roles, refused=lambda offer: offer.framework == "f")
     assert [offer.framework for offer in made] == ["g"]
 
 
 def test_a_guarantee_that_is_not_met_is_kept_free_by_the_others():
     roles = {"paid": {"f": Client()}, "rest": {"g": Client()}}
-    made = mesos.offers(
-        [{"cpus": 4}], {"cpus": 4}, roles, quotas={"paid": Quota({"cpus": 3})}, refused=lambda k, r, f: f == "f"
+    made = offers(
+        [{"cpus": 4}],
+        {"cpus": 4},
+        roles,
+        quotas={"paid": Quota({"cpus": 3})},
+        refused=lambda offer: offer.framework == "f",
     )
     assert [(offer.framework, offer.amounts) for offer in made] == [("g", {"cpus": 1})]
 

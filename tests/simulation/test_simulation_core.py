@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from small_scenarios import small_scenario
 
-from drfopt import Instance, Machine, PolicyError, schedule
+from drfopt import Instance, InstanceError, Machine, PolicyError, schedule
 from drfopt.errors import CertificateError
+from drfopt.organisation import Organisation
 from drfopt.simulation import Draw, Job, Outage, Rule, Scenario, Stage, User, simulate
 from drfopt.simulation.rules import RULES
 from drfopt.simulation.rules.asset import AssetFairness
 from drfopt.simulation.rules.drf import Drf
 from drfopt.simulation.rules.fifo import Fifo
 from drfopt.simulation.rules.sequential_min_max import SequentialMinMax
+from drfopt.task_types import TaskType
 
 OWN = ("drf", "asset", "ceei", "sequential-min-max", "slots:3", "single:cpu", "fifo")
 
@@ -35,7 +37,7 @@ def checked_runs(seeds, rules=OWN):
         scenario = small_scenario(seed)
         for rule in rules:
             try:
-                simulate(scenario, rule, checked=True)
+                simulate(scenario, rule, every=1.0, checked=True)
             except PolicyError as error:
                 assert "cannot count tasks" in str(error)
 
@@ -91,6 +93,20 @@ def test_random_pools_with_tasks_that_never_end_are_schedules():
         for when_full in ("skip", "stop"):
             run = simulate(Scenario.of(instance), Drf(when_full))
             assert run.running.tolist() == schedule(instance, when_full=when_full, trace=False).tasks.tolist()
+
+
+def test_task_types_and_organisations_become_scenarios():
+    types = [TaskType({"cpu": 1}, 1, name="driver"), TaskType({"cpu": 2}, 3, machines=["small"])]
+    machines = [Machine("small", {"cpu": 4}, 2), Machine("large", {"cpu": 8})]
+    instance = Instance({"A": types, "B": {"cpu": 3}}, machines=machines)
+    scenario = Scenario.of(instance)
+    assert [job.stages[0].tasks for job in scenario.users[0].jobs] == [1, 3]
+    assert simulate(scenario, checked=True).running.tolist() == schedule(instance, trace=False).tasks.tolist()
+    promised = Instance({"A": {"cpu": 1}}, {"cpu": 4}, organisation=Organisation(guarantees={"A": {"cpu": 2}}))
+    assert Scenario.of(promised).users[0].guarantee == {"cpu": 2}
+    forbidden = Instance({"A": {"cpu": 1}}, {"cpu": 4}, organisation=Organisation(ceilings={"A": {"cpu": 2}}))
+    with pytest.raises(InstanceError, match="no ceilings"):
+        Scenario.of(forbidden)
 
 
 @pytest.mark.parametrize("rule", OWN)
@@ -197,6 +213,11 @@ def test_many_moments_are_thinned():
     run = simulate(Scenario({"cpu": 1}, (User("A", job),)))
     assert 500 <= len(run.samples.times) <= 1002
     assert np.ptp(np.diff(run.samples.times)[:-1]) == 0
+
+
+def test_too_many_samples_are_refused(two_users):
+    with pytest.raises(InstanceError, match="ask for a longer interval than 1e-09 s"):
+        simulate(two_users, every=1e-9)
 
 
 class Overbooking(Rule):

@@ -32,6 +32,7 @@ HALVINGS = 30
 
 def best(scene: Scene, i: int) -> Response:
     """Return user i's best response, or that none gains more than a bound leaves open."""
+    scene.deadline.check("the audit")
     truth, market = scene.truth.tasks[i], market_of(scene.cluster, i, scene.policy.alpha)
     limit = scene.cluster.limits[i]
     if market is None or not market.others or (limit is not None and low(truth) >= limit):

@@ -25,7 +25,7 @@ __all__ = ["SOURCE", "USERS", "read"]
 
 USERS = ("namespace", "label:KEY", "annotation:KEY")
 
-SOURCE = "{what}: {pods:,} pods on {nodes:,} nodes of {files}; cpu in cores, memory in bytes"
+SOURCE = "{what} ({files}): nodes {nodes:,}, pods {pods:,}; cpu in cores, memory in bytes"
 
 
 def read(files: Sequence[File], user_by: str | None = None) -> Conversion:

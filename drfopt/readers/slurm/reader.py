@@ -68,7 +68,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     return assemble(
         Cluster(
             f"slurm, {files[0].stem}",
-            f"Slurm: {len(nodes):,} nodes of {named(files)}; mem in MiB",
+            f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
             nodes,
             tasks,
             notes,
@@ -92,9 +92,12 @@ def _nodes(found: Iterable[Row], notes: Notes) -> list[Node]:
     partitions: dict[str, set[str]] = {}
     first: dict[str, Row] = {}
     for row in found:
-        name = row["NODELIST"]
-        partitions.setdefault(name, set()).update(part.strip("*") for part in row["PARTITION"].split(",") if part)
-        first.setdefault(name, row)
+        # Without -N several hosts share a line, and what they have at least is printed with a plus.
+        for name in hosts(row["NODELIST"], row.place):
+            partitions.setdefault(name, set()).update(part.strip("*") for part in row["PARTITION"].split(",") if part)
+            first.setdefault(name, row)
+            if row["CPUS"].endswith("+") or row["MEMORY"].endswith("+"):
+                notes.assumed("node has no more than the least of its line: give sinfo -N", name)
     nodes = []
     for name, row in first.items():
         state = row["STATE"].lower()

@@ -70,7 +70,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     return assemble(
         Cluster(
             f"yarn, {files[0].stem}",
-            f"YARN: {len(nodes):,} nodes of {named(files)}; memory-mb in MiB",
+            f"YARN ({named(files)}): nodes {len(nodes):,}; memory-mb in MiB",
             nodes,
             _placed(tasks, nodes, notes),
             notes,

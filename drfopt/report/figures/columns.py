@@ -112,7 +112,7 @@ def _scale(m: int, upright: bool) -> list[Mark]:
         else:
             x, bottom = NAMES + (PANEL - NAMES - 12) * quarter / 100, TOP + ROW * m
             marks.append(Line(((x, TOP), (x, bottom)), "line"))
-            marks.append(Words(min(x, PANEL - 14), bottom + 16, f"{quarter} %", "middle", "muted", SMALL))
+            marks.append(Words(min(x, PANEL - 20), bottom + 16, f"{quarter} %", "middle", "muted", SMALL))
     return marks
 
 

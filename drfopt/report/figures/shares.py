@@ -20,6 +20,9 @@ WIDE = 50
 NEAR = 3.0
 """Pixels at which points are one to the eye; the first policy is on top then, and the others show around it."""
 
+MOST_BENEATH = 3
+"""Policies at one point beyond which the marks beneath grow no more: they would cover their neighbours."""
+
 NAMES, ROW, TOP = 110.0, 24.0, 8.0
 HEIGHT, LEFT = 240.0, 62.0
 
@@ -64,7 +67,7 @@ def _rows(document: dict[str, Any], allocations: list[dict[str, Any]], shares: l
             ink, shape = style_of(place)
             tip = f"{user}, {title_of(allocations[place]['policy'])}: {percent(shares[place][i])}"
             beneath = sum(abs(of_hers[place] - x0) < NEAR for x0 in of_hers[:place])
-            marks.append(Dot(of_hers[place], y, ink, shape, 4 + 2 * beneath, tip))
+            marks.append(Dot(of_hers[place], y, ink, shape, 4 + 1.5 * min(beneath, MOST_BENEATH), tip))
     return Drawing(PANEL, bottom + 24, tuple(marks))
 
 

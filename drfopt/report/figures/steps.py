@@ -12,6 +12,9 @@ __all__ = ["figure"]
 
 HEIGHT, TOP, LEFT = 200.0, 12.0, 58.0
 
+MOST_DOTS = 16
+"""Steps beyond which a line has no dots: they would be all there is to see."""
+
 MOST_RESOURCES = len(USER_INKS)
 
 
@@ -48,7 +51,7 @@ def _panel(
     for row, ink in zip(rows, inks, strict=False):
         points = tuple((x(step["at"]), y(value)) for step, value in zip(steps, row, strict=True))
         marks.append(Line(points, ink, 2))
-        for (px, py), step, value in zip(points, steps, row, strict=True):
+        for (px, py), step, value in zip(points, steps, row, strict=True) if len(steps) <= MOST_DOTS else ():
             shown = percent(value) if share else number(value)
             marks.append(Dot(px, py, ink, radius=3.2, tip=f"{what} {number(step['at'])}: {shown}"))
     return Drawing(PANEL, bottom + 42, tuple(marks), title)

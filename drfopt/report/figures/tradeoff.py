@@ -16,6 +16,10 @@ HEIGHT, TOP, LEFT = 210.0, 26.0, 58.0
 LEAST = 0.1
 """Part of the largest value that an axis spans at least."""
 
+LINE = 14.0
+STEPS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
+"""Lines up and down, in which a label may stand beside its point."""
+
 NEAR = 3.0
 """Pixels at which points are one to the eye."""
 
@@ -83,7 +87,7 @@ def _panel(plane: Plane, allocations: list[dict[str, Any]], measures: list[dict[
         beneath = sum(
             abs(x(m[plane.across]) - at[0]) + abs(y(m[plane.upwards]) - at[1]) < NEAR for m in measures[:place]
         )
-        marks.append(Dot(*at, ink, shape, 5.5 + 2.5 * beneath, tip))
+        marks.append(Dot(*at, ink, shape, 5.5 + 2.5 * min(beneath, 3), tip))
     marks.extend(_names(plane, allocations, measures, x, y))
     return Drawing(PANEL, bottom + 42, tuple(marks), plane.title)
 
@@ -102,17 +106,26 @@ def _names(
         else:
             points.append((*at, [name]))
     marks: list[Mark] = []
-    taken: list[tuple[float, float, float]] = []
+    # What no label may cover, as left, top, right and bottom: the points first.
+    taken = [(px - 8, py - 8, px + 8, py + 8) for px, py, _ in points]
     for px, py, names in sorted(points, key=lambda point: point[1]):
         text = ", ".join(names)
-        room = width_of(text)
-        beside = 11 + 2.5 * (len(names) - 1)
-        left = px + beside if px + beside + room <= PANEL else max(px - beside - room, 2.0)
-        line = py + 4
-        while any(abs(line - y0) < 14 and left < x0 + w and x0 < left + room for x0, y0, w in taken):
-            line += 14
-        taken.append((left, line, room))
-        if line - py > 14:
-            marks.append(Line(((px, py), (left, line - 4)), "outline"))
+        left, line = _free(px, py, width_of(text), 13 + 2.5 * min(len(names) - 1, 3), taken)
+        taken.append((left, line - 10, left + width_of(text), line + 3))
+        if abs(line - 4 - py) > LINE / 2:
+            marks.append(Line(((px, py), (left if left > px else left + width_of(text), line - 4)), "outline"))
         marks.append(Words(left, line, text, halo="card"))
     return marks
+
+
+def _free(
+    px: float, py: float, room: float, beside: float, taken: list[tuple[float, float, float, float]]
+) -> tuple[float, float]:
+    """Return where a label stands: beside its point, or as near to it as nothing else is."""
+    for step in STEPS:
+        for left in (px + beside, px - beside - room):
+            line = py + 4 + step * LINE
+            free = all(left + room < x0 or x1 < left or line + 3 < y0 or y1 < line - 10 for x0, y0, x1, y1 in taken)
+            if free and left >= LEFT and left + room <= PANEL and TOP <= line <= TOP + HEIGHT:
+                return left, line
+    return max(min(px + beside, PANEL - room), 2.0), py + 4

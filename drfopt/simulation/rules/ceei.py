@@ -11,7 +11,8 @@ and go is the obvious way of scheduling by it.
 import numpy as np
 
 from ...batch import solve_many
-from ..cluster import ENDLESS, Cluster
+from ..cluster import Cluster
+from ..lots import ENDLESS
 from ..lowest_first import LowestFirst
 
 __all__ = ["Ceei", "build"]

@@ -11,16 +11,18 @@ part in no offers; those that have are offered machines on which none of their t
 machine on which nobody's task fits are not made, for nothing would come of them.  Machines are taken in the order of
 the scenario, where Mesos takes them at random.
 
-Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.schedulers.mesos`.
+Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.schedulers.mesos_offers`.
 """
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..rule import Rule
-from ..schedulers.mesos import Client, Tree
+from ..schedulers.amounts import Amount, Amounts, added, fits
+from ..schedulers.mesos import Client
+from ..schedulers.mesos_offers import Offer, Offering, Quota
 
 __all__ = ["Mesos", "build"]
 
@@ -59,36 +61,29 @@ class Mesos(Rule):
         scenario = cluster.plan.scenario
         self._names = scenario.resources
         self._roles = [user.group or user.name for user in scenario.users]
-        self._members: dict[str, list[int]] = {}
-        for user, role in enumerate(self._roles):
-            self._members.setdefault(role, []).append(user)
         own = {user.name: user.weight for user in scenario.users if not user.group}
-        totals = self._amounts(cluster.totals)
-        self._ranks = Tree(
-            totals, {role: Client() for role in self._members}, {**own, **scenario.groups}, self.excluded
-        )
-        self._inside = {
-            role: Tree(totals, {self._id(user): Client() for user in users}, None, self.excluded)
-            for role, users in self._members.items()
-        }
-        self._tiers = {role: max(scenario.users[i].tier for i in users) for role, users in self._members.items()}
-        promised = whole_guarantees(cluster.plan)
-        self._quotas = {
-            role: [sum(column) for column in zip(*(promised[i] for i in users), strict=True)]
-            for role, users in self._members.items()
-            if any(any(promised[i]) for i in users)
-        }
+        roles: dict[str, dict[str, Client]] = {role: {} for role in self._roles}
+        promised: dict[str, dict[str, Amount]] = {}
+        for user, (role, amounts) in enumerate(zip(self._roles, whole_guarantees(cluster.plan), strict=True)):
+            roles[role][self._id(user)] = Client()
+            if any(amounts):
+                promised[role] = added(promised.get(role, {}), self._amounts(amounts))
+        self._quotas = {role: Quota(amounts) for role, amounts in promised.items()}
+        weights = {**own, **scenario.groups}
+        self._offering = Offering(self._amounts(cluster.totals), roles, weights, self._quotas, self.excluded)
+        self._tiers: dict[str, int] = {}
+        if self.priorities:
+            for role, row in zip(self._roles, scenario.users, strict=True):
+                self._tiers[role] = max(row.tier, self._tiers.get(role, row.tier))
         self._held = [[0] * cluster.m for _ in range(cluster.n)]
-        self._offers = [0] * cluster.n
         self._kinds: list[set[int]] = [set() for _ in range(cluster.n)]
-        self._refused: dict[int, dict[int, tuple[float, list[int]]]] = {user: {} for user in range(cluster.n)}
+        self._refused: list[dict[int, tuple[float, Amounts]]] = [{} for _ in range(cluster.n)]
         self._open: set[int] = set()
         self._cycle = math.inf
 
     def resized(self, cluster: Cluster) -> None:
         """Measure shares of what is there now."""
-        for tree in (self._ranks, *self._inside.values()):
-            tree.resize(self._amounts(cluster.totals))
+        self._offering.resize(self._amounts(cluster.totals))
 
     def dispatch(self, cluster: Cluster) -> None:
         """Make a cycle of offers, at once when tasks of a new kind have come, else when it is time."""
@@ -98,7 +93,9 @@ class Mesos(Rule):
             while self._make_offers(cluster) and not self.interval:
                 pass
         if self._open and self.interval and self._cycle == math.inf:
-            self._cycle = (math.floor(cluster.now / self.interval) + 1) * self.interval
+            number = math.floor(cluster.now / self.interval) + 1
+            # A quotient rounded down would make the next cycle this moment, again and again.
+            self._cycle = self.interval * (number if self.interval * number > cluster.now else number + 1)
             cluster.wake(self._cycle)
 
     def _look(self, cluster: Cluster) -> None:
@@ -120,78 +117,44 @@ class Mesos(Rule):
         self._open = {machine for machine in self._open if any(cluster.fits(kind, machine) for kind in asked)}
 
     def _make_offers(self, cluster: Cluster) -> int:
-        """Offer every machine that is open, first for quotas; return how many tasks were started."""
+        """Offer every machine that is open; return how many tasks were started."""
         before = cluster.started
-        for machine in sorted(self._open) if self._quotas else ():
-            for role in self._order():
-                missing = self._missing(role)
-                amounts = [min(free, lack) for free, lack in zip(cluster.free[machine], missing, strict=True)]
-                self._offer(cluster, machine, role, amounts)
-        for machine in sorted(self._open):
-            for role in self._order():
-                if self._offer(cluster, machine, role, self._spare(cluster, machine, role)):
-                    break
+
+        def refused(offer: Offer) -> bool:
+            user = int(offer.framework)
+            until, amounts = self._refused[user].get(offer.agent, (-math.inf, {}))
+            return not cluster.queues[user] or (until > cluster.now and fits(offer.amounts, amounts))
+
+        def accept(offer: Offer) -> Amounts:
+            return self._accept(cluster, offer)
+
+        rooms = {machine: self._amounts(cluster.free[machine]) for machine in sorted(self._open)}
+        self._offering.cycle(rooms, accept, refused, self._tiers)
         self._prune(cluster)
         return cluster.started - before
 
-    def _order(self) -> Iterator[str]:
-        roles = self._ranks.order()
-        return iter(sorted(roles, key=lambda role: -self._tiers[role])) if self.priorities else roles
-
-    def _missing(self, role: str) -> list[int]:
-        """Return what the role lacks of its quota."""
-        quota = self._quotas.get(role)
-        if quota is None:
-            return [0] * len(self._names)
-        held = (sum(column) for column in zip(*(self._held[i] for i in self._members[role]), strict=True))
-        return [max(0, most - amount) for most, amount in zip(quota, held, strict=True)]
-
-    def _spare(self, cluster: Cluster, machine: int, role: str) -> list[int]:
-        """Return what is free on the machine, but for what the quotas of other roles still need of the cluster."""
-        if not self._quotas:
-            return cluster.free[machine]
-        free = list(cluster.totals)
-        for row in self._held:
-            free = [amount - used for amount, used in zip(free, row, strict=True)]
-        for other in self._quotas:
-            if other != role:
-                free = [amount - lack for amount, lack in zip(free, self._missing(other), strict=True)]
-        return [max(0, min(pair)) for pair in zip(cluster.free[machine], free, strict=True)]
-
-    def _offer(self, cluster: Cluster, machine: int, role: str, amounts: list[int]) -> bool:
-        """Offer the amounts to the role's first framework that has tasks and did not refuse as much; say if any."""
-        if not any(amounts):
-            return False
-        for name in self._inside[role].order():
-            user = int(name)
-            until, refused = self._refused[user].get(machine, (-math.inf, amounts))
-            if cluster.queues[user] and (until <= cluster.now or any(map(int.__gt__, amounts, refused))):
-                left = self._accept(cluster, user, machine, list(amounts))
-                self._refused[user][machine] = cluster.now + self.refusal, left
-                return True
-        return False
-
-    def _accept(self, cluster: Cluster, user: int, machine: int, left: list[int]) -> list[int]:
-        """Start all tasks that fit into the offer, those that came first first; return what remains of it."""
-        self._offers[user] += 1
-        for kind in sorted(cluster.queues[user], key=lambda kind: cluster.queues[user][kind][0].number):
+    def _accept(self, cluster: Cluster, offer: Offer) -> Amounts:
+        """Start all tasks that fit into the offer, those that came first first; return what they take."""
+        user, machine = int(offer.framework), offer.agent
+        queue, left = cluster.queues[user], [int(offer.amounts.get(name, 0)) for name in self._names]
+        for kind in sorted(queue, key=lambda kind: queue[kind][0].number):
             need = cluster.needs[kind]
-            while kind in cluster.queues[user] and cluster.fits(kind, machine) and all(map(int.__le__, need, left)):
+            while kind in queue and cluster.fits(kind, machine) and all(map(int.__le__, need, left)):
                 cluster.start(user, kind, machine)
                 left = [amount - part for amount, part in zip(left, need, strict=True)]
-        self._note(cluster, user)
-        return left
+        self._refused[user][machine] = cluster.now + self.refusal, self._amounts(left)
+        self._held[user] = list(cluster.used[user])
+        rest = self._amounts(left)
+        return {name: amount - rest[name] for name, amount in offer.amounts.items()}
 
     def _note(self, cluster: Cluster, user: int) -> None:
-        """Count what the framework holds for itself and for its role."""
+        """Count what the framework holds since tasks of it have ended."""
         self._held[user] = list(cluster.used[user])
-        role = self._roles[user]
-        members = self._members[role]
-        held = [sum(column) for column in zip(*(self._held[i] for i in members), strict=True)]
-        self._inside[role].put(self._id(user), Client(self._amounts(self._held[user]), self._offers[user]))
-        self._ranks.put(role, Client(self._amounts(held), sum(self._offers[i] for i in members)))
+        role, name = self._roles[user], self._id(user)
+        before = self._offering.frameworks[role][name].allocations
+        self._offering.put(role, name, Client(self._amounts(self._held[user]), before))
 
-    def _amounts(self, row: list[int]) -> dict[str, int]:
+    def _amounts(self, row: list[int]) -> dict[str, Amount]:
         return dict(zip(self._names, row, strict=True))
 
     @staticmethod

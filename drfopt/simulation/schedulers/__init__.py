@@ -1,7 +1,8 @@
 """What real schedulers decide, each as pure functions of exact numbers: orders, comparisons, entitlements.
 
 ==================  ===========================================================================================
-``mesos``           whom an agent's free resources are offered to: roles and frameworks by dominant share, quotas
+``mesos``           the order of roles and frameworks in a tree, by dominant share
+``mesos_offers``    cycles of offers of agents' free resources, quotas first
 ``yarn``            YARN's fair scheduler: its comparison of queues by dominant share, with its known faults
 ``yarn_shares``     YARN's fair shares of one resource
 ``sorted_shares``   YARN's capacity scheduler and YuniKorn: all shares, largest first

@@ -5,10 +5,8 @@ that still has a task that fits; there one task starts.  By default the child wi
 first, and of equals the one listed first.  What differs is the share of a group:
 
 =========  ================================================================================================
-``sum``    what all below it hold together (Mesos, YARN).  Complementary tasks add up against a group: with
-           children that need (1, 0) and (0, 1) it holds 1/2 of both and counts as holding 1/2, though each
-           child has what one user with share 1/2 has; and a child whose resource nobody else wants goes on
-           until the group's share keeps its siblings waiting
+``sum``    what all below it hold together (Mesos, YARN).  A child whose resource nobody else wants goes on taking
+           it, the group's share rises with it, and its siblings, who hold little, wait behind other groups
 ``scaled`` every child's use scaled down to the lowest share among the children before adding: no child can
            raise the group's share alone.  A child that cannot grow holds the group at its low level: the
            others take more than their part

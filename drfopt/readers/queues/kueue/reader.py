@@ -64,7 +64,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     return assemble(
         Cluster(
             f"kueue, {files[0].stem}",
-            f"Kueue: quotas of {len(forest.queues):,} queues of {named(files)}; cpu in cores, memory in bytes",
+            f"Kueue ({named(files)}): quotas of queues, {len(forest.queues):,}; cpu in cores, memory in bytes",
             [] if pool is not None else nodes,
             wanted,
             notes,
