@@ -136,6 +136,9 @@ def market_without_copies(problem: Problem) -> tuple[Problem, Callable[[Answer],
     first = np.zeros(merged.groups, dtype=np.intp)
     first[merged.group[::-1]] = np.arange(problem.n)[::-1]
     demands = problem.instance.demands[problem.members[first]]
+    for kind, room in enumerate(rooms):
+        # A task that fits to the last digit still does where the room was added up.
+        np.maximum(room, demands[fits[:, kind]].max(axis=0, initial=0.0), out=room)
     per_task = largest[first]
     weights = np.bincount(merged.group, weights=problem.weights)
     limits = np.bincount(merged.group, weights=problem.limits * largest) / per_task

@@ -440,11 +440,14 @@ class Search:
             return Trial(counts, cost, None, [(target, Fraction(0)) for target in self.targets])
         allocation = self._allocation(cluster)
         reached = [(target, target.reached(allocation)) for target in self.targets]
-        return Trial(counts, cost, allocation, [(target, got) for target, got in reached if got < target.least])
+        return Trial(counts, cost, allocation, [(target, got) for target, got in reached if not target.met(got)])
 
     def _allocation(self, cluster: Instance) -> Allocation:
-        """Return the fair allocation, in fractions where floats would not decide about every target."""
-        if self.integer:
+        """Return the fair allocation, in fractions where floats would not decide about every target.
+
+        Divisions among organisations are not computed in fractions: there floats decide, to the error of a level.
+        """
+        if self.integer or "organisation" in cluster.features:
             return self._solved(cluster, False)
         try:
             found = self._solved(cluster, False)

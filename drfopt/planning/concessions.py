@@ -60,7 +60,9 @@ class Concession:
     def sentences(self) -> list[str]:
         """Return it in words."""
         if self.all >= 1:
-            return ["there is room for all targets, but no fair allocation of anything for sale meets them"]
+            return [
+                "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
+            ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
             told = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..machine import Machine
+from ..organisation import Organisation
 from ..quantities import exact
 from ..task_types import TaskType
 
@@ -131,18 +132,40 @@ def _with(instance: Instance, capacity: Any, machines: list[Machine] | None, kep
         list(row) if kinds is None else [_kept(kind, names) for kind in kinds]
         for row, kinds in zip(instance.exact_demands, types, strict=True)
     ]
-    weights = [list(w) if isinstance(w, tuple) else w for w in instance.exact_weights]
+    organisation = instance.organisation
+    # Behind the door a user of weight 0 has 1 among the weights.
+    last = (False,) * instance.n if organisation is None else organisation.last
+    weights = [
+        0 if served_last else list(w) if isinstance(w, tuple) else w
+        for w, served_last in zip(instance.exact_weights, last, strict=True)
+    ]
     return Instance(
         demands,
         capacity,
         machines=machines,
         users=instance.users,
         resources=instance.resources,
-        weights=weights if instance.weighted else None,
+        weights=weights if instance.weighted or any(last) else None,
         max_tasks=list(instance.exact_limits) if instance.limited else None,
         eligible=None if kept is None else instance.eligible[:, kept],
+        organisation=None if organisation is None else _by_name(organisation, instance.users),
         name=instance.name,
         source=instance.source,
+    )
+
+
+def _by_name(organisation: Organisation, users: Sequence[str]) -> Organisation:
+    """Return an organisation as it is written, with names for rows."""
+
+    def named(values: Sequence[Any]) -> dict[str, Any]:
+        return {user: value for user, value in zip(users, values, strict=True) if value}
+
+    return replace(
+        organisation,
+        guarantees=named(organisation.guarantees),
+        ceilings=named(organisation.ceilings),
+        tiers=named(organisation.tiers),
+        paths=named(organisation.paths),
     )
 
 

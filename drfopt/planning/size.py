@@ -109,7 +109,7 @@ class Purchase:
                     "measure": target.measure,
                     "least": _plain(target.least),
                     "reached": None if got is None else _plain(got),
-                    "met": None if got is None else bool(got >= target.least),
+                    "met": None if got is None else target.met(got),
                 }
                 for target, got in self._reached()
             ],
@@ -172,7 +172,7 @@ class Purchase:
             notes.append(f"cost {_text(self.cost)}: {proof} (gap {self.gap:.2g})")
         reached = [(target, got) for target, got in self._reached() if got is not None]
         reached.sort(key=lambda pair: float(pair[1]) / float(pair[0].least))
-        missed = sum(got < target.least for target, got in reached)
+        missed = sum(not target.met(got) for target, got in reached)
         if reached:
             shown = ", ".join(f"{target} has {_text(got)}" for target, got in reached[:5])
             more = f" and {len(reached) - 5} more" if len(reached) > 5 else ""
@@ -244,7 +244,7 @@ def size(
     chosen = policy_named(policy)
     if chosen.objective == "formulation":
         raise PolicyError(f"{chosen.name} is a formulation file, whose answers are not proven: name a policy")
-    chosen.check(instance, integer, knows=("types", "types on machines"))
+    chosen.check(instance, integer, knows=("types", "types on machines", "organisation"))
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     sale = shop(instance, costs, most, steps, from_nothing)

@@ -8,6 +8,7 @@ A number of tasks may be given as a percentage of her limit.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 from ..allocation import Allocation
@@ -15,6 +16,7 @@ from ..enclosures import Enclosure
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..quantities import exact
+from ..tolerances import LEVEL
 
 __all__ = ["EVERYBODY", "MEASURES", "Target", "targets_of"]
 
@@ -52,6 +54,12 @@ class Target:
         values = {"tasks": allocation.tasks, "level": allocation.levels}
         value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
         return value.lower if isinstance(value, Enclosure) else value
+
+    def met(self, reached: Any) -> bool:
+        """Say whether so much is enough; of a float, whether it is but for the error that a level may have."""
+        if isinstance(reached, Rational):
+            return bool(reached >= self.least)
+        return bool(reached >= float(self.least) * (1 - LEVEL))
 
     def __str__(self) -> str:
         dot = "" if self.measure == "tasks" else f".{self.measure}"
@@ -130,6 +138,8 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
         raise InstanceError(f"target {text!r}: ask for a positive number: everybody has at least {right}")
     if measure == "tasks" and least > LARGEST:
         raise InstanceError(f"target {text!r}: nobody needs over {LARGEST:.0e} tasks: check the number")
+    if measure == "tasks":
+        _check_ceilings(instance, i, least, text)
     if measure == "tasks" and limit is not None and least > limit:
         raise InstanceError(
             f"target {text!r}: user {name!r} has at most {limit} tasks: raise her max_tasks, or ask for less"
@@ -139,3 +149,20 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
     if instance.fits is not None and not instance.fits[i].any():
         raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that she may use")
     return Target(i, name, measure, least)
+
+
+def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> None:
+    """Refuse what the ceiling of a user, or of a group that she is in, forbids in any cluster."""
+    if (organisation := instance.organisation) is None:
+        return
+    path = organisation.paths[i]
+    above = [group for group in organisation.groups if f"{path}/".startswith(f"{group.name}/")]
+    rows = [(f"user {instance.users[i]!r}", organisation.ceilings[i])]
+    rows += [(f"group {group.name!r}", group.ceiling) for group in above]
+    for owner, ceiling in rows:
+        for resource, amount in ceiling.items():
+            if least * instance.exact_demands[i][instance.resources.index(resource)] > amount:
+                raise InstanceError(
+                    f"target {text!r}: {owner} may use {float(amount):g} of {resource!r}, whatever is bought: raise "
+                    "the ceiling, or ask for less"
+                )

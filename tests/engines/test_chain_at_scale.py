@@ -125,3 +125,19 @@ def test_a_solver_that_ends_without_an_optimum_is_followed_by_simplex(monkeypatc
     plain = solve(instance).levels
     monkeypatch.setitem(linear.INSIDE, "ipm_iteration_limit", 1)
     assert solve(instance).levels == pytest.approx(plain, rel=1e-9)
+
+
+def test_a_task_that_fits_to_the_last_digit_fits_where_classes_are_merged():
+    # 9.1 of the first resource make the room of the second 1 - 1e-16, and u6 needs 1.
+    machines = [Machine("c0", [5.2, 1], 2), Machine("c1", [9.1, 1]), Machine("c2", [5.2, 2], 3)]
+    users = {"u1": [3, 0], "u2": [1, 0.5], "u4": [0, 1], "u5": [1, 0.5], "u6": [0, 1]}
+    limits = {"u1": 3, "u2": 0.5, "u5": 0.5}
+    eligible = {"u1": ["c0", "c1"], "u4": ["c0", "c2"]}
+    cluster = Instance(users, machines=machines, max_tasks=limits, eligible=eligible, weights=[2, 2, 2, 2, 0.5])
+    assert solve(cluster, "ceei").certificate.valid
+
+
+def test_rounds_of_one_level_come_in_the_order_in_which_they_close_classes():
+    machines = [Machine("m2", {"r": 6}), Machine("m3", {"r": 2}, 3)]
+    cluster = Instance({"u0": {"r": 2}, "u1": {"r": 2}, "u2": {"r": 3}}, machines=machines, weights=[2, 1, 2])
+    assert solve(cluster, "tasks").tasks.tolist() == [2, 1, 2]

@@ -201,13 +201,6 @@ def test_who_was_not_taught_types_says_so():
             ask()
 
 
-def test_rounds_of_one_level_stay_in_the_order_in_which_they_close_classes():
-    # What is finished first here closes a class to the others, who are listed before.
-    machines = [Machine("m2", {"r": 6}), Machine("m3", {"r": 2}, 3)]
-    instance = Instance({"u0": {"r": 2}, "u1": {"r": 2}, "u2": {"r": 3}}, machines=machines, weights=[2, 1, 2])
-    assert solve(instance, "tasks").tasks.tolist() == [2, 1, 2]
-
-
 @given(clusters(), st.sampled_from(["drf", "asset", "tasks"]))
 def test_the_clock_of_organisations_places_types_like_the_chain(instance: Instance, policy: str):
     # A guarantee of nothing hands the instance to the other engine, and changes nothing.

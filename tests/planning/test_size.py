@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, InstanceError, Machine, PolicyError, TimeLimitError, solve
+from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TimeLimitError, solve
 from drfopt.deadline import NEVER, Deadline
 from drfopt.planning import size
 from drfopt.planning.buying import Search
@@ -87,6 +87,31 @@ def test_room_without_fairness_is_told_apart():
     assert found.status == "infeasible" and found.concessions.all == 1
     assert "no fair allocation" in str(found)
     assert found.nearest is not None
+
+
+def test_guarantees_and_groups_are_divided_as_they_are():
+    shared = Instance(
+        {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}},
+        {"cpu": 9, "memory": 18},
+        organisation=Organisation(guarantees={"A": {"cpu": 3}}, ceilings={"B": {"cpu": 6}}),
+    )
+    found = size(shared, "A>=5,B>=2", {"cpu": 1, "memory": 1}, steps={"cpu": 1, "memory": 1}, time_limit=20)
+    assert found.status == "optimal"
+    again = solve(found.cluster)
+    assert all(target.met(target.reached(again)) for target in found.targets)
+    cheaper = [
+        (cpu, memory)
+        for cpu in range(8)
+        for memory in range(8)
+        if cpu + memory < found.cost
+        and all(
+            target.met(target.reached(solve(found.shop.after([Fraction(cpu), Fraction(memory)]))))
+            for target in found.targets
+        )
+    ]
+    assert not cheaper
+    with pytest.raises(InstanceError, match="user 'B' may use 6 of 'cpu', whatever is bought"):
+        size(shared, "B>=3", {"cpu": 1})
 
 
 def test_no_time_is_an_error_that_says_what_is_known():

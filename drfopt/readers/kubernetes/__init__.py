@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ...errors import InstanceError
 from ..cluster import Cluster, assemble, named
 from ..conversion import Conversion, Notes
-from ..text import File, failure
+from ..text import File
 from . import eligibility
 from .nodes import nodes, tasks
 from .objects import Objects
@@ -45,8 +45,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     """
     notes = Notes()
     objects = Objects(files, notes)
-    for part in objects.loose:
-        raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
+    objects.refuse_loose()
     found = pods(objects, notes)
     users = {id(pod): _user(pod, user_by or "namespace", notes) for pod in found}
     machines = nodes(objects, found, notes)

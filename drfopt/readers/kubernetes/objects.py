@@ -43,6 +43,11 @@ class Objects:
                 found += some
         return found
 
+    def refuse_loose(self) -> None:
+        """Raise `InstanceError` when some document is no object of Kubernetes."""
+        for part in self.loose:
+            raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get -o json'")
+
     def tell_rest(self) -> None:
         """Note what nobody took."""
         for key, some in self._found.items():

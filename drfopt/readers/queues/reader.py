@@ -9,7 +9,7 @@ from ..kubernetes import SOURCE, eligibility
 from ..kubernetes.nodes import nodes, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
-from ..text import File, failure
+from ..text import File
 from .tree import Queue, organised
 
 __all__ = ["System", "read"]
@@ -45,8 +45,8 @@ def read(system: System, files: Sequence[File]) -> Conversion:
     """
     notes = Notes()
     objects = Objects(files, notes)
-    for part in () if system.loose else objects.loose:
-        raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
+    if not system.loose:
+        objects.refuse_loose()
     queues = system.queues(objects, notes)
     queue_of = system.queue_of(objects)
     found: list[Pod] = []

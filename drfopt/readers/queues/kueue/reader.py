@@ -9,7 +9,7 @@ from ...cluster import Cluster, Node, assemble, named
 from ...conversion import Conversion, Notes
 from ...kubernetes.eligibility import Features, Needs, allows, features_of
 from ...kubernetes.objects import Objects, name
-from ...text import File, failure
+from ...text import File
 from ..tree import Queue, organised
 from .quotas import API, Quota, Quotas, quotas
 from .workloads import tasks
@@ -32,8 +32,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """
     notes = Notes()
     objects = Objects(files, notes)
-    for part in objects.loose:
-        raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get ... -o json'")
+    objects.refuse_loose()
     forest = quotas(objects)
     if not forest.queues:
         raise InstanceError("kueue: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
