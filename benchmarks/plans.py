@@ -26,7 +26,7 @@ CHANGES = ["add 10*T4-96cpu-384GiB-4gpu", "remove 50*G2-96cpu-384GiB-8gpu"]
 
 def prices(bench: Bench, policy: str) -> list[Row]:
     """Measure the prices of every resource, class and cell of openb, on both sides."""
-    return bench.measure("price", _case(f"price, {policy}", _price_ways(policy), "one solve a side and unit"))
+    return bench.measure("price-openb", _case(f"price, {policy}", _price_ways(policy), "one solve a side and unit"))
 
 
 def whatifs(bench: Bench, policy: str) -> list[Row]:
@@ -36,7 +36,7 @@ def whatifs(bench: Bench, policy: str) -> list[Row]:
         Way("whatif", "drfopt", lambda i: whatif(i, CHANGES, policy), _both_proven),
         Way("whatif, in fractions", "drfopt", lambda i: whatif(i, CHANGES, policy, exact=True), _both_proven),
     )
-    return bench.measure("whatif", _case(f"whatif, {policy}", ways if policy == "drf" else ways[:2], "two solves"))
+    return bench.measure("whatif-openb", _case(f"whatif, {policy}", ways if policy == "drf" else ways[:2], "two solves"))
 
 
 def _case(group: str, ways: tuple[Way, ...], yardstick: str) -> Case:
