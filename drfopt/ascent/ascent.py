@@ -123,6 +123,8 @@ class Ascent:
         rest = [self.zero] * (self.columns.shape[1] - instance.m)
         self.size = np.array([*shares, *rest])
         self.playing = ~instance.unplaced() & (instance.limits > 0)
+        for c in (c for c, most in self.room.items() if c > instance.m and not most):
+            self.playing &= self.columns[:, c] == 0  # who is below a ceiling of 0 is at her limit
         self.leaves = self._leaves()
         self.root = self._node("", self.below[""])
         self.promised = self._promises()

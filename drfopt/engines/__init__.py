@@ -64,7 +64,8 @@ class Engine:
         exact = ", in rational numbers" if self.exact else ""
         objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
         found = ", not always the optimum" if self.heuristic else ""
-        return f"{objectives} on {clusters}, {tasks}{exact}{found}"
+        rules = " under rules of an organisation" if self.organised else ""
+        return f"{objectives} on {clusters}, {tasks}{exact}{found}{rules}"
 
     def can_take(self, problem: Problem, exact: bool = False) -> bool:
         """Say whether the declarations cover the problem."""
@@ -162,5 +163,8 @@ def _what(problem: Problem, exact: bool) -> str:
     cluster = "a pool" if problem.instance.machines is None else "machines"
     if problem.instance.type_table is not None:
         cluster += " with several task types of one user"
+    organisation = problem.instance.organisation
+    if organisation is not None and "organisation" in problem.instance.features:
+        cluster += f" with {organisation.rules}"
     solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
     return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

@@ -269,3 +269,17 @@ def test_groups_that_jump_together_come_equally_far():
     )
     # At the level 1/2 of both, x has 1/6 of the cpus and y 1/12: to 1/2 it is 4 and 5 more, for which 4 are left.
     assert solve(instance, exact=True).tasks.tolist() == [1, 2 + Fraction(16, 9), 1, 1 + Fraction(20, 9), 5]
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+def test_a_ceiling_of_0_leaves_nothing(policy: str):
+    rules = {
+        "organisation": Organisation(paths={"A": "g", "B": "g"}, groups=[Group("g", guarantee={}, ceiling={"gpu": 0})])
+    }
+    demands = {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}, "C": {"gpu": 1}}
+    capacity = {"cpu": 4, "gpu": 4}
+    for cluster in ({"capacity": capacity}, {"machines": [Machine("m", capacity)]}):
+        found = solve(Instance(demands, **cluster, **rules), policy)
+        assert found.certificate.valid
+        assert found.tasks.tolist() == [0, 4, 4]
+    assert crosscheck(Instance(demands, capacity, **rules), policy).agree

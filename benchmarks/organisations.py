@@ -1,0 +1,127 @@
+"""Questions about organisations: a tree of groups in a pool, and every rule at once on the openb trace."""
+
+import random
+from typing import Any
+
+import numpy as np
+
+from drfopt.allocation import Allocation
+from drfopt.instance import Instance
+from drfopt.organisation import Group, Organisation
+from drfopt.readers import convert
+from drfopt.solve import solve
+
+from .clusters import data_folder
+from .measure import Absent, Bench, Case, Row, Verdict, Way, proven
+
+__all__ = ["every_rule", "tree"]
+
+Both = tuple[Instance, Instance]
+
+EXACTLY = 1_000
+"""Users up to whom fractions are asked as well."""
+
+TEAMS = 3
+"""Groups below each department."""
+
+
+def tree(bench: Bench, size: tuple[int, int]) -> list[Row]:
+    """Measure a pool of (users, departments), with the same users in no group as the yardstick."""
+    n, departments = size
+
+    def off(both: Both, found: Allocation) -> Verdict:
+        if n > EXACTLY:
+            return proven(found.certificate)
+        exact = np.array([float(x) for x in solve(both[0], exact=True).tasks])
+        return proven(
+            found.certificate, float(np.abs(found.tasks / np.where(exact > 0, exact, 1) - 1)[exact > 0].max())
+        )
+
+    ways = (
+        Way("drfopt tree-filling", "drfopt", _with_rules, off),
+        Way(
+            "drfopt rational-tree",
+            "drfopt",
+            lambda both: solve(both[0], exact=True),
+            lambda instance, found: proven(found.certificate),
+            largest=EXACTLY,
+            why="minutes in fractions",
+        ),
+        Way("no groups", "yardstick", _without_rules),
+    )
+    case = Case(
+        "tree", f"{n:,} in {departments}", n, lambda: _both(_pool(n, departments)), ways, "fractions", "no groups"
+    )
+    return bench.measure("organisations", case)
+
+
+def every_rule(bench: Bench, pods: str) -> list[Row]:
+    """Measure guarantees, tiers, ceilings and groups together on the openb trace, against the trace without them."""
+    ways = (
+        Way("drfopt tree-chain", "drfopt", _with_rules, lambda both, found: proven(found.certificate)),
+        Way("no rules", "yardstick", _without_rules),
+    )
+    case = Case("openb", pods, 457, lambda: _both(_openb(pods)), ways, yardstick="no rules")
+    return bench.measure("organisations-openb", case)
+
+
+def _pool(n: int, departments: int) -> Instance:
+    chance = np.random.default_rng(n)
+    demands = chance.integers(0, 5, (n, 4)).astype(float)
+    demands[np.arange(n), chance.integers(0, 4, n)] += 1
+    capacity = 3 * demands.sum(axis=0)
+    above = [f"d{k}" for k in range(departments)]
+    teams = [f"{name}/t{t}" for name in above for t in range(TEAMS)]
+    groups = [Group(name, int(chance.integers(1, 4))) for name in above + teams]
+    groups[0] = Group(above[0], 1, ceiling={"r1": float(capacity[0] / departments)})
+    users = [f"u{i}" for i in range(n)]
+    return Instance(
+        demands,
+        capacity,
+        users=users,
+        max_tasks=chance.integers(1, 20, n).astype(float),
+        organisation=Organisation(
+            paths={u: teams[k] for u, k in zip(users, chance.integers(0, len(teams), n).tolist(), strict=True)},
+            groups=groups,
+            tiers={u: int(chance.random() < 0.1) for u in users},
+        ),
+    )
+
+
+def _both(instance: Instance) -> Both:
+    """Return the instance and the same without any rule."""
+    return instance, Instance(**(instance.parts() | {"organisation": None, "weights": None}))
+
+
+def _with_rules(both: Both) -> Allocation:
+    return solve(both[0])
+
+
+def _without_rules(both: Both) -> Allocation:
+    return solve(both[1])
+
+
+def _openb(pods: str) -> Instance:
+    folder = data_folder() / "openb"
+    if not folder.is_dir():
+        raise Absent(f"{folder} is not there")
+    plain = convert("openb", [folder / "openb_node_list_all_node.csv", folder / pods])
+    chance = random.Random(1)
+    gpus: Any = [user for user, demand in zip(plain.users, plain.demands, strict=True) if demand[2] > 0]
+    teams = ["research/nlp", "research/vision", "prod/serving", "prod/batch"]
+    research = Group("research", 2, guarantee={"gpu": 2000}, ceiling={"gpu": 3000})
+    rules = Organisation(
+        paths={user: chance.choice(teams) for user in plain.users},
+        groups=[
+            research,
+            Group("prod", 3),
+            Group(teams[0]),
+            Group(teams[1]),
+            Group(teams[2], tier=1),
+            Group(teams[3], 0),
+        ],
+        guarantees={user: {"gpu": 20} for user in gpus[:50]},
+        tiers={user: chance.choice([0, 1]) for user in plain.users},
+        meaning="surplus",
+    )
+    return Instance(**(plain.parts() | {"organisation": rules}))
