@@ -36,7 +36,9 @@ def whatifs(bench: Bench, policy: str) -> list[Row]:
         Way("whatif", "drfopt", lambda i: whatif(i, CHANGES, policy), _both_proven),
         Way("whatif, in fractions", "drfopt", lambda i: whatif(i, CHANGES, policy, exact=True), _both_proven),
     )
-    return bench.measure("whatif-openb", _case(f"whatif, {policy}", ways if policy == "drf" else ways[:2], "two solves"))
+    return bench.measure(
+        "whatif-openb", _case(f"whatif, {policy}", ways if policy == "drf" else ways[:2], "two solves")
+    )
 
 
 def _case(group: str, ways: tuple[Way, ...], yardstick: str) -> Case:
