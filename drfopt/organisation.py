@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import InstanceError, suggestion
 from .naming import by_user, some
-from .quantities import exact
+from .quantities import amount
 
 __all__ = ["MEANINGS", "Group", "Organisation"]
 
@@ -188,18 +188,8 @@ def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Frac
                 f"{place} names {str(resource)!r}, but the cluster has {some(resources)}"
                 f"{suggestion(str(resource), resources)}"
             )
-        amounts[str(resource)] = _amount(value, f"{place} of {resource!r}")
+        amounts[str(resource)] = amount(value, f"{place} of {resource!r}")
     return amounts
-
-
-def _amount(value: Any, place: str) -> Fraction:
-    try:
-        amount = exact(value)
-    except InstanceError as error:
-        raise InstanceError(f"{place}: {error}") from None
-    if amount < 0:
-        raise InstanceError(f"{place} is {value}: it must not be negative")
-    return amount
 
 
 def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mapping[str, Fraction]) -> None:
@@ -225,7 +215,7 @@ def _group(group: Any, resources: Sequence[str]) -> Group:
     guarantee = _amounts(group.guarantee, resources, f"{owner}: guarantee")
     ceiling = _amounts(group.ceiling, resources, f"{owner}: ceiling")
     _check_ceiling(owner, guarantee, ceiling)
-    return Group(group.name, _amount(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner))
+    return Group(group.name, amount(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner))
 
 
 def _check_path(path: Any, owner: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import InstanceError
 
-__all__ = ["Number", "exact", "parse"]
+__all__ = ["Number", "amount", "exact", "parse"]
 
 Number = int | float | Fraction | Decimal | str
 
@@ -101,3 +101,20 @@ def exact(value: Any) -> Fraction:
             raise InstanceError(f"{float(value)} is not finite: write a finite number")
         return Fraction(repr(float(value)))
     raise InstanceError(f"{value!r} is not a real number: write an integer, a decimal, a fraction or a quantity")
+
+
+def amount(value: Any, place: str) -> Fraction:
+    """Return the exact value of an amount, 0 or more; `place` begins the sentence where it is none.
+
+    Raises
+    ------
+    InstanceError
+        When it is no number, or negative.
+    """
+    try:
+        found = exact(value)
+    except InstanceError as error:
+        raise InstanceError(f"{place}: {error}") from None
+    if found < 0:
+        raise InstanceError(f"{place} is {value}: it must not be negative")
+    return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import InstanceError
 from .naming import row_of
-from .quantities import exact
+from .quantities import amount
 
 __all__ = ["TaskType", "TypeTable", "average", "given_types", "settled"]
 
@@ -90,23 +90,13 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
     row = row_of(kind.demand, resources, place) if isinstance(kind.demand, Mapping) else list(kind.demand)
     if len(row) != len(resources):
         raise InstanceError(f"{place} has {len(row)} demands, but there are {len(resources)} resources")
-    demand = tuple(_amount(value, f"{place}: demand of {r!r}") for value, r in zip(row, resources, strict=True))
+    demand = tuple(amount(value, f"{place}: demand of {r!r}") for value, r in zip(row, resources, strict=True))
     if not any(demand):
         raise InstanceError(f"{place} demands nothing: give its tasks a positive demand, or leave it out")
     if kind.machines is not None and not classes:
         raise InstanceError(f"{place} lists machines, but the cluster is one pool: give machines, or leave it out")
     machines = None if kind.machines is None else tuple(map(str, kind.machines))
     return TaskType(demand, int(count), machines, str(kind.name))
-
-
-def _amount(value: Any, place: str) -> Fraction:
-    try:
-        amount = exact(value)
-    except InstanceError as error:
-        raise InstanceError(f"{place}: {error}") from None
-    if amount < 0:
-        raise InstanceError(f"{place} is {value}: it must not be negative")
-    return amount
 
 
 def average(types: Sequence[TaskType]) -> list[Fraction]:
