@@ -25,7 +25,7 @@ class Shelf:
     what: str
     folder: Traversable
 
-    @cache
+    @cache  # noqa: B019 - there are two shelves, as long as the process lives
     def names(self) -> tuple[str, ...]:
         """Return the names of what is shipped, in alphabetical order."""
         entries = (entry.name for entry in self.folder.iterdir())
