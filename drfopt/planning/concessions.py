@@ -13,8 +13,8 @@ import numpy as np
 
 from ..deadline import Deadline
 from .buying import Search
+from .buying.relaxation import MISSING
 from .needs import Least
-from .pricing import MISSING
 from .targets import Target
 
 __all__ = ["Concession", "concessions"]

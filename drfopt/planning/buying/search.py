@@ -1,10 +1,10 @@
 """The cheapest purchase after which the fair allocation meets the targets: branch and bound over what is bought.
 
 More machines are not better for everybody: a fair allocation may give a user less in a larger cluster.  So a purchase
-is judged by nothing but the fair allocation of the cluster that it makes.  The search goes from cheap to dear: prices
-prove what the purchases of a region cost at least (`pricing`), with what users need there (`needs`); the cheapest that
-passes is judged; and where it fails, the region is divided, which makes the needs sharper.  A single purchase that
-fails is out.
+is judged by nothing but the fair allocation of the cluster that it makes (`judging`).  The search goes from cheap to
+dear: prices prove what the purchases of a region cost at least (`relaxation`), with what users need there (`wanting`);
+the cheapest that passes is judged; and where it fails, the region is divided (`branching`), which makes the needs
+sharper.  A single purchase that fails is out.
 """
 
 import heapq
@@ -15,18 +15,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..allocation import Allocation
-from ..deadline import Deadline
-from ..errors import CertificateError, SolverError, TimeLimitError
-from ..instance import Instance
-from ..policies import Policy
-from ..progress import report
-from ..solve import solve
-from ..tolerances import LEVEL
-from .needs import DOWN, Least, Needs
-from .offers import Shop
-from .pricing import Bound, Prices, Region, Relaxation
-from .targets import Target
+from ...allocation import Allocation
+from ...deadline import Deadline
+from ...errors import CertificateError, SolverError, TimeLimitError
+from ...instance import Instance
+from ...policies import Policy
+from ...progress import report
+from ...solve import solve
+from ...tolerances import LEVEL
+from ..needs import DOWN, Least, Needs
+from ..offers import Shop
+from ..targets import Target
+from .prices import Prices
+from .regions import Region
+from .relaxation import Bound, Relaxation
 
 __all__ = ["Search", "Trial"]
 
