@@ -9,14 +9,13 @@
 A pod is in the queue that its label ``kai.scheduler/queue`` names.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
-from ..conversion import Conversion, Notes
+from ..conversion import Notes
 from ..kubernetes.objects import Objects, name
 from ..kubernetes.pods import Pod
-from ..text import File
-from . import reader
+from .reader import System
 from .tree import Queue
 
 __all__ = ["read"]
@@ -30,17 +29,6 @@ UNITS = {
     "gpu": ("nvidia.com/gpu", Fraction(1)),
 }
 """The resource of a pod, and how much of it is one."""
-
-
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
-    """Read nodes, pods and queues.
-
-    Raises
-    ------
-    InstanceError
-        With file and place.
-    """
-    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:
@@ -76,4 +64,4 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return lambda pod: next((pod.labels[label] for label in LABELS if label in pod.labels), None)
 
 
-SYSTEM = reader.System("kai", _queues, _queue_of)
+read = System("kai", _queues, _queue_of).read

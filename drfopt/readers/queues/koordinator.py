@@ -9,33 +9,21 @@ A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` na
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from ..conversion import Conversion, Notes
+from ..conversion import Notes
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import Pod
 from ..parts import Part
 from ..syntax import trees
-from ..text import File
-from . import reader
+from .reader import System
 from .tree import Queue
 
 __all__ = ["read"]
 
 PREFIX = "quota.scheduling.koordinator.sh/"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
-
-
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
-    """Read nodes, pods and quotas.
-
-    Raises
-    ------
-    InstanceError
-        With file and place.
-    """
-    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:
@@ -87,4 +75,4 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
-SYSTEM = reader.System("koordinator", _queues, _queue_of)
+read = System("koordinator", _queues, _queue_of).read

@@ -12,7 +12,7 @@ from ..kubernetes.pods import Pod, pods
 from ..text import File
 from .tree import Queue, organised
 
-__all__ = ["System", "read"]
+__all__ = ["System"]
 
 
 @dataclass(frozen=True)
@@ -34,45 +34,44 @@ class System:
     queue_of: Callable[[Objects], Callable[[Pod], str | None]]
     loose: bool = False
 
+    def read(self, files: Sequence[File], user_by: None = None) -> Conversion:
+        """Read nodes, pods and queues.
 
-def read(system: System, files: Sequence[File]) -> Conversion:
-    """Read nodes, pods and queues.
-
-    Raises
-    ------
-    InstanceError
-        With file and place.
-    """
-    notes = Notes()
-    objects = Objects(files, notes)
-    if not system.loose:
-        objects.refuse_loose()
-    queues = system.queues(objects, notes)
-    queue_of = system.queue_of(objects)
-    found: list[Pod] = []
-    users: dict[int, str] = {}
-    for pod in pods(objects, notes):
-        queue = None if pod.fixed else queue_of(pod)
-        found.append(pod if queue is not None else replace(pod, fixed=True))
-        if queue is not None:
-            users[id(found[-1])] = queue
-    machines = nodes(objects, found, notes)
-    objects.tell_rest()
-    groups, members = organised(queues, dict.fromkeys(users.values()), notes)
-    return assemble(
-        Cluster(
-            f"{system.name}, {files[0].stem}",
-            SOURCE.format(
-                what=system.name,
-                pods=sum(pod.count for pod in found),
-                nodes=len(machines),
-                files=named(files),
-            ),
-            machines,
-            tasks(found, users),
-            notes,
-            eligibility.allows,
-            groups=groups,
-            members=members,
+        Raises
+        ------
+        InstanceError
+            With file and place.
+        """
+        notes = Notes()
+        objects = Objects(files, notes)
+        if not self.loose:
+            objects.refuse_loose()
+        queues = self.queues(objects, notes)
+        queue_of = self.queue_of(objects)
+        found: list[Pod] = []
+        users: dict[int, str] = {}
+        for pod in pods(objects, notes):
+            queue = None if pod.fixed else queue_of(pod)
+            found.append(pod if queue is not None else replace(pod, fixed=True))
+            if queue is not None:
+                users[id(found[-1])] = queue
+        machines = nodes(objects, found, notes)
+        objects.tell_rest()
+        groups, members = organised(queues, dict.fromkeys(users.values()), notes)
+        return assemble(
+            Cluster(
+                f"{self.name}, {files[0].stem}",
+                SOURCE.format(
+                    what=self.name,
+                    pods=sum(pod.count for pod in found),
+                    nodes=len(machines),
+                    files=named(files),
+                ),
+                machines,
+                tasks(found, users),
+                notes,
+                eligibility.allows,
+                groups=groups,
+                members=members,
+            )
         )
-    )

@@ -9,15 +9,15 @@
 A pod is in the queue that its annotation or label names, or its PodGroup; ``default`` where Volcano places it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
-from ..conversion import Conversion, Notes
+from ..conversion import Notes
 from ..kubernetes.objects import Objects, annotations, name, namespace
 from ..kubernetes.pods import Pod
 from ..parts import Part
-from ..text import File, failure
-from . import reader
+from ..text import failure
+from .reader import System
 from .tree import Queue
 
 __all__ = ["read"]
@@ -26,17 +26,6 @@ GROUP = "scheduling.volcano.sh"
 HIERARCHY, WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
 QUEUE = "scheduling.volcano.sh/queue-name"
 POD_GROUP = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-
-
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
-    """Read nodes, pods and queues.
-
-    Raises
-    ------
-    InstanceError
-        With file and place.
-    """
-    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:
@@ -94,4 +83,4 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
-SYSTEM = reader.System("volcano", _queues, _queue_of)
+read = System("volcano", _queues, _queue_of).read

@@ -9,16 +9,16 @@ vcore is called cpu, as pods call it. A pod is in the queue that its label or an
 ``root.`` in front; in ``root.default`` where YuniKorn places it. YuniKorn has no weights.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from ..conversion import Conversion, Notes
+from ..conversion import Notes
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod
 from ..parts import Part
 from ..syntax import trees
-from ..text import File, failure
-from . import reader
+from ..text import failure
+from .reader import System
 from .tree import Queue
 
 __all__ = ["read"]
@@ -26,17 +26,6 @@ __all__ = ["read"]
 LABELS = ("queue", "yunikorn.apache.org/queue")
 DEFAULT = "default"
 CONFIG = "queues.yaml"
-
-
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
-    """Read nodes, pods and the configuration of queues.
-
-    Raises
-    ------
-    InstanceError
-        With file and place.
-    """
-    return reader.read(SYSTEM, files)
 
 
 def _queues(objects: Objects, notes: Notes) -> list[Queue]:
@@ -102,4 +91,4 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
-SYSTEM = reader.System("yunikorn", _queues, _queue_of, loose=True)
+read = System("yunikorn", _queues, _queue_of, loose=True).read
