@@ -25,10 +25,9 @@ from ..certificates.chain import DEARER, Round
 from ..errors import SolverError
 from ..parallel import ALONE
 from ..progress import report
-from .by_type import ByType
 from .lp_round import Part, Program
 from .merging import Merged
-from .problem import Answer, Problem
+from .problem import Answer, ByType, Problem
 
 __all__ = ["solve"]
 

@@ -4,7 +4,7 @@ A pool is the cluster of one class on which every task fits, so that every engin
 Amounts are fractions of what a class has in total; nothing here has a unit.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
 from .solvers import DIRECT
 
-__all__ = ["Answer", "Problem"]
+__all__ = ["Answer", "ByType", "Problem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +157,6 @@ class Problem:
         """The same with every task type as a user of its own; itself where there are none, or they are in a pool."""
         if self.instance.type_table is None:
             return self
-        from .by_type import ByType
-
         return ByType.of(self)
 
     def placement(self, amounts: np.ndarray) -> np.ndarray | None:
@@ -175,6 +173,78 @@ class Problem:
     def of_members(self, values: np.ndarray) -> np.ndarray:
         """Return the rows of those who take part of something known of every user of the instance."""
         return values if self.everyone else values[self.members]
+
+
+@dataclass(frozen=True, eq=False)
+class ByType(Problem):
+    """A problem whose users are task types: every type is a user of its own, and types of one user rise together.
+
+    Type t of user i is ``part_t`` of her tasks, so her level is ``rate_i / part_t`` for each task of it.  Programs that
+    hold or raise levels say the same of her types as of her, and only who is finished has to be told user by user: when
+    one of her types cannot rise, none does.
+
+    Attributes
+    ----------
+    whole : Problem
+        The same, user by user.
+    """
+
+    whole: Any = None
+
+    @classmethod
+    def of(cls, problem: Problem) -> "ByType":
+        """Return the types of a problem's users as users."""
+        instance = problem.instance
+        types, kinds = instance.type_table, instance.task_types
+        rows: list = []
+        limits: list = []
+        for i, (mine, limit) in enumerate(zip(kinds or (), instance.exact_limits, strict=True)):
+            total = sum(kind.count for kind in mine) if mine else 1
+            rows += [list(kind.demand) for kind in mine] if mine else [list(instance.exact_demands[i])]
+            limits += [
+                None if limit is None else limit * Fraction(count, total)
+                for count in ([kind.count for kind in mine] if mine else [1])
+            ]
+        parts = instance.parts()
+        expanded = Instance(
+            rows,
+            machines=parts["machines"],
+            resources=instance.resources,
+            max_tasks=limits,
+            eligible=np.array(types.fits),
+        )
+        given = {field.name: getattr(problem, field.name) for field in fields(Problem)}
+        return cls(**(given | {"instance": expanded}), whole=problem)
+
+    @property
+    def owner(self) -> np.ndarray:
+        """Whose each type is, as rows of the whole instance, of all types, (q,)."""
+        return self.whole.instance.type_table.owner
+
+    @cached_property
+    def user(self) -> np.ndarray:
+        """Whose each type is, as positions among the users who take part, of the types that do, (n,)."""
+        return np.searchsorted(self.whole.members, self.owner[self.members])
+
+    @cached_property
+    def part(self) -> np.ndarray:
+        """Part of her tasks that each type is, (n,)."""
+        return self.whole.instance.type_table.part[self.members]
+
+    @cached_property
+    def unplaced(self) -> np.ndarray:
+        """Types of users who are unplaced: of who cannot run one type none is run."""
+        return self.whole.unplaced[self.owner]
+
+    @cached_property
+    def playing(self) -> np.ndarray:
+        """Types of users who take part."""
+        return self.whole.playing[self.owner]
+
+    @cached_property
+    def all_rates(self) -> np.ndarray:
+        """What one task of a type adds to the level of its user, if her other types go with it."""
+        return self.whole.all_rates[self.owner] / self.whole.instance.type_table.part
 
 
 @dataclass(frozen=True, eq=False)
