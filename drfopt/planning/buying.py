@@ -214,6 +214,10 @@ class Search:
         low, high = self.totals.after(region.low), self.totals.after(region.high)
         return self.needs.between(low, high, self.totals.quotients(region), self.relaxation.most(region.high))
 
+    def beyond(self, region: Region) -> list[tuple[Target, float]]:
+        """Return the targets that users at their limits miss after every purchase of a region, and what they reach."""
+        return self.needs.beyond(self.totals.after(region.low))
+
     def _divided(self, part: _Part) -> list[_Part]:
         """Return smaller parts in which every purchase of this one lies that is worth looking at."""
         if part.region.single:
@@ -304,6 +308,8 @@ class Search:
 
     def _relaxed(self, part: _Part) -> Bound | None:
         """Bound a part and narrow it; None where nothing in it suffices."""
+        if self.beyond(part.region):
+            return None
         needs, region = self._least(part.region), part.region
         cost = self.relaxation.cost
         for prices in reversed(self._prices):
@@ -445,9 +451,10 @@ class Search:
     def _allocation(self, cluster: Instance) -> Allocation:
         """Return the fair allocation, in fractions where floats would not decide about every target.
 
-        Divisions among organisations are not computed in fractions: there floats decide, to the error of a level.
+        Divisions among organisations, and of several task types on machines, are not computed in fractions: there
+        floats decide, to the error of a level.
         """
-        if self.integer or "organisation" in cluster.features:
+        if self.integer or cluster.features & {"organisation", "types on machines"}:
             return self._solved(cluster, False)
         try:
             found = self._solved(cluster, False)
