@@ -107,8 +107,8 @@ def test_what_her_own_limit_forbids_is_told_at_once():
 
 def test_targets_that_are_just_met_by_several_task_types_on_machines():
     mixed = Instance(
+        {"A": [TaskType({"cpu": 1}, 6), TaskType({"cpu": 2}, 4, machines=("n",))]},
         machines=[Machine("m", {"cpu": 10}, 1), Machine("n", {"cpu": 10}, 1)],
-        tasks={"A": [TaskType({"cpu": 1}, 6), TaskType({"cpu": 2}, 4, machines=("n",))]},
     )
     found = size(mixed, "A>=10", {"m": 1})
     assert (found.status, found.cost) == ("optimal", 0)
