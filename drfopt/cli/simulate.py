@@ -131,6 +131,13 @@ def simulate(
     from ..simulation import Slowdown, simulate_each
     from ..simulation.preemption import Preemption
     from ..simulation.records import checked_suffix, job_table, timeline_table, write_table
+    from ..simulation.rules import rule_named
+
+    if exponents and not any(rule_named(name).oversubscribes for name in names):
+        raise USAGE_ERROR(
+            f"--slowdown is of machines that are overloaded, which {rule} does to none: leave it out, or simulate "
+            "slots:K or single:RESOURCE as well"
+        )
 
     for path in (records, timeline):
         if path is not None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..deadline import Deadline
 from .buying import Search
+from .buying.relaxation import MISSING
 from .needs import Least
-from .pricing import MISSING
 from .targets import Target
 
 __all__ = ["Concession", "concessions"]
@@ -91,7 +91,7 @@ class Concession:
 def concessions(search: Search) -> Concession:
     """Return by how much the targets of a search that found nothing must come down at the least."""
     targets = search.targets
-    if beyond := search.beyond(search.everything):
+    if beyond := search.wanting.beyond(search.steps.everything):
         beyond.sort(key=lambda pair: pair[1] / float(pair[0].least))
         worst, most = beyond[0]
         return Concession(most / float(worst.least), (), tuple(beyond))
@@ -131,4 +131,4 @@ def _fits(search: Search, targets: Sequence[Target], deadline: Deadline) -> bool
         if target.measure == "tasks":
             tasks[target.user] = float(target.least)
     needs = Least(tasks, np.zeros((len(tasks), search.shop.instance.m)))
-    return search.relaxation.least_overload(needs, search.everything, deadline) <= MISSING
+    return search.relaxation.least_overload(needs, search.steps.everything, deadline) <= MISSING

@@ -94,14 +94,18 @@ class Run:
 
     @property
     def mean_shares(self) -> np.ndarray:
-        """Mean share of each resource that each user held, of the whole cluster, (n, m)."""
-        room = self._capacity * self.seconds
-        return np.divide(self.work, room, out=np.zeros_like(self.work), where=room > 0)
+        """Mean share of each resource that each user held, of all there is, (n, m); over no time, what she holds."""
+        held, room = (self.work, self._capacity * self.seconds) if self.seconds else (self._held, self._capacity)
+        return np.divide(held, room, out=np.zeros_like(held), where=room > 0)
 
     @property
     def utilization(self) -> np.ndarray:
         """Mean part of each resource that was held, (m,); above 1 where machines were oversubscribed."""
         return self.mean_shares.sum(axis=0)
+
+    @property
+    def _held(self) -> np.ndarray:
+        return self.samples.used[-1]
 
     @property
     def _capacity(self) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InstanceError
 from ..progress import report
 from .cluster import Cluster
 from .draws import stream
@@ -25,7 +26,8 @@ SAY = 20_000
 """Events between two progress reports."""
 
 IDLE_WAKES = 1000
-"""Wakes in a row that start nothing while nothing runs and nothing is foreseen: then nothing ever will be started."""
+"""Wakes in a row in which nothing is foreseen: if they start nothing, nothing ever will be started, and if they start
+what they have revoked, that goes on for ever."""
 
 
 class Simulator:
@@ -63,7 +65,7 @@ class Simulator:
         self.records = Records()
         self._visits: list[dict[Visit, None]] = [{} for _ in scenario.users]
         self._gone = [False] * len(scenario.users)
-        self._idle = 0
+        self._idle = self._shuffles = 0
         for user, row in enumerate(scenario.users):
             for index, job in enumerate(row.jobs):
                 coming = Coming(user, index, job, seed)
@@ -149,8 +151,16 @@ class Simulator:
 
     def _idles(self, before: int) -> bool:
         """Whether the rule only keeps waking itself, and nothing can come of it."""
-        if self.cluster.foreseen or self.cluster.started > before:
+        if self.cluster.foreseen:
+            self._idle = self._shuffles = 0
+            return False
+        if self.cluster.started > before:
             self._idle = 0
+            self._shuffles += 1
+            if self.until == math.inf and self.cluster.revoked and self._shuffles > IDLE_WAKES:
+                raise InstanceError(
+                    f"under {self.rule.name} tasks that never end are revoked and started for ever: say until when"
+                )
             return False
         self._idle += 1
         return not any(self.cluster.waiting) or self._idle > IDLE_WAKES

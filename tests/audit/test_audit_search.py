@@ -141,6 +141,25 @@ def test_a_sample_depends_on_its_seed_only():
     assert other.verdicts != one.verdicts or other.to_dict() != one.to_dict()
 
 
+def test_all_that_is_drawn_is_audited():
+    result = search("drf", "resource-monotonicity", Space(4, 4, 9, 9, sample=30))
+    assert result.seen == result.audited == sum(result.verdicts["resource-monotonicity"].values()) == 30
+
+
+def test_a_space_too_large_to_list_is_counted_sampled_and_not_enumerated():
+    space = Space(5, 12, 9, 9)
+    assert space.total == 9**12 * math.comb(9**12 + 4, 5)
+    assert search("drf", "sharing-incentive", Space(5, 12, 9, 9, sample=3)).audited == 3
+    with pytest.raises(InstanceError, match="too many to look at: draw a sample"):
+        search("drf", "sharing-incentive", space)
+
+
+def test_what_fails_by_a_tie_only_is_said_to_be_no_counterexample():
+    result = search("drf", [SP, "pareto-efficiency"], Space(2, 2, 2, 2), integer=True)
+    assert result.verdicts[SP][FAILS] and not result.counterexamples
+    assert f"fails only as ties are broken here, which is no counterexample: {SP}\n" in str(result) + "\n"
+
+
 def test_first_stops_early():
     result = search("ceei", SP, Space(2, 2, 4, 4), first=True)
     assert not result.complete

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drfopt import Machine, PolicyError
+from drfopt import InstanceError, Machine, PolicyError
 from drfopt.quantities import exact
 from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
+from drfopt.simulation.rules import RULES, rule_named
 from drfopt.simulation.rules.hierarchy import Hierarchy
 from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
@@ -345,6 +346,36 @@ def test_karma_takes_back_what_was_borrowed():
     assert counts(simulate(scenario, "karma:cpu", until=59)) == {"A": 8, "B": 0}
     later = simulate(scenario, "karma:cpu", until=61, checked=True)
     assert later.revoked and counts(later)["B"] >= 4
+
+
+def test_karma_lends_what_does_not_divide_into_equal_parts():
+    users = (for_ever("A", {"cpu": 1}, 99), for_ever("B", {"cpu": 1}, 99))
+    run = simulate(Scenario({"cpu": 9}, users), "karma:cpu", until=30, checked=True)
+    assert sum(counts(run).values()) == 9
+
+
+def test_a_rule_that_moves_tasks_without_end_is_asked_for_an_end():
+    users = (for_ever("A", {"cpu": 1}, 99), for_ever("B", {"cpu": 1}, 99))
+    scenario = Scenario({"cpu": 11}, users)
+    with pytest.raises(InstanceError, match=r"karma:cpu tasks that never end .* say until when"):
+        simulate(scenario, "karma:cpu")
+    assert simulate(scenario, "karma:cpu", until=90_000).seconds == 90_000
+
+
+def test_over_no_time_the_mean_share_is_what_is_held():
+    run = simulate(Scenario({"cpu": 4}, (for_ever("A", {"cpu": 1}, 9), for_ever("B", {"cpu": 1}, 9))), "drf")
+    assert run.seconds == 0
+    assert run.mean_shares.tolist() == [[0.5], [0.5]]
+    assert run.utilization.tolist() == [1.0]
+
+
+def test_every_rule_with_an_argument_has_an_example_that_is_one():
+    for row in RULES:
+        assert row.takes == bool(row.example)
+        if row.takes:
+            assert rule_named(row.example).name.partition(":")[0] == row.stem
+            with pytest.raises(PolicyError, match=f"write for example '{row.example}'"):
+                rule_named(row.stem)
 
 
 @pytest.mark.parametrize(

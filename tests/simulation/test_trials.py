@@ -78,9 +78,7 @@ def test_a_fair_allocation_is_at_no_distance():
     instance = Instance.library("nsdi2011")
     found = distance(simulate(Scenario.of(instance), until=10)).means()
     assert found["lowest level"] == pytest.approx(1, rel=1e-9)
-    assert found["shortfall"] == pytest.approx(0, abs=1e-9)
-    assert found["utilization"] == pytest.approx(0, abs=1e-9)
-    assert found["envy"] == 0
+    assert found["shortfall"] == found["utilization"] == found["envy"] == 0
     tasks = solve(instance, "ceei").tasks
     assert found["Nash welfare"] == pytest.approx(np.sqrt(3 * 2 / np.prod(tasks)), rel=1e-8)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...deadline import Deadline
-from ...errors import CertificateError, DrfoptError, PolicyError, SolverError
+from ...errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError
 from ...instance import Instance
 from ...parallel import spread
 from ...policies import Policy, policy_named
@@ -33,6 +33,9 @@ from .space import Case, Space
 
 __all__ = ["Counterexample", "Question", "Search", "Space", "search", "told"]
 
+
+MOST_UNITS = 1_000_000
+"""Units of a search: each is kept in memory by its number, and a case takes a millisecond."""
 
 HANDFULS = 64
 """Parts into which the units are divided among workers: enough for even loads, and few enough to hand over."""
@@ -186,6 +189,10 @@ class Search:
             f"{self.seen:,} of {self.total:,} cases, {self.audited:,} audited: one stands for all that differ by "
             "symmetry" if not space.sample else f"{self.seen:,} of {self.total:,} cases drawn, {self.audited:,} audited"
         ]  # fmt: skip
+        if by_a_tie := [
+            name for name in self.question.properties if self.verdicts[name][FAILS] and name not in stories
+        ]:
+            notes.append(f"fails only as ties are broken here, which is no counterexample: {', '.join(by_a_tie)}")
         if not self.complete:
             notes.append("stopped before the end: what holds so far is not shown to hold in the space")
         title = f"{self.question.policy}, {kind}: {space.users} users, {space.resources} resources, demands up to"
@@ -236,6 +243,10 @@ def search(
     """
     chosen, asked = policy_named(policy), properties_named(properties)
     space = _fitted(space or Space(), chosen, integer)
+    if space.units > MOST_UNITS:
+        raise InstanceError(
+            f"the space has {space.total:.3g} cases, too many to look at: draw a sample, or ask for less"
+        )
     question = Question(chosen.name, tuple(p.name for p in asked), space, integer)
     log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
     waiting = [unit for unit in range(space.units) if unit not in log.done]

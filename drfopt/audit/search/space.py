@@ -119,12 +119,24 @@ class Space:
     @property
     def total(self) -> int:
         """How many cases there are before symmetry: rooms times sets of users, the order of which is no matter."""
-        return self.sample or len(self._rooms) * math.comb(len(self._kinds) + self.users - 1, self.users)
+        return self.sample or self._count_of_rooms * math.comb(self._count_of_kinds + self.users - 1, self.users)
 
     @property
     def units(self) -> int:
         """Pieces of work: one for each room and first user, or so many cases of a sample."""
-        return -(-self.sample // CASES_OF_A_SAMPLE) if self.sample else len(self._rooms) * len(self._kinds)
+        return -(-self.sample // CASES_OF_A_SAMPLE) if self.sample else self._count_of_rooms * self._count_of_kinds
+
+    @property
+    def _count_of_kinds(self) -> int:
+        """How many `_kinds` there are, without listing them."""
+        demands = (self.max_demand + self.zero_demands) ** self.resources - self.zero_demands
+        return demands * self.max_weight * (self.max_limit + 1)
+
+    @property
+    def _count_of_rooms(self) -> int:
+        """How many `_rooms` there are, without listing them."""
+        machines = self.machines or 1
+        return math.comb(self.max_capacity**self.resources + machines - 1, machines)
 
     @cached_property
     def _kinds(self) -> list[User]:
@@ -150,12 +162,25 @@ class Space:
     def _drawn(self, unit: int) -> Iterator[Case]:
         dice = random.Random(f"{self.seed}:{unit}")
         for _ in range(min(CASES_OF_A_SAMPLE, self.sample - unit * CASES_OF_A_SAMPLE)):
-            users = sorted(dice.choices(self._kinds, k=self.users))
-            yield Case(dice.choice(self._rooms), tuple(users), not self.machines)
+            rooms = sorted(self._row(dice, 1, self.max_capacity) for _ in range(self.machines or 1))
+            users = sorted(self._user(dice) for _ in range(self.users))
+            yield Case(tuple(rooms), tuple(users), not self.machines)
+
+    def _user(self, dice: random.Random) -> User:
+        demand: tuple[int, ...] = ()
+        while not any(demand):
+            demand = self._row(dice, 0 if self.zero_demands else 1, self.max_demand)
+        return User(demand, dice.randint(1, self.max_weight), dice.randint(0, self.max_limit))
+
+    def _row(self, dice: random.Random, least: int, most: int) -> tuple[int, ...]:
+        return tuple(dice.randint(least, most) for _ in range(self.resources))
 
     def stands_for_itself(self, case: Case) -> bool:
-        """Say whether the case is the one that is audited of all that differ from it by symmetry only."""
-        if self.machines:
+        """Say whether the case is the one that is audited of all that differ from it by symmetry only.
+
+        What was drawn stands for itself: the others were not.
+        """
+        if self.machines or self.sample:
             return True
         rows, capacity = [user.demand for user in case.users], case.rooms[0]
         if not self.sizes_matter and not self.max_limit and any(math.gcd(*row) > 1 for row in rows):

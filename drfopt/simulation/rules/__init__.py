@@ -14,12 +14,13 @@ __all__ = ["RULES", "RuleRow", "rule_named"]
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A rule as it is called: ``slots:K`` takes an argument in the place of the capitals."""
+    """A rule as it is called: ``slots:K`` takes an argument in the place of the capitals, as in its example."""
 
     name: str
     module: str
     title: str
     source: str
+    example: str = ""
 
     @property
     def stem(self) -> str:
@@ -46,13 +47,18 @@ RULES = (
         "Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 5",
     ),
     RuleRow(
-        "slots:K", "slots", "fewest tasks first, K slots a machine; machines may be overloaded", f"{NSDI}, section 7.2"
+        "slots:K",
+        "slots",
+        "fewest tasks first, K slots a machine; machines may be overloaded",
+        f"{NSDI}, section 7.2",
+        "slots:4",
     ),
     RuleRow(
         "single:RESOURCE",
         "single",
         "lowest share of one resource first; the others may be overloaded",
         f"{NSDI}, section 7.2",
+        "single:cpu",
     ),
     RuleRow(
         "fifo", "fifo", "first job first", "Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, 2009"
@@ -64,7 +70,11 @@ RULES = (
         "mesos-priority", "mesos_priority", "Mesos, roles by tier before share", "Apache Mesos, allocation modules"
     ),
     RuleRow(
-        "yarn:VERSION", "yarn", "YARN's fair scheduler, intended or with its faults", "Apache Hadoop, fair scheduler"
+        "yarn:VERSION",
+        "yarn",
+        "YARN's fair scheduler: intended, or with the faults of hadoop-2, hadoop-3, hadoop-3-fixed",
+        "Apache Hadoop, fair scheduler",
+        "yarn:hadoop-3",
     ),
     RuleRow(
         "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
@@ -73,10 +83,20 @@ RULES = (
     RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
     RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
     RuleRow(
-        "hierarchy:MEASURE", "hierarchy", "groups before members: hdrf, scaled or sum", "Bhattacharya et al., SoCC 2013"
+        "hierarchy:MEASURE",
+        "hierarchy",
+        "groups before members: hdrf, scaled or sum",
+        "Bhattacharya et al., SoCC 2013",
+        "hierarchy:hdrf",
     ),
     RuleRow("dynamic", "dynamic", "dynamic DRF: who has come never loses", "Kash, Procaccia and Shah, AAMAS 2013"),
-    RuleRow("karma:RESOURCE", "karma", "credits, one resource in slices", "Vuppalapati et al., Karma, OSDI 2023"),
+    RuleRow(
+        "karma:RESOURCE",
+        "karma",
+        "credits, one resource in slices",
+        "Vuppalapati et al., Karma, OSDI 2023",
+        "karma:cpu",
+    ),
 )
 
 
@@ -96,7 +116,7 @@ def rule_named(name: str | Rule) -> Rule:
         known = [row.name for row in RULES]
         raise PolicyError(f"there is no rule {name!r}{suggestion(stem, known)} (known: {', '.join(known)})")
     if row.takes and not argument:
-        raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.name!r}")
+        raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.example!r}")
     if colon and not row.takes:
         raise PolicyError(f"the rule {stem} takes no argument: leave {argument!r} out")
     return import_module(f"{__name__}.{row.module}").build(argument)

@@ -1,7 +1,8 @@
 """Karma: credits for demands that vary, on one resource: ``karma:cpu``.
 
 Every `quantum` seconds slices of the resource are divided anew by credits (`drfopt.simulation.schedulers.karma`); a
-slice is the largest amount of which every demand is a multiple.  Users ask for the slices that their running and
+slice is the largest amount of which every demand is a multiple; what does not divide into equal parts is nobody's, as
+public slices are, so that it can be borrowed.  Users ask for the slices that their running and
 waiting tasks need.  Tasks beyond a user's slices are revoked, the latest first, and begin anew later; tasks that need
 nothing of the resource are free to start.
 
@@ -65,17 +66,23 @@ class KarmaRule(Turns):
         self._slice = math.gcd(*self._needs)
         if not self._slice:
             raise self.refuse(f"divides {self.resource!r}, but no task needs any of it")
+        self._users = cluster.n
         slices = cluster.totals[self._j] // self._slice
         start = 10 * slices if self.credits is None else self.credits
         users = tuple(map(str, range(cluster.n)))
-        self._state = Karma(users, slices, int(self.public * slices), self.inflation, dict.fromkeys(users, start))
+        self._state = Karma(users, slices, self._nobodys(slices), self.inflation, dict.fromkeys(users, start))
         self._parts = [0] * cluster.n
         self._next = 0.0
 
     def resized(self, cluster: Cluster) -> None:
         """Divide what is there now, from the next division on."""
         self._state.slices = cluster.totals[self._j] // self._slice
-        self._state.public = int(self.public * self._state.slices)
+        self._state.public = self._nobodys(self._state.slices)
+
+    def _nobodys(self, slices: int) -> int:
+        """Return how many slices are public: the part that is, and what is left of the rest by equal parts."""
+        public = int(self.public * slices)
+        return public + (slices - public) % self._users
 
     def dispatch(self, cluster: Cluster) -> None:
         """Divide anew if it is time, then serve everybody within her slices."""
