@@ -163,7 +163,8 @@ def schedule(
 
     By the rule ``sequential-min-max`` it is the level after the task that is to be lowest.  Of equal levels the user
     listed first is served; on machines a task goes to the first one, in the order of the file, on which it fits.
-    Limits are rounded down, and users who are unplaced are never served.  Guarantees, tiers and groups: see
+    Limits are rounded down, ceilings hold for what the tasks use, and users who are unplaced are never served.
+    Guarantees, tiers and groups: see
     `drfopt.ascent.line`.
 
     Parameters
@@ -192,7 +193,9 @@ def schedule(
     lines = _lines(instance, chosen, rule)
     mixes = _mixes(instance, chosen)
     helpless = instance.unplaced(integer=True)
-    limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(instance.exact_limits)]
+    # A ceiling bounds what unlike tasks use, not how many there are: those of users with types are in their mixes.
+    own = [instance.max_tasks[i] if i in mixes else limit for i, limit in enumerate(instance.exact_limits)]
+    limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(own)]
     rates = chosen.exact_rates(instance)
     if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines):
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
@@ -257,7 +260,9 @@ def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:
             rows = [kind.demand for kind in kinds]
             classes = instance.type_fits[i].tolist()
             entries = [(kind.demand, kind.count, open_) for kind, open_ in zip(kinds, classes, strict=True)]
-            mixes[i] = Mix(entries, partial(level, i, rows))
+            most = {} if instance.organisation is None else instance.organisation.ceilings[i]
+            ceilings = [(instance.resources.index(name), amount) for name, amount in most.items()]
+            mixes[i] = Mix(entries, partial(level, i, rows), ceilings)
     return mixes
 
 

@@ -28,6 +28,9 @@ NOTHING = 1e-6
 NAMED = 20
 """Targets that are looked at one by one, and no more."""
 
+SHOWN = 5
+"""Limits that are named in the sentences; all are in the document."""
+
 SECONDS = 10.0
 """For all of it: it is said when there is nothing better to say."""
 
@@ -42,10 +45,13 @@ class Concession:
         Every target times this, at most, can be met together.
     alone : list of (Target, float)
         Where this target comes down to that part of it and no other does, at most.
+    limited : list of (Target, float)
+        Shares and levels that the user's own limit forbids, whatever is bought, and the most that it allows her.
     """
 
     all: float
     alone: tuple[tuple[Target, float], ...]
+    limited: tuple[tuple[Target, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -55,6 +61,10 @@ class Concession:
                 {"user": t.name, "measure": t.measure, "least": float(t.least), "at_most": factor * float(t.least)}
                 for t, factor in self.alone
             ],
+            "limited": [
+                {"user": t.name, "measure": t.measure, "least": float(t.least), "at_most": most}
+                for t, most in self.limited
+            ],
         }
 
     def sentences(self) -> list[str]:
@@ -62,6 +72,14 @@ class Concession:
         if self.all >= 1:
             return [
                 "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
+            ]
+        if self.limited:
+            told = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
+            more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
+            return [
+                f"{len(self.limited)} targets are above what a user's own limit allows, whatever is bought",
+                f"raise these limits, or ask for less, at least: {told}{more}",
+                f"at most {self.all:.4%} of every target can be met together",
             ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
@@ -72,8 +90,12 @@ class Concession:
 
 def concessions(search: Search) -> Concession:
     """Return by how much the targets of a search that found nothing must come down at the least."""
-    deadline = Deadline.after(SECONDS)
     targets = search.targets
+    if beyond := search.wanting.beyond(search.steps.everything):
+        beyond.sort(key=lambda pair: pair[1] / float(pair[0].least))
+        worst, most = beyond[0]
+        return Concession(most / float(worst.least), (), tuple(beyond))
+    deadline = Deadline.after(SECONDS)
     everything = _largest(search, lambda factor: [_times(t, factor) for t in targets], deadline)
     alone = []
     if everything < 1 and 1 < len(targets) <= NAMED:

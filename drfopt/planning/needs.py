@@ -22,6 +22,7 @@ import numpy as np
 
 from ..instance import Instance
 from ..policies import Policy
+from ..tolerances import LEVEL
 from .targets import Target
 
 __all__ = ["DOWN", "Least", "Needs"]
@@ -139,6 +140,23 @@ class Needs:
                 reached = below[row[target.user]].copy()
                 reached[target.user] = True
                 found[reached] = np.maximum(found[reached], float(target.least) * DOWN)
+        return found
+
+    def beyond(self, low: np.ndarray) -> list[tuple[Target, float]]:
+        """Return the shares and levels asked for that a user at her limit is below, each with the most she can have.
+
+        That is in every cluster of at least the capacity ``low (m,)``: the more there is, the less is one task of it.
+        """
+        found = []
+        for target in self.shared:
+            i, rates = target.user, self.plain if target.measure == "share" else self.rates
+            if rates is None or np.isinf(self.instance.limits[i]):
+                continue
+            rows = rates.part[[i]]
+            if rates.fixed or (low[rows[0] > 0] > 0).all():
+                most = float(rates.of(rows, low)[0] * self.instance.limits[i])
+                if most < float(target.least) * (1 - LEVEL) * DOWN:
+                    found.append((target, most))
         return found
 
     def between(self, low: np.ndarray, high: np.ndarray, quotients: np.ndarray, room: np.ndarray) -> Least:

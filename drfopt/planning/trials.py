@@ -67,7 +67,9 @@ class Trials:
         after, change = max(found, default=(now, ""))
         if after <= now * (1 + LEVEL):
             what = ", ".join(names) or "a promise to others"
-            return f"no more of the cluster raises her alone: what stops her is {what}"
+            # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
+            told = " or ".join(change for _, change in found)
+            return f"{told} would not raise her: what stops her is {what}" if told else f"what stops her is {what}"
         return f"{change} would give her {after:.6g} tasks instead of {now:.6g}"
 
     def _after(self, change: str, i: int) -> float:

@@ -49,10 +49,25 @@ class Step(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """A user with several task types: what each needs, how many there are, its classes; and her level with so many."""
+    """A user with several task types: what each needs, how many there are, its classes; and her level with so many.
+
+    Her ceilings are by column: of unlike tasks no number of them says what they use.
+    """
 
     kinds: Sequence[tuple[Row, Fraction | int | None, Sequence[bool] | None]]
     level: Callable[[Sequence[int]], Fraction]
+    ceilings: Sequence[tuple[int, Fraction]] = ()
+
+    def exhausted(self, started: Sequence[int], t: int) -> bool:
+        """Say whether one more of a type is more than there are, or than a ceiling allows."""
+        most = self.kinds[t][1]
+        if most is not None and started[t] + 1 > most:
+            return True
+        after = [count + (t == other) for other, count in enumerate(started)]
+        return any(
+            sum(count * kind[0][j] for count, kind in zip(after, self.kinds, strict=True)) > ceiling
+            for j, ceiling in self.ceilings
+        )
 
 
 class Line(Protocol):
@@ -142,8 +157,8 @@ def kinds_started(
         if (limit := limits[i]) is not None and sum(started[i]) + 1 > limit:
             continue
         t = at[i]
-        demand, most, _ = users[i].kinds[t]
-        exhausted = most is not None and started[i][t] + 1 > most
+        demand = users[i].kinds[t][0]
+        exhausted = users[i].exhausted(started[i], t)
         found = None if exhausted else next(search[i][t], None)
         if found:
             k, room = found

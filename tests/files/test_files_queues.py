@@ -312,6 +312,23 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         assert line in notes, notes
 
 
+def test_kueue_quota_that_an_idle_queue_does_not_lend_is_nobodys(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "kueue.json",
+        cluster_queue("A", quota("10", borrowingLimit="5"), cohort="all"),
+        cluster_queue("B", quota("4"), cohort="all"),
+        cluster_queue("idle", quota("20", lendingLimit="8"), cohort="all"),
+        local_queue("a", "A"),
+        local_queue("b", "B"),
+        workload("w1", "a", ("main", 30, "1")),
+        workload("w2", "b", ("main", 30, "1")),
+    )
+    found = converted("kueue", [path])
+    # 10 + 4, and of the 20 the 8 that are lent.
+    assert found.instance.exact_capacity == (22,)
+    assert "quota that a queue without tasks does not lend is left out (idle)" in told(found)
+
+
 def test_kueue_flavors_and_cohorts_are_classes(tmp_path: Path) -> None:
     path = write(
         tmp_path / "kueue.json",

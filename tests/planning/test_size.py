@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TimeLimitError, solve
+from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, solve
 from drfopt.deadline import NEVER, Deadline
 from drfopt.planning import size
 from drfopt.planning.buying import Search
@@ -88,6 +88,31 @@ def test_room_without_fairness_is_told_apart():
     assert found.status == "infeasible" and found.concessions.all == 1
     assert "no fair allocation" in str(found)
     assert found.nearest is not None
+
+
+def test_what_her_own_limit_forbids_is_told_at_once():
+    limited = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 2}}, machines=[Machine("m", {"cpu": 10}, 4)], max_tasks={"A": 8, "B": 3}
+    )
+    found = size(limited, "*.level>=3/10,A.share>=1/4", {"m": 1})
+    assert (found.status, found.parts, found.cost) == ("infeasible", 0, None)
+    # At most 8/40 and 6/40 of today's CPUs, and of more CPUs less.
+    told = {(target.name, target.measure): most for target, most in found.concessions.limited}
+    expected = {("A", "level"): 1 / 5, ("A", "share"): 1 / 5, ("B", "level"): 3 / 20}
+    assert told == pytest.approx(expected) and found.concessions.all == pytest.approx(1 / 2)
+    assert "raise these limits, or ask for less, at least: B.level>=3/10 down to 0.15" in str(found)
+    assert size(limited, "*.level>=3/20", {"m": 1}).cost == 0
+    # Of a smaller cluster it is more.
+    assert size(limited, "*.level>=3/10", {"m": 1}, from_nothing=True).cost == 1
+
+
+def test_targets_that_are_just_met_by_several_task_types_on_machines():
+    mixed = Instance(
+        {"A": [TaskType({"cpu": 1}, 6), TaskType({"cpu": 2}, 4, machines=("n",))]},
+        machines=[Machine("m", {"cpu": 10}, 1), Machine("n", {"cpu": 10}, 1)],
+    )
+    found = size(mixed, "A>=10", {"m": 1})
+    assert (found.status, found.cost) == ("optimal", 0)
 
 
 def test_guarantees_and_groups_are_divided_as_they_are():

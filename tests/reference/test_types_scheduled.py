@@ -2,7 +2,7 @@
 
 import pytest
 
-from drfopt import Instance, Machine, PolicyError, TaskType, schedule
+from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, schedule
 
 CAPACITY = {"cpu": 9, "memory": 18}
 A = [TaskType({"cpu": 1, "memory": 4}, 2), TaskType({"cpu": 1}, 9)]
@@ -54,6 +54,20 @@ def test_each_type_goes_to_its_own_classes():
 
 def test_max_tasks_counts_all_types():
     assert schedule(Instance({"A": A}, CAPACITY, max_tasks={"A": 3})).types == {"A": [2, 1]}
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_a_ceiling_holds_for_what_unlike_tasks_use(trace):
+    # On average a task uses 12/22 of a GPU, and a ceiling of 6 would be 11 tasks: the first 8 would use 8.
+    kinds = [TaskType({"cpu": 4, "gpu": 1}, 12), TaskType({"cpu": 2}, 10)]
+    capped = Organisation(ceilings={"A": {"gpu": 6}})
+    found = schedule(Instance({"A": kinds}, {"cpu": 64, "gpu": 8}, organisation=capped), trace=trace)
+    assert found.types == {"A": [6, 10]}
+    capped = Organisation(ceilings={"A": {"gpu": "13/2", "cpu": 29}})
+    found = schedule(Instance({"A": kinds}, {"cpu": 64, "gpu": 8}, organisation=capped), trace=trace)
+    assert found.types == {"A": [6, 2]}
+    found = schedule(Instance({"A": kinds}, {"cpu": 64, "gpu": 8}, organisation=capped), trace=trace, when_full="stop")
+    assert found.types == {"A": [6, 2]}
 
 
 def test_task_shares_of_unlike_tasks_are_refused():

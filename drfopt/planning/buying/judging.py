@@ -95,9 +95,10 @@ class Judge:
     def _allocation(self, cluster: Instance, deadline: Deadline) -> Allocation:
         """Return the fair allocation, in fractions where floats would not decide about every target.
 
-        Divisions among organisations are not computed in fractions: there floats decide, to the error of a level.
+        Divisions among organisations, and of several task types on machines, are not computed in fractions: there
+        floats decide, to the error of a level.
         """
-        if self.integer or "organisation" in cluster.features:
+        if self.integer or cluster.features & {"organisation", "types on machines"}:
             return self._solved(cluster, False, deadline)
         try:
             found = self._solved(cluster, False, deadline)

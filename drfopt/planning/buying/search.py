@@ -188,6 +188,8 @@ class Search:
 
     def _relaxed(self, part: _Part) -> Bound | None:
         """Bound a part and narrow it; None where nothing in it suffices."""
+        if self.wanting.beyond(part.region):
+            return None
         needs, region, totals = self.wanting.least(part.region), part.region, self.relaxation.totals
         cost = self.relaxation.cost
         for prices in reversed(self._prices):

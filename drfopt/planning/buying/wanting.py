@@ -31,6 +31,10 @@ class Wanting:
     needs: Needs
     relaxation: Relaxation
 
+    def beyond(self, region: Region) -> list[tuple[Target, float]]:
+        """Return the targets that users at their limits miss after every purchase of a region, and what they reach."""
+        return self.needs.beyond(self.relaxation.totals.after(region.low))
+
     def least(self, region: Region, quotients: np.ndarray | None = None) -> Least:
         """Return the least tasks wherever a purchase of a region meets the targets.
 

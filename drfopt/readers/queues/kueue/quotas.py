@@ -10,7 +10,7 @@
 Source: Kueue, KEP 1714 (fair sharing), KEP 79 (hierarchical cohorts); pkg/cache/fair_sharing.go, resource_node.go.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -100,13 +100,18 @@ class Quotas:
             self._subtrees[id(quota)] = total
         return self._subtrees[id(quota)]
 
-    def all_of(self, quota: Quota) -> dict[Key, Fraction]:
-        """Return everything in a tree, lent or not: what there is to divide."""
+    def all_of(self, quota: Quota, idle: Collection[str] = ()) -> dict[Key, Fraction]:
+        """Return everything in a tree, lent or not: what there is to divide; of idle queues what they lend."""
         total = dict(quota.nominal)
         for child in self._below(quota):
-            for key, amount in self.all_of(child).items():
-                total[key] = total.get(key, Fraction(0)) + amount
+            kept = self.unlent(child) if child.name in idle and self.queues.get(child.name) is child else {}
+            for key, amount in self.all_of(child, idle).items():
+                total[key] = total.get(key, Fraction(0)) + amount - kept.get(key, 0)
         return total
+
+    def unlent(self, quota: Quota) -> dict[Key, Fraction]:
+        """Return what only the node itself can use."""
+        return {key: self._local(quota, key) for key in quota.lending}
 
     def share(self, quota: Quota) -> Fraction | None:
         """Return the weighted share in thousandths; None where it is infinite (weight 0, and something borrowed)."""

@@ -1,6 +1,6 @@
 """From quotas and workloads to a cluster: which quotas form a class, and who may use it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -40,6 +40,8 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     called = {room: "/".join(part for part in room if part) for room in rooms}
     pool = next(iter(rooms.values())) if len(rooms) == 1 else None
     wanted = tasks(objects, forest, {} if pool is not None else called, notes)
+    idle = forest.queues.keys() - {task.user for task in wanted}
+    _keep_unlent(rooms, forest, idle, notes)
     if all(PODS not in room for room in rooms.values()):
         wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
     flavors = _flavors(objects)
@@ -51,7 +53,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
     objects.tell_rest()
-    groups, members = organised(_queues(forest, notes), dict.fromkeys(task.user for task in wanted), notes)
+    groups, members = organised(_queues(forest, idle), dict.fromkeys(task.user for task in wanted), notes)
 
     def takes(needs: tuple[str, Needs], features: tuple[Class, Features | None]) -> bool:
         queue, asked = forest.queues[needs[0]], needs[1]
@@ -90,13 +92,24 @@ def _rooms(forest: Quotas, notes: Notes) -> dict[Class, dict[str, Fraction]]:
         for (flavor, resource), amount in everything.items():
             room = rooms.setdefault((root.name, flavor if apart else ""), {})
             room[resource] = room.get(resource, Fraction(0)) + amount
-        for queue in members:
-            if queue.lending:
-                notes.unused("lendingLimit: the whole quota is lent while its queue does not need it", queue.name)
     return rooms
 
 
-def _queues(forest: Quotas, notes: Notes) -> list[Queue]:
+def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: Collection[str], notes: Notes) -> None:
+    """Take out of the rooms what queues without tasks do not lend: nobody can use it."""
+    for quota in [*forest.queues.values(), *forest.cohorts.values()]:
+        if not quota.lending:
+            continue
+        if not quota.parent or quota.name not in idle or quota.name in forest.cohorts:
+            notes.unused("lendingLimit: the whole quota is lent while its queue does not need it", quota.name)
+            continue
+        root = forest.root(quota).name
+        for (flavor, resource), amount in forest.unlent(quota).items():
+            rooms[(root, flavor) if (root, flavor) in rooms else (root, "")][resource] -= amount
+        notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
+
+
+def _queues(forest: Quotas, idle: Collection[str]) -> list[Queue]:
     """Return queues and cohorts; a root that is the whole cluster is no group."""
     found = []
     for quota in forest.queues.values():
@@ -120,7 +133,7 @@ def _queues(forest: Quotas, notes: Notes) -> list[Queue]:
                 if quota.parent
             }
         )
-        promised = _by_resource(forest.all_of(quota)) if quota.parent else {}
+        promised = _by_resource(forest.all_of(quota, idle)) if quota.parent else {}
         found.append(Queue(_group(quota.name), _group(quota.parent), quota.weight, promised, ceiling, label=quota.name))
     roots = [quota for quota in forest.cohorts.values() if not quota.parent]
     if len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
