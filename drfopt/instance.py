@@ -377,14 +377,16 @@ class Instance:
         weights = [list(w) if isinstance(w, tuple) else w for w in self.exact_weights]
         if self.organisation is not None:
             weights = [0 if last else w for last, w in zip(self.organisation.last, weights, strict=True)]
+        limits = list(self.max_tasks)
+        # What everybody has by default is left out: reading it makes a large instance half as slow again.
         return {
             "demands": [list(types or row) for types, row in zip(kinds, self.exact_demands, strict=True)],
             "capacity": list(self.exact_capacity) if machines is None else None,
             "machines": machines,
             "users": self.users,
             "resources": self.resources,
-            "weights": weights,
-            "max_tasks": list(self.max_tasks),
+            "weights": weights if any(w != 1 for w in weights) else None,
+            "max_tasks": limits if any(limit is not None for limit in limits) else None,
             "eligible": self.eligible,
             "organisation": None if self.organisation is None else self.organisation.named(self.users),
             "name": self.name,

@@ -14,7 +14,7 @@ from ..allocation import Certificate
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, GAP
-from .chain import unit_costs
+from .chain import cheapest_costs, pays, unit_costs
 from .feasibility import infeasibility
 
 __all__ = ["certify"]
@@ -29,7 +29,7 @@ def certify(
     budget = np.maximum(prices, 0) * total
     worth = policy.rates(instance)
     playing = ~instance.unplaced() & (instance.limits > 0)
-    cheapest = np.where(playing, unit_costs(instance, budget).min(axis=1), 1.0)
+    cheapest = np.where(playing, cheapest_costs(instance, unit_costs(instance, budget)), 1.0)
     unlimited = playing & np.isinf(instance.limits)
     if unlimited.any():
         with np.errstate(divide="ignore"):
@@ -67,18 +67,16 @@ def certify(
 
 def _bottlenecks(instance: Instance, budget: np.ndarray, tasks: np.ndarray) -> tuple:
     """Return the priced resources that each user below her limit needs."""
-    priced = budget > GAP * max(float(budget.max()), 0.0)
+    classes, resources = np.nonzero(budget > GAP * max(float(budget.max()), 0.0))
+    if instance.machines is None:
+        names = [instance.resources[j] for j in resources.tolist()]
+    else:
+        where = zip(classes.tolist(), resources.tolist(), strict=True)
+        names = [f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in where]
     found: list = []
-    for i in range(instance.n):
-        if tasks[i] >= instance.limits[i]:
-            found.append(None)
-            continue
-        needed = priced & (instance.demands[i] > 0)
-        if instance.machines is None:
-            js = np.flatnonzero(needed[0])
-            found.append(instance.resources[js[0]] if js.size else None)
-        else:
-            needed &= instance.fits[i][:, None]
-            names = instance.machine_names
-            found.append(tuple(f"{names[k]}/{instance.resources[j]}" for k, j in np.argwhere(needed)) or None)
+    for needs, below in zip(
+        pays(instance, np.arange(instance.n), classes, resources), tasks < instance.limits, strict=True
+    ):
+        mine = [names[q] for q in np.flatnonzero(needs)] if below else []
+        found.append((mine[0] if instance.machines is None else tuple(mine)) if mine else None)
     return tuple(found)

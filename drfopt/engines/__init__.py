@@ -99,7 +99,7 @@ ENGINES = (
     Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
     Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
-    Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE),
+    Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
     Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
     Engine("rational-chain", "HiGHS's bases round by round, solved in rational numbers", LEXIMIN, MACHINES, exact=True),
     Engine("rational-lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),

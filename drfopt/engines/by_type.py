@@ -61,6 +61,16 @@ class ByType(Problem):
         return self.whole.instance.type_table.owner
 
     @cached_property
+    def user(self) -> np.ndarray:
+        """Whose each type is, as positions among the users who take part, of the types that do, (n,)."""
+        return np.searchsorted(self.whole.members, self.owner[self.members])
+
+    @cached_property
+    def part(self) -> np.ndarray:
+        """Part of her tasks that each type is, (n,)."""
+        return self.whole.instance.type_table.part[self.members]
+
+    @cached_property
     def unplaced(self) -> np.ndarray:
         """Types of users who are unplaced: of who cannot run one type none is run."""
         return self.whole.unplaced[self.owner]

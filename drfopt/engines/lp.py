@@ -24,7 +24,10 @@ class Stated:
 
 
 def program(problem: Problem, rates: np.ndarray, limits: np.ndarray) -> Stated:
-    """Return the program, not solved yet: a task of user i is worth ``rates[i]``, and she has at most ``limits[i]``."""
+    """Return the program, not solved yet: a task of user i is worth ``rates[i]``, and she has at most ``limits[i]``.
+
+    Types of one user, where `problem` is by type, are held in their proportions by rows of their own.
+    """
     user, _ = problem.pairs
     rows, adding = capacity_rows(problem), user_rows(problem)
     # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
@@ -34,26 +37,39 @@ def program(problem: Problem, rates: np.ndarray, limits: np.ndarray) -> Stated:
     largest = float(worth.max())
     limited = np.flatnonzero(np.isfinite(limits))
     limit_rows = sparse.diags(1 / limits[limited]) @ adding[limited]
-    matrix = sparse.vstack([rows.matrix, limit_rows]) @ sparse.diags(step)
+    mixed = _mixed(problem, adding)
+    matrix = sparse.vstack([rows.matrix, limit_rows, mixed]) @ sparse.diags(step)
+    free = rows.matrix.shape[0] + len(limited)
     highs = load(
         -worth / largest,
         np.full(len(user), INFINITY),
         matrix,
-        np.full(matrix.shape[0], -INFINITY),
-        np.ones(matrix.shape[0]),
+        np.concatenate([np.full(free, -INFINITY), np.zeros(mixed.shape[0])]),
+        np.concatenate([np.ones(free), np.zeros(mixed.shape[0])]),
     )
     return Stated(highs, rows, limited, step, largest)
 
 
+def _mixed(problem: Problem, adding: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return the rows that are 0 where a user has as many tasks of each type as their parts say."""
+    later = np.flatnonzero(np.diff(problem.user, prepend=-1) == 0)
+    shares = sparse.diags(problem.part.min() / problem.part) @ adding
+    return shares[later] - shares[later - 1]
+
+
 def solve(problem: Problem) -> Answer:
     """Return an allocation of the largest sum, and the prices that prove it."""
-    stated, (user, _) = program(problem, problem.rates, problem.limits), problem.pairs
-    rows, largest = stated.rows, stated.largest
+    by_type = problem.by_type
+    stated = program(by_type, problem.rates[by_type.user], by_type.limits)
+    (row, _), rows, largest = by_type.pairs, stated.rows, stated.largest
     solution = run(stated.highs, "the largest sum", problem.deadline)
     amounts = np.maximum(solution.columns, 0) * stated.step
-    tasks = np.bincount(user, weights=amounts, minlength=problem.n)
-    over = np.minimum(1.0, problem.limits / np.where(tasks > 0, tasks, 1.0))
-    amounts, tasks = amounts * over[user], tasks * over
+    placed = np.bincount(row, weights=amounts, minlength=by_type.n)
+    tasks = np.full(problem.n, np.inf)
+    np.minimum.at(tasks, by_type.user, placed / by_type.part)
+    tasks = np.minimum(tasks, problem.limits)
+    wanted = tasks[by_type.user] * by_type.part
+    amounts = amounts * np.divide(wanted, placed, where=placed > 0, out=np.zeros(by_type.n))[row]
     budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
     total = problem.instance.room
     prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))

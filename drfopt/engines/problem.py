@@ -143,6 +143,16 @@ class Problem:
         return np.divide(demands, room, where=room > 0, out=np.zeros_like(room))
 
     @cached_property
+    def user(self) -> np.ndarray:
+        """Whose each row is, (n,): by type there may be several of one user."""
+        return np.arange(self.n)
+
+    @cached_property
+    def part(self) -> np.ndarray:
+        """Part of her tasks that each row is, (n,)."""
+        return np.ones(self.n)
+
+    @cached_property
     def by_type(self) -> "Problem":
         """The same with every task type as a user of its own; itself where there are none, or they are in a pool."""
         if self.instance.type_table is None:

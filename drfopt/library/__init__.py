@@ -9,14 +9,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ..errors import InstanceError, suggestion
+from .shelf import Shelf
 
 if TYPE_CHECKING:
     from ..instance import Instance
 
 __all__ = ["Summary", "load", "names", "summaries", "text"]
 
-SUFFIX = ".toml"
 EXPECT = "Expect: "
 
 
@@ -30,25 +29,10 @@ class Summary:
     expect: str
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Return the names of the shipped instances, in alphabetical order."""
-    entries = (entry.name for entry in files(__name__).iterdir())
-    return tuple(sorted(entry.removesuffix(SUFFIX) for entry in entries if entry.endswith(SUFFIX)))
+SHELF = Shelf("instance", files(__name__))
 
-
-def text(name: str) -> str:
-    """Return the instance file of a shipped instance.
-
-    Raises
-    ------
-    InstanceError
-        When there is none of that name.
-    """
-    if name not in names():
-        near = suggestion(str(name), names()) or "."
-        raise InstanceError(f"there is no library instance {name!r}{near} The library has {', '.join(names())}")
-    return (files(__name__) / f"{name}{SUFFIX}").read_text(encoding="utf-8")
+names, text = SHELF.names, SHELF.text
+"""The names, in alphabetical order, and the file of one."""
 
 
 def load(name: str) -> "Instance":
@@ -61,7 +45,7 @@ def load(name: str) -> "Instance":
     """
     from ..readers import native
 
-    return native.loads(text(name), "toml", f"library instance {name!r}")
+    return native.loads(text(name), "toml", SHELF.title(name))
 
 
 @cache

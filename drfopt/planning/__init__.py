@@ -2,7 +2,8 @@
 
 from .changes import Change
 from .explain import Explanation, explain
-from .price import Prices, price
+from .price import price
+from .prices import Prices
 from .rebalance import Rebalancing, rebalance
 from .size import Purchase, size
 from .whatif import WhatIf, whatif

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..deadline import Deadline
 from .buying import Search
+from .buying.relaxation import MISSING
 from .needs import Least
-from .pricing import MISSING
 from .targets import Target
 
 __all__ = ["Concession", "concessions"]
@@ -109,4 +109,4 @@ def _fits(search: Search, targets: Sequence[Target], deadline: Deadline) -> bool
         if target.measure == "tasks":
             tasks[target.user] = float(target.least)
     needs = Least(tasks, np.zeros((len(tasks), search.shop.instance.m)))
-    return search.relaxation.least_overload(needs, search.everything, deadline) <= MISSING
+    return search.relaxation.least_overload(needs, search.steps.everything, deadline) <= MISSING

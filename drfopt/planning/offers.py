@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..machine import Machine
-from ..organisation import Organisation
 from ..quantities import exact
 from ..task_types import TaskType
 
@@ -126,51 +125,20 @@ class Shop:
 
 def _with(instance: Instance, capacity: Any, machines: list[Machine] | None, kept: list[int] | None) -> Instance:
     """Return the instance on another cluster, with the classes that are kept."""
-    names = None if machines is None else {machine.name for machine in machines}
-    types = instance.task_types or (None,) * instance.n
-    demands = [
-        list(row) if kinds is None else [_kept(kind, names) for kind in kinds]
-        for row, kinds in zip(instance.exact_demands, types, strict=True)
-    ]
-    organisation = instance.organisation
-    # Behind the door a user of weight 0 has 1 among the weights.
-    last = (False,) * instance.n if organisation is None else organisation.last
-    weights = [
-        0 if served_last else list(w) if isinstance(w, tuple) else w
-        for w, served_last in zip(instance.exact_weights, last, strict=True)
-    ]
-    return Instance(
-        demands,
-        capacity,
-        machines=machines,
-        users=instance.users,
-        resources=instance.resources,
-        weights=weights if instance.weighted or any(last) else None,
-        max_tasks=list(instance.exact_limits) if instance.limited else None,
-        eligible=None if kept is None else instance.eligible[:, kept],
-        organisation=None if organisation is None else _by_name(organisation, instance.users),
-        name=instance.name,
-        source=instance.source,
-    )
+    cluster: dict[str, Any] = {"capacity": capacity, "machines": machines}
+    if kept is not None and machines is not None:
+        cluster["eligible"] = instance.eligible[:, kept]
+        if instance.task_types is not None:
+            names = {machine.name for machine in machines}
+            cluster["demands"] = [
+                list(row) if kinds is None else [_kept(kind, names) for kind in kinds]
+                for row, kinds in zip(instance.exact_demands, instance.task_types, strict=True)
+            ]
+    return Instance(**(instance.parts() | cluster))
 
 
-def _by_name(organisation: Organisation, users: Sequence[str]) -> Organisation:
-    """Return an organisation as it is written, with names for rows."""
-
-    def named(values: Sequence[Any]) -> dict[str, Any]:
-        return {user: value for user, value in zip(users, values, strict=True) if value}
-
-    return replace(
-        organisation,
-        guarantees=named(organisation.guarantees),
-        ceilings=named(organisation.ceilings),
-        tiers=named(organisation.tiers),
-        paths=named(organisation.paths),
-    )
-
-
-def _kept(kind: TaskType, names: set[str] | None) -> TaskType:
-    if kind.machines is None or names is None:
+def _kept(kind: TaskType, names: set[str]) -> TaskType:
+    if kind.machines is None:
         return kind
     return TaskType(kind.demand, kind.count, tuple(name for name in kind.machines if name in names), kind.name)
 

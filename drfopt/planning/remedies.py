@@ -16,10 +16,12 @@ from ..policies import policy_named
 from ..solve import solve
 from ..tolerances import LEVEL
 from .links import Held, held
-from .price import Prices, Worth, price
+from .price import price
+from .prices import Prices
 from .room import Room
 from .sides import NOTHING, furthest
 from .units import MOST, Unit, units_of
+from .worth import Worth
 
 __all__ = ["Remedies", "alone"]
 

@@ -258,7 +258,7 @@ def size(
                 "sell one that it fits on, or ask for nothing of hers"
             )
     search.run()
-    best, nearest = search.best, search.nearest
+    best, nearest = search.best, search.judge.nearest
     if best is None and not search.done:
         came = "" if nearest is None else f", the nearest that was judged reaches {nearest.worst:.1%} of some target"
         raise TimeLimitError(
@@ -278,7 +278,7 @@ def size(
         allocation=None if trial is None else trial.allocation,
         nearest=_amounts(sale, nearest) if best is None else None,
         concessions=concessions(search) if best is None else None,
-        judged=len(search.trials),
+        judged=len(search.judge.trials),
         parts=search.solved,
         seconds=time.perf_counter() - begun,
     )

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
-from drfopt.certificates import chain
+from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
+from drfopt.certificates import chain, duals
+from drfopt.crosscheck import slow_sum
 from drfopt.policies import policy_named
 
 MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
@@ -218,3 +219,24 @@ def test_a_ceiling_lowers_all_types_in_proportion():
     assert allocation.to_dict()["users"][0]["bottleneck"] is None
     assert "her ceiling" in str(allocation)
     assert [kind["tasks"] for kind in allocation.to_dict()["types"]["team"]] == pytest.approx([1, 0.5])
+
+
+@given(clusters(), st.sampled_from(["utilitarian", "throughput"]))
+def test_sums_are_those_of_rows_written_out(instance: Instance, policy: str):
+    allocation, chosen = solve(instance, policy), policy_named(policy)
+    assert allocation.certificate.valid
+    best = chosen.rates(instance) @ slow_sum.tasks(instance, chosen)
+    assert allocation.levels.sum() == pytest.approx(best, rel=1e-7, abs=1e-9)
+
+
+def test_a_smaller_sum_is_rejected():
+    allocation = solve(cluster(), "utilitarian")
+    policy, placed = policy_named("utilitarian"), allocation.placed_by_type * 0.999
+    assert duals.certify(
+        allocation.instance, policy, allocation.tasks, allocation.placed_by_type, allocation.prices
+    ).valid
+    assert not duals.certify(allocation.instance, policy, allocation.tasks * 0.999, placed, allocation.prices).valid
+
+
+def test_the_price_of_fairness_is_known():
+    assert compare(cluster(), ["drf"]).price_of_fairness["drf"] is not None

@@ -160,7 +160,7 @@ def test_an_organisation():
         after = solve(changed(cluster, [change])).tasks[i]
         assert after > found[user].tasks
         assert f"would {'give her' if user == 'A' else 'have'} {after:.6g} tasks" in found[user].remedy
-    with pytest.raises(PolicyError, match="guarantees, ceilings"):
+    with pytest.raises(PolicyError, match="ceilings, groups"):
         price(cluster)
 
 

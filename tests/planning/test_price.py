@@ -11,8 +11,9 @@ from drfopt.errors import DrfoptError, InstanceError, PolicyError
 from drfopt.instance import Instance
 from drfopt.machine import Machine
 from drfopt.planning import price, whatif
-from drfopt.planning.price import Prices, Worth
+from drfopt.planning.prices import Prices
 from drfopt.planning.units import grown, unit_named, units_of
+from drfopt.planning.worth import Worth
 from drfopt.planning.yardstick import SLOPES
 from drfopt.policies import MEASURES
 from drfopt.readers import convert

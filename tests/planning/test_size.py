@@ -9,9 +9,10 @@ from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, 
 from drfopt.deadline import NEVER, Deadline
 from drfopt.planning import size
 from drfopt.planning.buying import Search
+from drfopt.planning.buying.regions import Region
+from drfopt.planning.buying.relaxation import Relaxation
 from drfopt.planning.needs import Needs
 from drfopt.planning.offers import shop
-from drfopt.planning.pricing import Region, Relaxation
 from drfopt.planning.targets import targets_of
 from drfopt.policies import policy_named
 

@@ -215,7 +215,8 @@ def test_many_moments_are_thinned():
     assert np.ptp(np.diff(run.samples.times)[:-1]) == 0
 
 
-def test_too_many_samples_are_refused(two_users):
+def test_too_many_samples_are_refused(two_users, monkeypatch):
+    monkeypatch.setattr("drfopt.simulation.timeline.MOST", 10_000)
     with pytest.raises(InstanceError, match="ask for a longer interval than 1e-09 s"):
         simulate(two_users, every=1e-9)
 

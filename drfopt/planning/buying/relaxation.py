@@ -32,175 +32,21 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from ..deadline import Deadline
-from ..engines.linear import INFINITY, load, run
-from ..instance import Instance
-from .needs import DOWN, Least
-from .offers import Shop
+from ...deadline import Deadline
+from ...engines.linear import INFINITY, load, run
+from ..needs import DOWN, Least
+from ..offers import Shop
+from .parts import parts_of
+from .prices import Prices
+from .regions import Region, Totals
 
-__all__ = ["MISSING", "Bound", "Parts", "Prices", "Region", "Relaxation", "Totals", "parts_of"]
-
-UNBOUNDED = 1e12
-"""Steps that stand for any number of them, where a proportion is looked for: it is off by one part in so many."""
+__all__ = ["MISSING", "Bound", "Relaxation"]
 
 MISSING = 1e-9
 """Overload, in parts of a machine, below which a program is met: solvers are asked for a tenth of it."""
 
 DEAR = 100.0
 """Times the dearest step that an overload by one machine of every class costs."""
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Tasks to be placed: of which user, how many of them a task of hers is, what one needs, and where it fits."""
-
-    user: np.ndarray
-    share: np.ndarray
-    demands: np.ndarray
-    fits: np.ndarray
-
-
-def parts_of(instance: Instance) -> Parts:
-    """Return users without types as one part each, users with types as one a type; a pool is one class."""
-    if instance.task_types is None or instance.machines is None:
-        fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else np.array(instance.fits)
-        return Parts(np.arange(instance.n), np.ones(instance.n), np.array(instance.demands), fits)
-    user: list[int] = []
-    share: list[float] = []
-    demands: list[np.ndarray] = []
-    places: list[np.ndarray] = []
-    for i, kinds in enumerate(instance.task_types):
-        if kinds is None:
-            user.append(i)
-            share.append(1.0)
-            demands.append(instance.demands[i])
-            places.append(instance.fits[i])
-            continue
-        total = sum(kind.count for kind in kinds)
-        for kind, where in zip(kinds, instance.type_fits[i], strict=True):
-            user.append(i)
-            share.append(kind.count / total)
-            demands.append(np.array([float(d) for d in kind.demand]))
-            places.append(where)
-    return Parts(np.array(user), np.array(share), np.array(demands), np.array(places))
-
-
-@dataclass(frozen=True, eq=False)
-class Region:
-    """Purchases between two ends after which capacities stand in certain proportions.
-
-    Attributes
-    ----------
-    low, high : array (offers,)
-        Steps of every offer, both ends included.
-    floors : array (m, m)
-        ``C[g] >= floors[j, g] C[j]``, with C the capacity of the whole cluster after the purchase; 0 asks for nothing.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    floors: np.ndarray
-
-    @property
-    def empty(self) -> bool:
-        """Whether some end is below the other."""
-        return bool((self.low > self.high).any())
-
-    @property
-    def single(self) -> bool:
-        """Whether it is one purchase."""
-        return bool((self.low == self.high).all())
-
-
-@dataclass(frozen=True, eq=False)
-class Totals:
-    """Capacity of the whole cluster: what is there (m,), and what a step of each offer adds (offers, m)."""
-
-    there: np.ndarray
-    adds: np.ndarray
-
-    def after(self, counts: np.ndarray) -> np.ndarray:
-        """Return the capacity (m,) after a purchase; inf where it is without end."""
-        with np.errstate(invalid="ignore"):
-            return self.there + np.where(self.adds > 0, self.adds * counts[:, None], 0.0).sum(axis=0)
-
-    def quotients(self, region: Region) -> np.ndarray:
-        """Return what ``C[g] / C[j]`` is at least in a region, (m, m).
-
-        At the least every offer is bought to one end or the other: from any quotient on, those that would lower it go
-        up, until none would.
-        """
-        least, high = self.after(region.low), np.minimum(region.high, UNBOUNDED)
-        spare = (high - region.low)[:, None] * self.adds
-        found = np.divide(
-            least[None, :], least[:, None], where=least[:, None] > 0, out=np.full_like(region.floors, np.inf)
-        )
-        for _ in range(len(high) + 1):
-            with np.errstate(invalid="ignore"):
-                lowers = self.adds[:, None, :] < found * self.adds[:, :, None]
-            over = least[None, :] + np.where(lowers, spare[:, None, :], 0.0).sum(axis=0)
-            under = least[:, None] + np.where(lowers, spare[:, :, None], 0.0).sum(axis=0)
-            better = np.divide(over, under, where=under > 0, out=np.full_like(found, np.inf))
-            if (better >= found).all():
-                break
-            found = np.minimum(better, found)
-        found[~np.isfinite(found)] = 0.0
-        found = np.maximum(found * DOWN, region.floors) * DOWN
-        np.fill_diagonal(found, 1.0)
-        return found
-
-    def exact_quotients(self, counts: np.ndarray) -> np.ndarray:
-        """Return ``C[g] / C[j]`` after a purchase, (m, m)."""
-        found = self.after(counts)
-        table = np.divide(found[None, :], found[:, None], where=found[:, None] > 0, out=np.zeros((len(found),) * 2))
-        np.fill_diagonal(table, 1.0)
-        return table
-
-
-@dataclass(frozen=True, eq=False)
-class Prices:
-    """Prices of all capacities, as what counts, and of the proportions.
-
-    Attributes
-    ----------
-    task : array (n,)
-        The cheapest place of a task of each user.
-    step : array (offers,)
-        What a step adds.
-    there : float
-        What is there before.
-    proportions : array (m, m)
-        Price, at least 0, of ``C[g] - floors[j, g] C[j] >= 0`` in each region.
-    """
-
-    task: np.ndarray
-    step: np.ndarray
-    there: float
-    proportions: np.ndarray
-
-    def _asked(self, needs: Least, region: Region) -> tuple[np.ndarray, np.ndarray]:
-        """Return what a unit of each resource of the whole cluster is worth, and what it costs by asking for more."""
-        asked = np.where(region.floors > 0, self.proportions, 0.0)
-        return asked.sum(axis=0), (asked * region.floors).sum(axis=1) + self.task @ needs.slopes
-
-    def each(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> np.ndarray:
-        """Return what a step costs beyond what it is worth at these prices, (offers,)."""
-        plus, minus = self._asked(needs, region)
-        worth, paid = self.step + totals.adds @ plus, totals.adds @ minus
-        each = cost + paid - worth
-        # A step worth its cost counts nothing, however many there may be.
-        each[np.abs(each) <= (1 - DOWN) * (np.abs(cost) + paid + worth)] = 0.0
-        return each
-
-    def bound(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> float:
-        """Return what these prices prove that a purchase of a region costs at least."""
-        plus, minus = self._asked(needs, region)
-        gained, lost = self.task @ needs.tasks + minus @ totals.there, self.there + plus @ totals.there
-        each = self.each(cost, needs, region, totals)
-        if (each[~np.isfinite(region.high)] < 0).any():
-            return -np.inf
-        ends = each * np.where(each < 0, np.where(np.isfinite(region.high), region.high, 0.0), region.low)
-        return float(gained - lost + ends.sum() - (1 - DOWN) * (gained + lost + np.abs(ends).sum()))
 
 
 @dataclass(frozen=True, eq=False)
