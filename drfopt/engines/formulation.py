@@ -166,8 +166,8 @@ def _least_overuse(problem: Problem, tasks: np.ndarray) -> tuple[np.ndarray, flo
 def _pack(problem: Problem, tasks: list[int], path: str) -> Answer:
     model = Model()
     supplied = supply(model, problem)
-    for x, terms in zip(tasks, supplied.tasks, strict=True):
-        model.row(x, float("inf"), terms)
+    for positions, terms in zip(supplied.shapes, supplied.tasks, strict=True):
+        model.row(sum(tasks[p] for p in positions), float("inf"), terms)
     values = model.solve()
     if values is None:
         raise FormulationError(f"{path}: its whole tasks do not fit on the machines: check its capacity rows")

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.families import cluster
 from drfopt.crosscheck import crosscheck
 from drfopt.instance import Instance
+from drfopt.solve import solve
 
 FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
 
@@ -39,3 +40,11 @@ def test_many_users_of_one_class_are_not_finished_before_their_time():
     """What forty users lose in a tolerance is more than a small one may have: nobody seems stuck, and yet some are."""
     found = crosscheck(cluster(40, 8, limited=False), formulation=str(FORMULATIONS / "drf.py"))
     assert found.agree is True
+
+
+@pytest.mark.parametrize("machines", [None, [[3, 3], [3, 3]]])
+def test_whole_tasks_of_users_who_are_alike_are_packed(machines):
+    demands = [[1, 1], [1, 1], [2, 1], [1, 1]]
+    instance = Instance(demands, [5, 6]) if machines is None else Instance(demands, machines=machines)
+    mine = solve(instance, str(FORMULATIONS / "drf_integer.py"), integer=True)
+    assert sorted(mine.levels) == pytest.approx(sorted(solve(instance, "drf", integer=True).levels))

@@ -71,4 +71,5 @@ def test_the_wheel_works_where_the_repository_is_not(wheel, tmp_path):
     run("drfopt", "compare", "cluster.toml")
     run("drfopt", "report", "cluster.toml", "-o", "report.html")
     refused = "import formulations"
-    assert subprocess.run([programs / "python", "-c", refused], capture_output=True, cwd=tmp_path).returncode == 1
+    ran = subprocess.run([programs / "python", "-c", refused], capture_output=True, cwd=tmp_path, env=elsewhere)
+    assert ran.returncode == 1
