@@ -97,9 +97,11 @@ class CrossCheck:
     def sheet(self) -> Sheet:
         """Return the table: a row an opinion."""
         rows = []
+        # Who is unplaced has level 0 and is not compared.
+        unplaced = int(self.instance.unplaced(self.integer).sum())
         for opinion in self.opinions:
-            levels = opinion.levels
-            shown = ("", "") if levels is None else (f"{levels.min():.9g}", f"{levels.sum():.12g}")
+            levels = np.zeros(0) if opinion.levels is None else np.sort(opinion.levels)[unplaced:]
+            shown = (f"{levels[0]:.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
             rows.append((opinion.engine, *shown, f"{opinion.seconds:.3g}", opinion.reason))
         columns = (
             Column("computed by"),

@@ -62,7 +62,7 @@ class Model:
         """Add a column and return its number."""
         if len(self.low) >= COLUMNS:
             raise SolverError(
-                f"the program of whole tasks has over {COLUMNS} columns: merge machines into classes, or drop --integer"
+                f"the program of whole tasks has over {COLUMNS:,} columns: ask of fewer users or classes at once"
             )
         self.low.append(low)
         self.high.append(high)
