@@ -15,7 +15,7 @@ from . import through_pulp
 from .problem import Answer, Problem
 from .solvers import DIRECT
 
-__all__ = ["SEARCH", "Model", "Supply", "Unfinished", "columns", "packed", "placed", "supply"]
+__all__ = ["SEARCH", "Model", "Supply", "TooLarge", "Unfinished", "columns", "packed", "placed", "supply"]
 
 INTEGRAL = 1e-9
 """Distance from a whole number asked of HiGHS."""
@@ -33,6 +33,10 @@ COLUMNS = 200_000
 """Largest program that is built at all."""
 
 Terms = dict[int, float]
+
+
+class TooLarge(SolverError):
+    """A program has more columns than it is worth to hand to a solver."""
 
 
 class Unfinished(TimeLimitError):
@@ -61,7 +65,7 @@ class Model:
     def column(self, high: float, cost: float = 0.0, low: float = 0.0, whole: bool = True) -> int:
         """Add a column and return its number."""
         if len(self.low) >= COLUMNS:
-            raise SolverError(
+            raise TooLarge(
                 f"the program of whole tasks has over {COLUMNS:,} columns: ask of fewer users or classes at once"
             )
         self.low.append(low)

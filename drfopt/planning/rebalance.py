@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..allocation import Allocation
 from ..certificates.feasibility import exactly_feasible
 from ..deadline import Deadline
-from ..engines.milp import Unfinished
+from ..engines.milp import TooLarge, Unfinished
 from ..engines.problem import Problem
 from ..errors import CertificateError, InstanceError, PolicyError
 from ..instance import Instance
@@ -71,6 +72,8 @@ class Rebalancing:
         Of every user (n,), today.
     fewest : bool
         Whether it is proven that no fewer moves and evictions lead to these levels.
+    too_large : bool
+        Whether the program of moves was too large to be asked, and the allocation that `solve` found is returned.
     fairest : bool
         Whether it is proven that no levels are fairer, with that many moves.
     decided : int
@@ -90,11 +93,13 @@ class Rebalancing:
     fairest: bool
     decided: int
     seconds: float
+    too_large: bool = False
 
     @property
     def status(self) -> str:
-        """``optimal`` where all is proven, else ``time_limit``."""
-        return "optimal" if self.fewest and self.fairest else "time_limit"
+        """``optimal`` where all is proven; ``feasible`` if the program of moves was too large, else ``time_limit``."""
+        unproven = "feasible" if self.too_large and not self.fewest else "time_limit"
+        return "optimal" if self.fewest and self.fairest else unproven
 
     def count(self, kind: str) -> int:
         """Return how many tasks move, are evicted (``evict``), or start."""
@@ -153,8 +158,9 @@ class Rebalancing:
         if len(self.steps) > 20:
             notes.append(f"... and {len(self.steps) - 20} more steps (json has them all)")
         counted = f"{self.count('move')} moves, {self.count('evict')} evictions, {self.count('start')} starts"
-        few = "no fewer moves and evictions lead to these levels" if self.fewest else "fewer may do"
-        notes.append(f"{counted}: {few}{' (proven)' if self.fewest else ', the time ran out'}")
+        why = "the cluster is too large for the program of moves" if self.too_large else "the time ran out"
+        few = "no fewer moves and evictions lead to these levels (proven)" if self.fewest else f"fewer may do, {why}"
+        notes.append(f"{counted}: {few}")
         placed = int(self.instance.n - self.instance.unplaced(integer=True).sum())
         if self.fairest:
             within = "" if self.most is None else f" with at most {self.most} moves and evictions"
@@ -221,7 +227,15 @@ def rebalance(
     deadline = Deadline.after(time_limit)
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
     wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
-    plan, fewest = wanted.fairest.fewest(deadline)
+    too_large = False
+    try:
+        plan, fewest = wanted.fairest.fewest(deadline)
+    except TooLarge:
+        if wanted.found is None or there.machines:
+            raise
+        plan, too_large = _as_solved(wanted.found), True
+        # Where nothing leaves its place, nothing could leave less.
+        fewest = plan.leaving(there) == 0
     check(problem, there, plan, wanted.fairest)
     rates = chosen.exact_rates(instance)
     levels = tuple(rate * int(x) for rate, x in zip(rates, plan.tasks.sum(axis=1), strict=True))
@@ -238,16 +252,31 @@ def rebalance(
         fairest=wanted.proven,
         decided=wanted.sure,
         seconds=time.perf_counter() - begun,
+        too_large=too_large,
     )
 
 
 @dataclass(frozen=True)
 class _Levels:
-    """Levels to reach, whether none are fairer, and how many users' levels are proven, from the lowest."""
+    """Levels to reach, whether none are fairer, and how many users' levels are proven, from the lowest.
+
+    `found` is the allocation that has them, where one was computed.
+    """
 
     fairest: Fairest
     proven: bool
     sure: int
+    found: Allocation | None = None
+
+
+def _as_solved(found: Allocation) -> Plan:
+    """Return an allocation on machine classes as it was packed."""
+    packing = found.certificate.evidence["packing"]
+    tasks = np.zeros((found.instance.n, found.instance.k), dtype=np.int64)
+    for k, machines, pattern in packing:
+        for i, x in pattern.items():
+            tasks[i, k] += machines * x
+    return Plan(tasks, packing)
 
 
 def _optimum(problem: Problem, current: Current) -> _Levels:
@@ -259,7 +288,7 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     levels = [(level, 1) for level in _levels(problem, found.tasks.tolist())]
     sure = sum(count for _, count, _ in found.certificate.evidence.get("claims", ()))
     fairest = Fairest(problem, current, None, _merged(levels))
-    return _Levels(fairest, proven, problem.n if proven else sure)
+    return _Levels(fairest, proven, problem.n if proven else sure, found)
 
 
 def _within(problem: Problem, current: Current, moves: int) -> _Levels:

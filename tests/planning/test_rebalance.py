@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError
+from drfopt.engines import milp
 from drfopt.planning import rebalance
 from drfopt.planning.current import current_of, load_current
-from drfopt.planning.moves import Plan
+from drfopt.planning.moves import Fairest, Plan
 
 PAPER = Instance.library("nsdi2011")
 CLUSTER = Instance(
@@ -114,3 +115,29 @@ def test_a_plan_that_is_wrong_is_not_returned():
         check(problem, current, Plan(found.after - [[1], [0]], None), wanted)
     with pytest.raises(CertificateError, match="leave their places"):
         check(problem, current, good, replace(wanted, most=0))
+
+
+def test_where_the_program_of_moves_is_too_large_the_allocation_found_is_returned(monkeypatch):
+    running = {"placement": {"B": {"small": 2, "large": 2}}}
+    exact = rebalance(CLUSTER, running)
+
+    def fewest(self, deadline):
+        raise milp.TooLarge("too large")
+
+    monkeypatch.setattr(Fairest, "fewest", fewest)
+    found = rebalance(CLUSTER, running)
+    assert found.too_large and found.fairest and not found.fewest
+    assert sorted(found.levels) == sorted(exact.levels)
+    moved = [one.count("move") + one.count("evict") for one in (found, exact)]
+    assert moved[0] >= moved[1] > 0
+    assert found.status == "feasible"
+    assert "fewer may do, the cluster is too large for the program of moves" in str(found)
+    # Nothing leaves an empty cluster, and nothing could leave less.
+    empty = rebalance(CLUSTER, {"placement": {}})
+    assert empty.fewest and empty.status == "optimal"
+
+
+def test_a_program_with_too_many_columns_is_not_handed_to_a_solver(monkeypatch):
+    monkeypatch.setattr(milp, "COLUMNS", 2)
+    with pytest.raises(milp.TooLarge, match="over 2 columns: ask of fewer users or classes at once"):
+        rebalance(CLUSTER, {"placement": {}}, moves=1)
