@@ -273,7 +273,8 @@ def test_the_theme_is_the_systems_until_the_button_says_otherwise(opened):
     button = tab.locator("#theme")
     assert button.get_attribute("aria-label") == "Switch to the light theme"
     tab.emulate_media(color_scheme="light")
-    tab.wait_for_function("document.getElementById('theme').ariaLabel === 'Switch to the dark theme'")
+    # By a locator: a function that is waited for is compiled in the page, which its content policy forbids.
+    tab.locator("#theme[aria-label='Switch to the dark theme']").wait_for()
     button.click()
     assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
 
