@@ -35,7 +35,18 @@ from ..policies import Policy
 from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from .feasibility import infeasibility
 
-__all__ = ["CERTAIN", "DEARER", "Round", "certify", "cheapest_costs", "excess", "firm", "pays", "unit_costs"]
+__all__ = [
+    "CERTAIN",
+    "DEARER",
+    "Round",
+    "cell_names",
+    "certify",
+    "cheapest_costs",
+    "excess",
+    "firm",
+    "pays",
+    "unit_costs",
+]
 
 CERTAIN = 0.1
 """Part of the promised accuracy that one round may spend."""
@@ -193,15 +204,17 @@ def _excess(
 def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
     """Return what each of the users (rows of the instance) must pay for, as names."""
     classes, resources = np.nonzero(firm(prices))
-    if instance.fits is None:
-        names = [instance.resources[j] for j in resources.tolist()]
-    else:
-        of_class = instance.machine_names
-        names = [
-            f"{of_class[k]}/{instance.resources[j]}" for k, j in zip(classes.tolist(), resources.tolist(), strict=True)
-        ]
+    names = cell_names(instance, classes, resources)
     paid = pays(instance, users, classes, resources)
     return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in paid]
+
+
+def cell_names(instance: Instance, classes: np.ndarray, resources: np.ndarray) -> list[str]:
+    """Return the names of some resources of some classes, ``class/resource``; of a pool the resources alone."""
+    if instance.machines is None:
+        return [instance.resources[j] for j in resources.tolist()]
+    where = zip(classes.tolist(), resources.tolist(), strict=True)
+    return [f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in where]
 
 
 def pays(instance: Instance, users: np.ndarray, classes: np.ndarray, resources: np.ndarray) -> np.ndarray:

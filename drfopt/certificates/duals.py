@@ -14,7 +14,7 @@ from ..allocation import Certificate
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, GAP
-from .chain import cheapest_costs, pays, unit_costs
+from .chain import cell_names, cheapest_costs, pays, unit_costs
 from .feasibility import infeasibility
 
 __all__ = ["certify"]
@@ -68,11 +68,7 @@ def certify(
 def _bottlenecks(instance: Instance, budget: np.ndarray, tasks: np.ndarray) -> tuple:
     """Return the priced resources that each user below her limit needs."""
     classes, resources = np.nonzero(budget > GAP * max(float(budget.max()), 0.0))
-    if instance.machines is None:
-        names = [instance.resources[j] for j in resources.tolist()]
-    else:
-        where = zip(classes.tolist(), resources.tolist(), strict=True)
-        names = [f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in where]
+    names = cell_names(instance, classes, resources)
     found: list = []
     for needs, below in zip(
         pays(instance, np.arange(instance.n), classes, resources), tasks < instance.limits, strict=True

@@ -62,7 +62,7 @@ def solve(problem: Problem) -> Answer:
 def _of_users(types: ByType, levels: np.ndarray, tops: np.ndarray) -> np.ndarray:
     """Return the tasks of users (n,) from the levels of their types, which are equal."""
     problem = types.whole
-    first = np.flatnonzero(np.diff(types.owner[types.members], prepend=-1))
+    first = np.flatnonzero(np.diff(types.user, prepend=-1))
     return np.where(levels[first] >= tops[first], problem.limits, levels[first] / problem.rates)
 
 

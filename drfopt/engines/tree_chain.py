@@ -58,9 +58,7 @@ class _Programs:
         self.problem = by_type = problem.by_type
         self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
         self.owner = by_type.pairs[0]
-        types = problem.instance.type_table
-        self.user = by_type.members if types is None else types.owner[by_type.members]
-        self.part = 1.0 if types is None else types.part[by_type.members]
+        self.user, self.part = problem.members[by_type.user], by_type.part
 
     def reach(self, first: np.ndarray, last: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return how far one can go between two tasks of everybody (n,), 0 to 1, amounts (pairs,) and prices (k, m)."""
