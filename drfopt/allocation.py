@@ -399,7 +399,7 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:
-        tops = {"her ceiling": instance.ceilings[i], "her limit": instance.limits[i]}
+        tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
         return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
     if isinstance(bottleneck, str):
         return bottleneck

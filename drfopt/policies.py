@@ -138,7 +138,7 @@ class Policy:
             if without.size:
                 raise PolicyError(
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
-                    "demands none of it: leave her out, or use drf"
+                    "demands none of it: leave it out, or use drf"
                 )
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
@@ -252,7 +252,7 @@ POLICIES = (
         "alone",
         "leximin",
         "scalar",
-        "task-share fairness: max-min fairness on tasks as a part of those she could run alone, anywhere",
+        "task-share fairness: max-min fairness on tasks as a part of those it could run alone, anywhere",
         "Wang, Li, Liang and Li, Multi-resource fair sharing for datacenter jobs with placement constraints, SC 2016",
     ),
     Policy(

@@ -272,7 +272,7 @@ def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
     if most > np.iinfo(np.int64).max:
         raise PolicyError(
             f"user {instance.users[tasks.index(most)]!r} would start about {float(most):.0e} tasks, more than can be "
-            "counted: give her a limit, or demands larger units"
+            "counted: give it a limit, or demands in larger units"
         )
     return np.array(tasks, dtype=np.int64)
 

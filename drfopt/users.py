@@ -47,7 +47,7 @@ def demand_table(rows: Any, users: Names, resources: Names) -> Table:
         ]
     demands = table(rows, (len(users), len(resources)), Places("demand", users, resources))
     if (idle := demands.extent.idle) is not None:
-        raise InstanceError(f"user {users[idle]!r} demands nothing: give her tasks a positive demand, or leave her out")
+        raise InstanceError(f"user {users[idle]!r} demands nothing: give its tasks a positive demand, or leave it out")
     return demands
 
 
@@ -72,7 +72,7 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, n
         i = int(np.argwhere(last)[0][0])
         raise InstanceError(
             f"user {users[i]!r}: weight of {resources[int(last[i].argmax())]!r} is 0: weights per resource must be "
-            "positive; write weight = 0 to serve her last"
+            "positive; write weight = 0 to serve it last"
         )
     if found.fractions is not None:
         return table([weight or Fraction(1) for weight in found.fractions], shape, places), last

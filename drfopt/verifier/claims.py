@@ -210,7 +210,7 @@ class Claim:
         astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
-        self.report.add("everybody is at her limit or finished once", alone, unknown)
+        self.report.add("everybody is at its limit or finished once", alone, unknown)
 
     def sum(self) -> None:
         """What all capacities cost, and what the limited would gain, bounds every sum of levels."""
@@ -218,7 +218,7 @@ class Claim:
             return self.report.add("no sum is larger", [], "the file has no prices")
         q, money, _ = self.market(p)
         free = [i for i in self.n if self.plays[i] and self.u[i] is None]
-        idle = [f"a task of {self.c.users[i]} costs nothing, and she has no limit" for i in free if not q[i]]
+        idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
         rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
         gain = total(max(self.r[i] - rise * q[i], number(0)) * (self.u[i] or 0) for i in self.n if self.plays[i])
         value, bound = total(self.y[i] for i in self.n if self.plays[i]), rise * money + gain
@@ -246,12 +246,12 @@ class Claim:
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
         full = {i for i in playing if self.u[i] is not None and self.near(x[i], self.u[i])}
         off = (i for i in playing if ratio[i] > (1 + a * e) ** b or (i not in full and ratio[i] < (1 - a * e) ** b))
-        self.report.add("everybody has what she would choose", self.names(off, x, q))
+        self.report.add("everybody has what it would choose", self.names(off, x, q))
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
         idle = (self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j]))
         self.report.add("what has a price is used up", idle)
         lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
-        return self.report.add("nobody uses a class that is dear to her", lost)
+        return self.report.add("nobody uses a class that is dear to it", lost)
 
     def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
         """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""

@@ -298,7 +298,7 @@ WRONG = {
         pool_of(["1", "1"], users={"A": A, "B": {"demand": {"memory": 1}}}, capacity={"cpu": 1, "memory": 0}),
     ),
     "too much": ("capacities", pool_of(["1", "1"], users=TWO)),
-    "too little": ("everybody is at her limit or finished once", pool_of(["1/3", "1/3"], users=TWO)),
+    "too little": ("everybody is at its limit or finished once", pool_of(["1/3", "1/3"], users=TWO)),
     "money that is not spent": (
         "nobody finished at level 1/3 can rise",
         pool_of(["1/3", "1/3"], users=TWO, rounds=[{"level": "1/3", "finished": ["A", "B"], **CPU}]),
@@ -312,7 +312,7 @@ WRONG = {
         ),
     ),
     "finished twice": (
-        "everybody is at her limit or finished once",
+        "everybody is at its limit or finished once",
         pool_of(["1/2", "1/2"], users=TWO, rounds=[{"level": "1/2", "finished": ["A", "B"], **CPU}] * 2),
     ),
     "a negative price": (
@@ -325,7 +325,7 @@ WRONG = {
         ),
     ),
     "a limit she would not reach": (
-        "everybody has what she would choose",
+        "everybody has what it would choose",
         pool_of(["3/4", "1/4"], "ceei", {"cpu": "4"}, users={"A": A | {"max_tasks": "3/4"}, "B": B}),
     ),
     "a smaller sum": ("no sum is larger", pool_of(["1/2", "1/4"], "throughput", {"cpu": 1}, users=TWO)),
@@ -338,11 +338,11 @@ WRONG = {
         pool_of(["1/2", "0"], "throughput", {"cpu": 1, "memory": "-1/2"}, users={"A": A, "B": A}),
     ),
     "too dear": (
-        "everybody has what she would choose",
+        "everybody has what it would choose",
         pool_of(["3/4", "1/4"], "ceei", {"cpu": "2"}, users=TWO),
     ),
     "too cheap": (
-        "everybody has what she would choose",
+        "everybody has what it would choose",
         pool_of(["1/2", "1/2"], "ceei", {"cpu": "1"}, users=TWO),
     ),
     "a price of what is left over": (
@@ -421,7 +421,7 @@ def test_dear_classes_are_noticed():
     assert verify(document).valid is True
     document["proof"]["prices"]["n"]["cpu"] = "2"
     report = verify(document)
-    assert "nobody uses a class that is dear to her" in {check.name for check in report.checks if not check.holds}
+    assert "nobody uses a class that is dear to it" in {check.name for check in report.checks if not check.holds}
 
 
 def test_another_instance_is_noticed(genuine):

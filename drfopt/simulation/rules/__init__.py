@@ -79,7 +79,7 @@ RULES = (
     RuleRow(
         "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
     ),
-    RuleRow("kai", "kai", "least of her fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
+    RuleRow("kai", "kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
     RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
     RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
     RuleRow(
