@@ -252,8 +252,8 @@ class Allocation:
                 user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
-        if self.placed_by_type is not None:
-            document["types"] = self._types(self.placed_by_type)
+        if (types := self.types) is not None:
+            document["types"] = types
         if forms := self._closed_forms():
             document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
@@ -263,10 +263,13 @@ class Allocation:
             }
         return document
 
-    def _types(self, placed: np.ndarray) -> dict[str, list[dict[str, Any]]]:
-        """Return of each user with several task types how many of each run, and where."""
+    @cached_property
+    def types(self) -> dict[str, list[dict[str, Any]]] | None:
+        """Of each user with task types on machines how many of each run, and where; None where there are none."""
+        if self.placed_by_type is None:
+            return None
         classes, found = self.instance.machine_names, {}
-        of_user = np.split(placed, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
+        of_user = np.split(self.placed_by_type, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
         for user, kinds, rows in zip(self.users, self.instance.task_types or (), of_user, strict=True):
             if kinds:
                 found[user] = [

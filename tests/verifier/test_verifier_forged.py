@@ -513,7 +513,7 @@ def test_of_organisations_feasibility_is_checked_and_optimality_left_open():
     instance = Instance.library("tree-of-departments")
     data = json.loads(json.dumps(certificate_document(solve(instance, exact=True))))
     assert verify(data).valid is None
-    assert "guarantees, tiers or groups decide" in verify(data).checks[-1].worst
+    assert "the rules of its organisation" in verify(data).checks[-1].worst
     data["users"][3]["tasks"] = "4"
     found = verify(data)
     assert found.valid is False
@@ -530,3 +530,16 @@ def test_ceilings_of_users_are_limits():
     assert verify(data).valid
     data["instance"]["users"][0]["ceiling"]["memory"] = 12
     assert verify(data).valid is False
+
+
+def test_a_point_is_no_proof_of_other_tasks(genuine):
+    """Only of enclosures is there a point; tasks beside the right one are wrong, as numbers and as ends."""
+    for name in ("floats ceei", "floats pool", "pool drf"):
+        document = copy.deepcopy(genuine[name])
+        rows = document["users"]
+        document["proof"]["point"] = {row["name"]: str(number(row["tasks"])) for row in rows}
+        moved = number(rows[0]["tasks"]) * (1 - F(1, 10**6))
+        rows[0]["tasks"] = float(moved) if name.startswith("floats") else str(moved)
+        assert not accepted(document), name
+        rows[0] |= {"tasks": {"lower": "0", "upper": str(moved)}, "level": {"lower": "0", "upper": "1"}}
+        assert not accepted(document), name
