@@ -252,8 +252,8 @@ class Allocation:
                 user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
-        if self.placed_by_type is not None:
-            document["types"] = self._types(self.placed_by_type)
+        if (types := self.types) is not None:
+            document["types"] = types
         if forms := self._closed_forms():
             document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
@@ -263,10 +263,13 @@ class Allocation:
             }
         return document
 
-    def _types(self, placed: np.ndarray) -> dict[str, list[dict[str, Any]]]:
-        """Return of each user with several task types how many of each run, and where."""
+    @cached_property
+    def types(self) -> dict[str, list[dict[str, Any]]] | None:
+        """Of each user with task types on machines how many of each run, and where; None where there are none."""
+        if self.placed_by_type is None:
+            return None
         classes, found = self.instance.machine_names, {}
-        of_user = np.split(placed, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
+        of_user = np.split(self.placed_by_type, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
         for user, kinds, rows in zip(self.users, self.instance.task_types or (), of_user, strict=True):
             if kinds:
                 found[user] = [
@@ -353,14 +356,16 @@ class Allocation:
             first = [f"{user} {form}" for user, form in forms.items()][:10]
             notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(self.unplaced[:20]))
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
+        # Of a formulation file, optimal is what its solver says.
+        said = "not proven optimal" if self.status == "optimal" and proof.valid is None else self.status
         notes.append(
-            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"{said}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
         if proof.valid is None and proof.kind == "bound":
@@ -396,7 +401,7 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:
-        tops = {"her ceiling": instance.ceilings[i], "her limit": instance.limits[i]}
+        tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
         return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
     if isinstance(bottleneck, str):
         return bottleneck

@@ -125,13 +125,15 @@ def solve(
             f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
             f"{proof.reason}"
         )
+    # Of a policy of single machines the placement is the answer, and nobody's to change.
+    placed = (lambda: placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
     return Allocation(
         instance=instance,
         policy=chosen.name,
         tasks=tasks,
         levels=_levels(problem, tasks, answer),
         certificate=proof,
-        placed=partial(fewest, instance, tasks, placement),
+        placed=placed,
         placed_by_type=None if instance.type_table is None else placement,
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),

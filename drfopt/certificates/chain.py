@@ -48,7 +48,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from ..allocation import Certificate
 from ..instance import Instance
@@ -165,7 +164,7 @@ def certify(
         finished = finished[~at_limit[finished]]
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        left, multipliers, paying, dear = _excess(instance, rates, levels, link, closed, filled.amounts)
+        left, multipliers, paying, dear = _excess(instance, rates, levels, link, closed, filled)
         prices = firm(link.prices)
         missed = dear + float((prices * np.abs(1 - filled.rows)).sum()) + ROUNDED * float(prices.sum())
         mass = float(multipliers[~held].sum())
@@ -209,10 +208,12 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
 
 @dataclass(frozen=True, eq=False)
 class _Filled:
-    """A placement as the rounds see it: parts of the classes that are used (k, m), and amounts (rows, k)."""
+    """A placement as the rounds see it: parts of the classes that are used (k, m), and amounts of (row, place)."""
 
     rows: np.ndarray
-    amounts: sparse.coo_array
+    row: np.ndarray
+    place: np.ndarray
+    amounts: np.ndarray
 
 
 def _filled(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> _Filled:
@@ -221,7 +222,8 @@ def _filled(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None)
     demands = instance.demands if types is None or placement is None else types.demands
     room = instance.room
     rows = np.divide(amounts.T @ demands, room, where=room > 0, out=np.ones_like(room))
-    return _Filled(rows, sparse.coo_array(amounts))
+    row, place = np.nonzero(amounts)
+    return _Filled(rows, row, place, amounts[row, place])
 
 
 def _excess(
@@ -230,7 +232,7 @@ def _excess(
     levels: np.ndarray,
     link: Round,
     closed: np.ndarray,
-    amounts: sparse.coo_array,
+    filled: _Filled,
 ) -> tuple[float, np.ndarray, np.ndarray, float]:
     """Return what the bound leaves open, the multipliers cut to what the prices allow, who must pay (n,), and what the
     amounts pay beyond the multipliers.
@@ -251,8 +253,8 @@ def _excess(
         least, rates = costs.min(axis=1), rates[types.owner]
         accounted = np.where(np.isfinite(least), least, 0)
     slack = costs - accounted[:, None]
-    row, k = amounts.coords
-    dear = float(amounts.data @ np.maximum(everywhere[row, k] - accounted[row], 0))
+    paid = everywhere[filled.row, filled.place] - accounted[filled.row]
+    dear = float(filled.amounts @ np.maximum(paid, 0))
     # So many tasks are paid for by what the bound leaves open.
     few = (rates * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
     closed |= (slack > DEARER * costs) & few

@@ -37,12 +37,12 @@ RULES = (
 """What a user may have beside her demand: its key, what everybody has, and how it is shown."""
 
 GLOSSARY = (
-    ("dominant share", "what a user holds of the resource of which she holds the largest part of the cluster"),
+    ("dominant share", "what a user holds of the resource of which it holds the largest part of the cluster"),
     (
         "level",
         "dominant share divided by the weight; DRF makes the lowest as large as can be, then the next, and so on",
     ),
-    ("stopped by", "the bottleneck: a resource that is used up where the user may run, and that she needs"),
+    ("stopped by", "the bottleneck: a resource that is used up where the user may run, and that it needs"),
     ("price of fairness", "the part of the largest possible sum of dominant shares that the policy gives up"),
     ("Jain's index", "1 when all levels are equal, 1/n when one of n users has everything"),
     ("geometric mean", "of the levels, by weight; CEEI makes it as large as can be"),
@@ -71,7 +71,7 @@ def gist(document: Document) -> list[Markup]:
     first = document["policies"][0]
     said = [
         Markup(
-            "Under {} the user who has least holds {} of the resource she needs most, by weight; all dominant shares "
+            "Under {} the user who has least holds {} of the resource it needs most, by weight; all dominant shares "
             "together are {}, and {} of the cluster is used on average."
         ).format(
             title_of(first),
