@@ -394,7 +394,7 @@ class Allocation:
             first = [f"{user} {form}" for user, form in forms.items()][:10]
             notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(self.unplaced[:20]))
         if self.broken:
             # All of them: each is a promise to somebody.
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
@@ -403,8 +403,10 @@ class Allocation:
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
+        # Of a formulation file, optimal is what its solver says.
+        said = "not proven optimal" if self.status == "optimal" and proof.valid is None else self.status
         notes.append(
-            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"{said}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
         if proof.valid is None and proof.kind == "bound":

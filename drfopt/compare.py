@@ -96,7 +96,7 @@ class Comparison:
         ]
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
         for allocation in self.allocations:
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))

@@ -147,7 +147,7 @@ class Schedule:
         if self.when_full == "stop":
             notes.append("a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit")
         if self.unplaced:
-            notes.append(f"unplaced (the task fits nowhere): {_some(self.unplaced)}")
+            notes.append(f"unplaced (a task fits on nothing open to it): {_some(self.unplaced)}")
         return notes
 
 

@@ -60,6 +60,7 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, n
         weights = by_user(weights, users, "weights", 1)
     values = listed(weights)
     per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
+    scalar = [not isinstance(value, Mapping | list | tuple) for value in values] if per_resource else []
     if per_resource:
         values = [_weight_row(user, value, resources) for user, value in zip(users, values, strict=False)]
     two = per_resource or (isinstance(values, np.ndarray) and values.ndim == 2)
@@ -70,6 +71,11 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, n
     last = ~(found.floats > 0)
     if two:
         i = int(np.argwhere(last)[0][0])
+        if per_resource and scalar[i]:
+            raise InstanceError(
+                f"user {users[i]!r} has weight 0, to be served last, and others have weights per resource: "
+                "that is not defined: give everybody one weight, or none 0"
+            )
         raise InstanceError(
             f"user {users[i]!r}: weight of {resources[int(last[i].argmax())]!r} is 0: weights per resource must be "
             "positive; write weight = 0 to serve it last"
