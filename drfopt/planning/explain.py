@@ -111,6 +111,7 @@ class Explanation:
             "policy": self.policy,
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
+            "broken_guarantees": self.allocation.broken_guarantees,
         }
 
     def sheet(self) -> Sheet:
@@ -147,6 +148,8 @@ class Explanation:
         notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
         if any(row.alone_tasks is not None for row in self.users):
             notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+        if broken := self.allocation.broken:
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:
