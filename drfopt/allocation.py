@@ -10,6 +10,7 @@ import numpy as np
 
 from .enclosures import Enclosure, text
 from .instance import Instance
+from .rationals import integer_columns, weighted_sums
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
@@ -202,7 +203,11 @@ class Allocation:
     @cached_property
     def used(self) -> np.ndarray:
         """What all users hold together of each resource, (m,)."""
-        return self.usage.sum(axis=0)
+        if not self.exact or any(isinstance(x, Enclosure) for x in self.tasks):
+            return self.usage.sum(axis=0)
+        rows, scales = integer_columns(self.instance.exact_demands, self.instance.m)
+        sums = weighted_sums(self.tasks, rows, self.instance.m)
+        return np.array([total / scale for total, scale in zip(sums, scales, strict=True)], dtype=object)
 
     @cached_property
     def utilization(self) -> np.ndarray:
@@ -219,7 +224,7 @@ class Allocation:
         """Each user's share of her dominant resource, (n,); weights are ignored."""
         rows = np.arange(self.instance.n)
         capacity = self._capacity[self._dominant]
-        held = self.usage[rows, self._dominant]
+        held = self._demands[rows, self._dominant] * self.tasks
         return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
 
     @cached_property

@@ -6,12 +6,16 @@ may have, and None where it does not: two enclosures that overlap are undecided,
 """
 
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
+from .rationals import digits
+
 __all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "lower", "text", "upper"]
+
+LONG_BITS = 4096
+"""Bits beyond which a certificate file has an integer in hexadecimal."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,15 @@ def upper(value: Exact) -> Fraction:
     return value.upper if isinstance(value, Enclosure) else _fraction(value)
 
 
-def text(value: Exact) -> str | dict[str, str]:
-    """Return an exact value as files have it: ``"63/25"``, or the ends of an enclosure; however long they are."""
+def text(value: Exact, hexadecimal: bool = False) -> str | dict[str, str]:
+    """Return an exact value as files have it: ``"63/25"``, or the ends of an enclosure; however long they are.
+
+    With `hexadecimal` what has more than `LONG_BITS` is written as ``"0x3f/0x19"``, which is read and written in one
+    pass, and so in certificate files: decimals of so many digits nobody reads, and they take ten times as long.
+    """
     if isinstance(value, Enclosure):
-        return {"lower": _written(value.lower), "upper": _written(value.upper)}
-    return _written(_fraction(value))
+        return {"lower": _written(value.lower, hexadecimal), "upper": _written(value.upper, hexadecimal)}
+    return _written(_fraction(value), hexadecimal)
 
 
 def at_least(x: Exact, y: Exact) -> bool | None:
@@ -126,13 +134,17 @@ def equal(x: Exact, y: Exact) -> bool | None:
     return True if lower(x) == upper(x) == lower(y) == upper(y) else None
 
 
-def _written(value: Fraction) -> str:
-    # The text of an int stops at 4300 digits, that of a Decimal does not.
-    top, bottom = (format(Decimal(part), "f") for part in value.as_integer_ratio())
+def _written(value: Fraction, hexadecimal: bool) -> str:
+    ends = value.as_integer_ratio()
+    if hexadecimal and max(end.bit_length() for end in ends) > LONG_BITS:
+        return "/".join(map(hex, ends))
+    top, bottom = map(digits, ends)
     return top if bottom == "1" else f"{top}/{bottom}"
 
 
 def _fraction(value: Any) -> Fraction:
+    if isinstance(value, Fraction):
+        return value  # Made anew, it would be reduced once more.
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     raise TypeError(

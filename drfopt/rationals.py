@@ -6,13 +6,18 @@ and merges the groups in pairs, so that large numbers meet only large numbers.  
 """
 
 import contextlib
+import decimal
 import math
+import numbers
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["FLINT", "fraction", "integer_columns", "number", "weighted_sums"]
+__all__ = ["FLINT", "digits", "fraction", "integer_columns", "number", "over_one", "weighted_sums", "whole"]
 
+SHORT = 2048
+"""Bits up to which an integer is written at once: the time that takes grows with the square of their number."""
 
 FLINT: Any = None
 """The module of python-flint, or None where it is not installed."""
@@ -30,7 +35,65 @@ def number(value: Fraction) -> Any:
 
 def fraction(value: Any) -> Fraction:
     """Return what `number` made, or what came of it, as a `Fraction`."""
-    return value if isinstance(value, Fraction) else Fraction(int(value.p), int(value.q))
+    if isinstance(value, Fraction):
+        return value
+    reduced: Any = _Reduced(int(value.p), int(value.q))
+    return Fraction(reduced)
+
+
+@numbers.Rational.register
+@dataclass(frozen=True)
+class _Reduced:
+    """A fraction in lowest terms: `Fraction` takes these as they are, and would look for their divisor again."""
+
+    numerator: int
+    denominator: int
+
+
+def digits(value: int) -> str:
+    """Return an integer as decimal text, however long it is: `str` stops at 4300 digits, and takes its time."""
+    if FLINT is not None:
+        return str(FLINT.fmpz(value))
+    if value.bit_length() <= SHORT:
+        return format(decimal.Decimal(value), "f")
+    with decimal.localcontext() as context:
+        # Long decimals are multiplied fast, so the halves of the bits are put together there.
+        context.prec, context.Emax, context.Emin = decimal.MAX_PREC, decimal.MAX_EMAX, decimal.MIN_EMIN
+        context.traps[decimal.Inexact] = True
+        found = _decimal(abs(value), {})
+    return ("-" if value < 0 else "") + format(found, "f")
+
+
+def _decimal(value: int, powers: dict[int, decimal.Decimal]) -> decimal.Decimal:
+    """Return the integer as a decimal; `powers` keeps those of 2 that are needed."""
+    if value.bit_length() <= SHORT:
+        return decimal.Decimal(value)
+    half = SHORT
+    while 2 * half < value.bit_length():
+        half *= 2
+    if half not in powers:
+        powers[half] = decimal.Decimal(2) ** half
+    top = value >> half
+    return _decimal(top, powers) * powers[half] + _decimal(value - (top << half), powers)
+
+
+def whole(value: Fraction) -> Any:
+    """Return the same as `number`, but an integer where it is one."""
+    if value.denominator > 1:
+        return number(value)
+    return value.numerator if FLINT is None else FLINT.fmpz(value.numerator)
+
+
+def over_one(values: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return the common denominator of what `number` made, and the integers over it."""
+    if FLINT is None:
+        common = math.lcm(*{value.denominator for value in values})
+        return common, [value.numerator * (common // value.denominator) for value in values]
+    common = FLINT.fmpz(1)
+    for value in values:
+        if common % value.q:
+            common = common * (value.q // common.gcd(value.q))
+    return common, [value.p * (common // value.q) for value in values]
 
 
 def integer_columns(rows: Sequence[Sequence[Fraction]], width: int) -> tuple[list[list[int]], list[int]]:

@@ -1,7 +1,7 @@
 """An allocation and its proof as the data of a certificate file: self-contained, every amount exact.
 
-Schema, version 1 (``"schema": "drfopt certificate 1"``).  Every amount is text such as ``"63/25"``; in a file of floats
-tasks and levels are numbers.
+Schema, version 1 (``"schema": "drfopt certificate 1"``).  Every amount is text such as ``"63/25"``, or ``"0x3f/0x19"``
+where it is long; in a file of floats tasks and levels are numbers.
 
     schema, program           what this is, and what wrote it
     instance                  the keys of an instance file
@@ -17,20 +17,33 @@ tasks and levels are numbers.
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..allocation import Allocation
-from ..enclosures import text
+from ..enclosures import Enclosure
+from ..enclosures import text as decimal_text
 from ..instance import Instance
 from ..tolerances import DUAL_POSITIVE
 from ..verifier import SCHEMA
 from ..writers import native
 
 __all__ = ["certificate_document", "document"]
+
+
+Text = Callable[[Any], Any]
+"""What an exact value becomes in a document."""
+
+
+def _text(value: Any) -> Any:
+    return decimal_text(value, hexadecimal=True)
+
+
+def _plain(value: Any) -> Any:
+    return {"lower": value.lower, "upper": value.upper} if isinstance(value, Enclosure) else value
 
 
 def certificate_document(allocation: Allocation) -> dict[str, Any]:
@@ -56,9 +69,14 @@ def document(
     evidence: dict[str, Any],
     *,
     integer: bool = False,
+    written: bool = True,
 ) -> dict[str, Any]:
-    """Return the data of a certificate: tasks (n,), placed as (n, k), and what the proof is made of."""
+    """Return the data of a certificate: tasks (n,), placed as (n, k), and what the proof is made of.
+
+    What is not to be `written` keeps its fractions as such, for a verifier in the same program.
+    """
     exact = tasks.dtype == object
+    text: Text = _text if written else _plain
 
     def amount(value: Any) -> Any:
         return text(value) if exact else value.item() if isinstance(value, np.generic) else value
@@ -79,24 +97,24 @@ def document(
             user: {c: amount(z) for c, z in zip(instance.machine_names, row, strict=True) if z}
             for user, row in zip(instance.users, placement, strict=True)
         }
-    found["proof"] = _proof(instance, evidence)
+    found["proof"] = _proof(instance, evidence, text)
     return found
 
 
-def _proof(instance: Instance, evidence: dict[str, Any]) -> dict[str, Any]:
+def _proof(instance: Instance, evidence: dict[str, Any], text: Text) -> dict[str, Any]:
     proof: dict[str, Any] = {}
     if "rounds" in evidence:
         proof["rounds"] = [
             {
                 "level": text(Fraction(link.level)),
                 "finished": [instance.users[i] for i in link.finished],
-                "prices": _prices(instance, link.prices, of_whole_classes=True),
+                "prices": _prices(instance, link.prices, text, of_whole_classes=True),
             }
             for link in evidence["rounds"]
         ]
     if "prices" in evidence:
         table = np.asarray(evidence["prices"])
-        proof["prices"] = _prices(instance, table[None, :] if table.ndim == 1 else table)
+        proof["prices"] = _prices(instance, table[None, :] if table.ndim == 1 else table, text)
     if "point" in evidence:
         proof["point"] = {user: text(x) for user, x in zip(instance.users, evidence["point"], strict=True)}
     if evidence.get("packing") is not None and instance.machines is not None:
@@ -111,7 +129,7 @@ def _proof(instance: Instance, evidence: dict[str, Any]) -> dict[str, Any]:
     return proof
 
 
-def _prices(instance: Instance, table: np.ndarray, of_whole_classes: bool = False) -> dict[str, Any]:
+def _prices(instance: Instance, table: np.ndarray, text: Text, of_whole_classes: bool = False) -> dict[str, Any]:
     """Return prices (k, m) of a unit by name; in floats what the certificate calls rounding is left out."""
     least = 0 if table.dtype == object else (DUAL_POSITIVE if of_whole_classes else 0) * table.max(initial=0.0)
     pool = instance.machines is None

@@ -1,7 +1,7 @@
 """Exact answers with prices: leximin on machines, sums, enclosures of markets, judged by the standalone verifier.
 
-The document that a certificate file would hold is made, and `drfopt.verifier` reads it as it would read the file: the
-answer is returned only when that says it is proven.
+The document that a certificate file would hold is made, only its fractions not written, and `drfopt.verifier` reads it
+as it would read the file: the answer is returned only when that says it is proven.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,8 @@ def certify(
     """Return the certificate of exact tasks (n,), Fractions or Enclosures, placed as (n, k)."""
     rates = policy.exact_rates(instance)
     levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
-    report = verify(document(instance, policy.name, tasks, levels, placement, evidence))
+    claimed = document(instance, policy.name, tasks, levels, placement, evidence, written=False)
+    report = verify(claimed, exact=True)
     fault = next((f"{check.name}: {check.worst}" for check in report.checks if not check.holds), "")
     # Of an enclosure the answer is what is certain: how far its ends are apart is not a violation, but how good it is.
     widths = [float(x.width / x.upper) for x in tasks if isinstance(x, Enclosure) and x.upper]

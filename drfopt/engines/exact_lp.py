@@ -16,7 +16,7 @@ from typing import Any
 
 from ..deadline import NEVER, Deadline
 from ..errors import SolverError
-from ..rationals import fraction, number
+from ..rationals import fraction, number, over_one, whole
 from .factors import Factors
 
 __all__ = ["Optimum", "Program", "maximise"]
@@ -71,6 +71,8 @@ class _Simplex:
         self.rows, self.width = len(program.b), len(program.columns)
         self.columns = [{r: number(v) for r, v in column.items()} for column in program.columns]
         self.columns += [{r: one} for r in range(self.rows)]
+        # The same with integers where that is what they are: for prices, which are looked at column by column.
+        self.needs = [{r: whole(v) for r, v in column.items()} for column in program.columns]
         self.b = [number(value) for value in program.b]
         self.c = [number(value) for value in program.c] + [zero] * self.rows
         self.basis = basis
@@ -157,13 +159,16 @@ class _Simplex:
         """Return the column that gains most a unit, or the first that gains; None when none does."""
         best, found = self.zero, None
         basic = set(self.basis)
+        common, tops = over_one(prices)
         for q, column in enumerate(self.columns):
             if q in basic:
                 continue
-            gain = c[q]
-            for r, value in column.items():
-                if prices[r]:
-                    gain -= prices[r] * value
+            # Nearly always it is only asked whether there is a gain: integers say it without reducing fractions.
+            needs = self.needs[q] if q < self.width else column
+            cost = sum(tops[r] * value for r, value in needs.items() if tops[r])
+            if cost >= c[q] * common:
+                continue
+            gain = c[q] - self.one * cost / common
             if gain > best:
                 if first:
                     return q

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from .reading import Cluster, Report, number, shown, total
+from .reading import Cluster, Report, number, over_one, products, shown, total
 from .whole import unpacked
 
 __all__ = ["SCHEMA", "Claim"]
@@ -30,7 +30,7 @@ ARGUED = ("single", "alpha")
 class Claim:
     """What the document says of the cluster, and the checks; lists are in the order of the cluster's users."""
 
-    def __init__(self, cluster: Cluster, data: dict[str, Any]):
+    def __init__(self, cluster: Cluster, data: dict[str, Any], exact: bool = False):
         self.c, self.policy, self.whole = cluster, str(data["policy"]), data["integer"] is True
         word, colon, argument = self.policy.partition(":")
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
@@ -60,7 +60,9 @@ class Claim:
         given = [point.get(row["name"], _lower(row["tasks"])) for row in self.rows]
         self.x = [number(value) for value in given]
         # Numbers as text were meant exactly, and so are all others beside them.
-        floats = not self.whole and not self.enclosed and not any(isinstance(value, str) for value in given)
+        self.exact = exact
+        written = exact or any(isinstance(value, str) for value in given)
+        floats = not self.whole and not self.enclosed and not written
         self.report = Report(ACCURACY if floats else number(0))
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
         self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
@@ -92,12 +94,13 @@ class Claim:
 
     def near(self, value: Fraction, target: Fraction) -> bool:
         """Say whether two numbers are the same to the accuracy of the file."""
-        return abs(value - target) <= self.report.accuracy * abs(target)
+        return value == target or abs(value - target) <= self.report.accuracy * abs(target)
 
     def used(self, k: int, j: int) -> Fraction:
         """Return what the tasks placed on class k use of resource j."""
         kinds = zip(self.z or [], self.c.kinds, strict=True)
-        return total(z[k] * kind.d[j] for z, kind in kinds if kind.d[j] and z.get(k))
+        terms = [(z[k], kind.d[j]) for z, kind in kinds if kind.d[j] and z.get(k)]
+        return products([z for z, _ in terms], [d for _, d in terms])
 
     def feasible(self) -> None:
         """Step 1: the allocation is possible, and what the file says of it is so."""
@@ -111,8 +114,9 @@ class Claim:
         add("who can run nothing has nothing", self.names((i for i in self.n if not self.plays[i] and x[i]), x))
         levels = [row.get("level") for row in self.rows]
         stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]
-        fine = [0 if isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
-        off = (i for i, v in enumerate(stated) if self.r and v is not None and abs(v - self.y[i]) > fine[i] * self.y[i])
+        fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
+        given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
+        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * self.y[i])
         unmeasured = "" if self.r else "how they are measured is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.enclosed:
@@ -163,15 +167,22 @@ class Claim:
 
     def market(self, p: list[list[Fraction]]) -> tuple[list[Fraction], Fraction, Fraction]:
         """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q."""
-        self.paid = [[(j, price) for j, price in enumerate(row) if price] for row in p]
-        least = [min((self.cost(at, k) for k in ks), default=number(0)) for at, ks in enumerate(self.open)]
-        q = [total(self.c.kinds[at].part * least[at] for at in kinds) for kinds in self.c.kinds_of]
-        money = total(v * self.c.room[k][j] for k, row in enumerate(self.paid) for j, v in row)
-        return q, money, money - total(q[i] * self.x[i] for i in self.n if q[i] and self.plays[i])
+        cells = [(k, j, price) for k, row in enumerate(p) for j, price in enumerate(row) if price]
+        unit, scaled = over_one([price for _, _, price in cells])
+        self.paid: list[list[tuple[int, Any]]] = [[] for _ in p]
+        for (k, j, _), price in zip(cells, scaled, strict=True):
+            self.paid[k].append((j, price))
+        self.unit = unit * self.c.unit
+        least = [min((self.cost(at, k) for k in ks), default=0) for at, ks in enumerate(self.open)]
+        parts = [[self.c.kinds[at].part * least[at] for at in kinds] for kinds in self.c.kinds_of]
+        q = [total(mine) / self.unit if len(mine) > 1 else Fraction(mine[0]) / self.unit for mine in parts]
+        money = products([price for _, _, price in cells], [self.c.room[k][j] for k, j, _ in cells])
+        spent = [i for i in self.n if q[i] and self.plays[i]]
+        return q, money, money - products([q[i] for i in spent], [self.x[i] for i in spent])
 
-    def cost(self, at: int, k: int) -> Fraction:
-        """Return what a task of a kind costs on class k, at the prices of the last `market`."""
-        return sum((self.c.kinds[at].d[j] * v for j, v in self.paid[k]), number(0))
+    def cost(self, at: int, k: int) -> Any:
+        """Return what `unit` tasks of a kind cost on class k, at the prices of the last `market`."""
+        return sum(self.c.needs[at][j] * v for j, v in self.paid[k])
 
     def alone(self, at: int) -> Fraction:
         """Return the tasks of a kind for which there would be room if everything were theirs."""

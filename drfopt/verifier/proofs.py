@@ -43,7 +43,7 @@ class Proof(Claim):
         rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
         for t, finished, p in rounds or []:
             q, money, unspent = self.market(p)
-            top = total(q[i] * self.x[i] for i in self.n if self.plays[i] and self.y[i] >= t * (1 - e))
+            top = total(q[i] * self.x[i] for i in self.n if e and self.plays[i] and self.y[i] >= t * (1 - e))
             faults = ["some price is negative"] if min(map(min, p)) < 0 else []
             if abs(unspent) > e * top + (ROUNDING * money if e else 0):
                 faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
@@ -57,7 +57,7 @@ class Proof(Claim):
             for at, kind in enumerate(self.c.kinds):
                 if len(self.open[at]) > 1:
                     costs = {k: self.cost(at, k) for k in self.open[at]}
-                    least, lost = min(costs.values()), 10 * self.r[kind.owner] / kind.part * spare
+                    least, lost = min(costs.values()), 10 * self.r[kind.owner] / kind.part * spare * self.unit
                     slight = {
                         k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
                     }
@@ -178,8 +178,10 @@ def _up(value: Fraction) -> Fraction:
     return Fraction(math.ceil(value * scale), scale)
 
 
-def verify(document: dict[str, Any], instance: dict[str, Any] | None = None) -> Report:
+def verify(document: dict[str, Any], instance: dict[str, Any] | None = None, exact: bool = False) -> Report:
     """Return what was checked of a document: a certificate file's data, or the data of an instance and an allocation.
+
+    With `exact` its numbers are `Fraction`s that were never written, all of them meant exactly.
 
     Raises
     ------
@@ -189,7 +191,7 @@ def verify(document: dict[str, Any], instance: dict[str, Any] | None = None) -> 
     try:
         given: Any = document.get("instance")
         cluster = Cluster(given if instance is None else instance)
-        claim = Proof(cluster, document)
+        claim = Proof(cluster, document, exact)
         if instance is not None and isinstance(given, dict):
             same = vars(Cluster(given)) == vars(cluster)
             claim.report.add("the instance is the one of the file", [] if same else ["they differ"])

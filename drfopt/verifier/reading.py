@@ -7,13 +7,14 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Check", "Cluster", "Report", "loads", "number", "shown", "total"]
+__all__ = ["Check", "Cluster", "Report", "loads", "number", "over_one", "products", "shown", "total"]
 
 
 LARGEST_EXPONENT = 400
@@ -61,6 +62,9 @@ def number(value: Any) -> Fraction:
         raise ValueError(f"{value!r} is not a number")
     given = repr(value) if isinstance(value, float) else value
     if isinstance(given, str):
+        if given.lstrip("-")[:2] == "0x":  # Long numbers are hexadecimal, which is read in one pass.
+            top, _, bottom = given.partition("/")
+            return Fraction(int(top, 16), int(bottom or "1", 16))
         exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
         if abs(int(exponent)) > LARGEST_EXPONENT:
             raise ValueError(f"{given[:40]!r} is beyond the range of numbers")
@@ -96,6 +100,26 @@ def total(values: Iterable[Fraction]) -> Fraction:
     while len(found) > 1:
         found = [sum(found[at : at + 2], Fraction(0)) for at in range(0, len(found), 2)]
     return found[0]
+
+
+def over_one(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
+    """Return a common denominator, and what stands over it: integers, unless that is much longer than each; then 1."""
+    denominators = {value.denominator for value in values}
+    longest, common = max((d.bit_length() for d in denominators), default=0), 1
+    for d in sorted(denominators, reverse=True):
+        if common % d:
+            common = math.lcm(common, d)
+            if common.bit_length() > 2 * longest + LONG_BITS:
+                return 1, values
+    return common, [value.numerator * (common // value.denominator) for value in values]
+
+
+def products(left: Sequence[Any], right: Sequence[Any]) -> Fraction:
+    """Return the sum of the products: long fractions over common denominators first, where that is short."""
+    (a, first), (b, second) = over_one(left), over_one(right)
+    pairs = zip(first, second, strict=True)
+    found = sum(x * y for x, y in pairs) if a > 1 or b > 1 else total(x * y for x, y in pairs)
+    return Fraction(found, a * b)
 
 
 RULES = {"guarantees", "excluded", "groups", "guarantee", "tier", "group"}
@@ -151,6 +175,10 @@ class Cluster:
         self.kinds_of: list[list[int]] = [[] for _ in users]
         for q, kind in enumerate(self.kinds):
             self.kinds_of[kind.owner].append(q)
+        # What a task of each kind needs, in units so small that these are integers.
+        self.unit, flat = over_one([v for kind in self.kinds for v in kind.d])
+        m = len(self.resources)
+        self.needs = [flat[at : at + m] for at in range(0, len(flat), m)]
 
     def _most(self, user: dict[str, Any], demand: list[Fraction]) -> Fraction | None:
         """Return the most tasks of a user: her limit, or those at which she meets a ceiling of hers."""

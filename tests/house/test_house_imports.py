@@ -45,6 +45,7 @@ FLOORS = (
 
 SAME_FLOOR = {
     ("cli", "report"): "a command is the door to the page",
+    ("enclosures", "rationals"): "an exact number is written as fast as long integers can be",
     ("quantities", "errors"): "a number that cannot be read is refused in the package's own words",
     ("deadline", "errors"): "a moment that has passed is told in the package's own words",
     ("parallel", "errors"): "what stops workers is told in the package's own words",
