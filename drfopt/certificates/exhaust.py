@@ -35,16 +35,21 @@ def playing(instance: Instance) -> list[int]:
 
 
 def better(
-    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, nodes: int = NODES
+    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, most: int | None = None
 ) -> bool | None:
-    """Say whether some allocation of the pool is strictly better; None when the search looks at too many branches."""
+    """Say whether some allocation of the pool is strictly better; None when the search looks at too many branches.
+
+    `most` is how many they may be, where fewer than `NODES` are wanted.
+    """
     members = playing(instance)
     if not members:
         return False
     if len(members) > USERS:
         return None
     try:
-        return _Product(instance, policy, members, tasks, _Budget(nodes, deadline)).better()
+        return _Product(
+            instance, policy, members, tasks, _Budget(NODES if most is None else min(most, NODES), deadline)
+        ).better()
     except _TooLong:
         return None
 

@@ -207,11 +207,10 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             members = exhaust.playing(instance)
             own = [tasks[i] for i in members]
             if policy.objective == "alpha" and members and all(own):
-                better = exhaust.better(instance, policy, tasks, deadline, FEW)
-            if better is None and policy.objective == "alpha" and members and all(own):
                 halves = _halves(instance, members)
-                if halves is not None:
-                    gap = halves.gap(own)
+                gap = None if halves is None else halves.gap(own)
+                better = exhaust.better(instance, policy, tasks, deadline, FEW)
+                if better is None and halves is not None:
                     judge = AGAIN if finder.engine == "nash-halves" else HALVES
                     better = _larger_product(halves, own, deadline)
             if better is None:

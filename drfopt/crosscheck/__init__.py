@@ -33,6 +33,7 @@ from . import opinions
 
 __all__ = ["CrossCheck", "Opinion", "crosscheck"]
 
+
 @dataclass(frozen=True, eq=False)
 class Opinion:
     """What one way of computing says.
