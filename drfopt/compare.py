@@ -97,7 +97,11 @@ class Comparison:
         ]
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
+        for allocation in self.allocations:
+            if allocation.broken:
+                owed = ", ".join(map(str, allocation.broken))
+                notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
         if self.beside:
             notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
         if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
