@@ -62,14 +62,15 @@ class Column:
 class Sheet:
     """A titled table with notes below it; cells are strings, numbers, `Bar`s or None.
 
-    A float is shown to a person with six digits and given to a program in full.
+    A float is shown to a person with six digits and given to a program in full.  `document` is made when JSON is asked
+    for: that of many users is larger than the table.
     """
 
     title: str
     columns: tuple[Column, ...]
     rows: list[tuple]
     notes: tuple[str, ...] = ()
-    document: Any = field(default=None, repr=False)
+    document: Callable[[], Any] | None = field(default=None, repr=False)
 
     def text(self, *, colour: bool = False, width: int | None = None, rows: int = SHOWN) -> str:
         """Return the table for a terminal, the first rows only, colours only when asked for."""
@@ -158,9 +159,10 @@ class Sheet:
     def json(self) -> str:
         """Return the machine-readable document behind the table, or the rows as objects."""
         headings = [column.heading for column in self.columns]
-        document = self.document
-        if document is None:
+        if self.document is None:
             document = [dict(zip(headings, map(_bare, row), strict=True)) for row in self.rows]
+        else:
+            document = self.document()
         try:
             return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
         except ValueError:
