@@ -108,7 +108,7 @@ class Comparison:
             notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
         notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
-        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
 
     def _row(self, allocation: Allocation, few: bool) -> tuple:
         proof = allocation.certificate

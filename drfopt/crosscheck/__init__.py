@@ -151,7 +151,7 @@ class CrossCheck:
         )
         kind = "whole tasks" if self.integer else "divisible tasks"
         title = f"{self.policy}, {kind}, {self.instance.n} users"
-        return Sheet(title, columns, rows, (self._verdict(),), document=self.to_dict())
+        return Sheet(title, columns, rows, (self._verdict(),), document=self.to_dict)
 
     def _verdict(self) -> str:
         if self.agree is None:
