@@ -26,14 +26,18 @@ class Full:
             for kind in self.fitting(cluster, machine):
                 if kind not in cluster.opened:
                     chances.setdefault(kind, []).append(machine)
-        for kind in opened:
+        self.learn(cluster)
+        return chances
+
+    def learn(self, cluster: Cluster) -> None:
+        """Take all kinds to be known for which somebody asks."""
+        for kind in cluster.opened:
             if kind not in self._known:
                 self._known.add(kind)
                 for (needs, kinds), need in zip(self._by_need, cluster.needs[kind], strict=True):
                     place = bisect_right(needs, need)
                     needs.insert(place, need)
                     kinds.insert(place, kind)
-        return chances
 
     def fitting(self, cluster: Cluster, machine: int) -> list[int]:
         """Return the known kinds that fit on a machine and are asked for; those nobody asks for are forgotten."""

@@ -45,8 +45,8 @@ class Turns(Rule):
         asking: dict[int, int] = {}
         for user in sorted({user for kind in places.kinds for user in cluster.askers[kind]}):
             asking[user] = _next(cluster, user, places)
-        while asking and (user := self.turn(cluster, asking)) is not None:
-            kind = asking[user]
+        while asking and (chosen := self.turn(cluster, asking)) is not None:
+            user, kind = chosen, asking[chosen]
             machine = places.first(kind)
             cluster.start(user, kind, machine)
             self.changed(cluster, (user,))
@@ -59,7 +59,7 @@ class Turns(Rule):
 
 
 class Ranked(Rule):
-    """A rule that serves the user whose `rank` is lowest, of equal ones the one listed first, and may keep users waiting.
+    """A rule that serves the user whose `rank` is lowest, of equal ones the one listed first, or keeps it waiting.
 
     Ranks are worked out anew only for users who hold or want something else than before, whom `survey` names, or who
     are told to `forget`, and only when a waiting task fits somewhere.

@@ -46,7 +46,7 @@ class Kai(Ranked):
             for j in range(cluster.m)
         ]
         self._requests = Requests(cluster)
-        self._fair = [[0] * cluster.n for _ in range(cluster.m)]
+        self._fair: list[list[Amount]] = [[0] * cluster.n for _ in range(cluster.m)]
 
     def resized(self, cluster: Cluster) -> None:
         """Divide what is there now."""

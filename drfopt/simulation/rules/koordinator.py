@@ -30,9 +30,7 @@ class Koordinator(Ranked):
         """Take note of minima and weights."""
         super().begin(cluster)
         minima, weights = whole_guarantees(cluster.plan), whole_weights([1 / weight for weight in cluster.plan.weights])
-        self._groups = [
-            {i: Group(0, minima[i][j], weights[i]) for i in range(cluster.n)} for j in range(cluster.m)
-        ]
+        self._groups = [{i: Group(0, minima[i][j], weights[i]) for i in range(cluster.n)} for j in range(cluster.m)]
         self._requests = Requests(cluster)
         self._quotas = [[0] * cluster.n for _ in range(cluster.m)]
 
