@@ -235,7 +235,7 @@ class Tree:
                 self.nodes.append(node.children[step])
             node = node.children[step]
         if node.children or node.leaf:
-            raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of her own")
+            raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of its own")
         node.leaf = True
         return node
 
