@@ -13,7 +13,7 @@ from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
-__all__ = ["Allocation", "Certificate", "stopped"]
+__all__ = ["Allocation", "Broken", "Certificate", "stopped"]
 
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
@@ -87,6 +87,24 @@ class Certificate:
         return document
 
 
+@dataclass(frozen=True)
+class Broken:
+    """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
+
+    The resource is the one that the guarantee's owner, a user or a group, would use up first.
+    """
+
+    owner: str
+    of_group: bool
+    resource: str
+    held: Any
+    promised: Any
+
+    def __str__(self) -> str:
+        word = "group " if self.of_group else ""
+        return f"{word}{self.owner} has {float(self.held):.6g} of {float(self.promised):.6g} {self.resource}"
+
+
 def _nowhere() -> None:
     """Return the placement of a pool."""
 
@@ -157,6 +175,24 @@ class Allocation:
     def exact(self) -> bool:
         """Whether tasks and levels are `Fraction`s."""
         return self.tasks.dtype == object
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """Guarantees that do not fit together, with what is held instead; `status` is that of the rules' division."""
+        return tuple(self.certificate.evidence.get("broken", ()))
+
+    @property
+    def broken_guarantees(self) -> list[dict[str, Any]]:
+        """The same as data: whose, of what, held and promised."""
+        return [
+            {
+                "group" if row.of_group else "user": row.owner,
+                "resource": row.resource,
+                "held": _plain(row.held),
+                "promised": _plain(row.promised),
+            }
+            for row in self.broken
+        ]
 
     @cached_property
     def usage(self) -> np.ndarray:
@@ -244,6 +280,8 @@ class Allocation:
             "certificate": self.certificate.to_dict(),
             "seconds": self.seconds,
         }
+        if self.broken:
+            document["broken_guarantees"] = self.broken_guarantees
         if self.solver:
             document["solver"] = self.solver
         classes = self.instance.machine_names
@@ -357,6 +395,9 @@ class Allocation:
             notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.unplaced:
             notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(self.unplaced[:20]))
+        if self.broken:
+            # All of them: each is a promise to somebody.
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
         proof = self.certificate

@@ -86,9 +86,27 @@ def gist(document: Document) -> list[Markup]:
         names = document["comparison"]["allocations"][0]["unplaced"]
         some = ", ".join(map(clean, names[:5])) + (f" and {count - 5:,} more" if count > 5 else "")
         said.append(Markup("A task fits nowhere, and is left out of all comparisons: <bdi>{}</bdi>.").format(some))
+    said += _owed(document)
     refusals = document["comparison"].get("refusals", {})
     said += [Markup("{} gave no answer: <bdi>{}</bdi>.").format(*map(clean, pair)) for pair in refusals.items()]
     return said
+
+
+def _owed(document: Document) -> list[Markup]:
+    """Return whose guarantees do not fit together under the first policy."""
+    place: Path = ("comparison", "allocations", 0, "broken_guarantees")
+    if "broken_guarantees" not in document["comparison"]["allocations"][0]:
+        return []
+    each = [
+        Markup("<bdi>{}</bdi> holds {} of {} <bdi>{}</bdi>").format(
+            clean(row.get("group", row.get("user"))),
+            shown(document, (*place, index, "held")),
+            shown(document, (*place, index, "promised")),
+            clean(row["resource"]),
+        )
+        for index, row in enumerate(at(document, place))
+    ]
+    return [Markup("Guarantees that do not fit together: {}.").format(Markup(", ").join(each))]
 
 
 def _stopping(document: Document) -> Markup:
