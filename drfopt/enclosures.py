@@ -5,6 +5,7 @@ between them.  `at_least` and its siblings return True or False only where that 
 may have, and None where it does not: two enclosures that overlap are undecided, never "close enough".
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
@@ -12,7 +13,7 @@ from typing import Any
 
 from .rationals import digits
 
-__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "lower", "text", "upper"]
+__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "least", "lower", "text", "upper"]
 
 LONG_BITS = 4096
 """Bits beyond which a certificate file has an integer in hexadecimal."""
@@ -90,6 +91,14 @@ def lower(value: Exact) -> Fraction:
 def upper(value: Exact) -> Fraction:
     """Return the most the value can be."""
     return value.upper if isinstance(value, Enclosure) else _fraction(value)
+
+
+def least(values: Iterable[Any], default: Any = 0) -> Any:
+    """Return the smallest of some numbers; where one is enclosed, an enclosure of the smallest."""
+    found = list(values)
+    if not any(isinstance(value, Enclosure) for value in found):
+        return min(found, default=default)
+    return Enclosure(min(map(lower, found)), min(map(upper, found)))
 
 
 def text(value: Exact, hexadecimal: bool = False) -> str | dict[str, str]:

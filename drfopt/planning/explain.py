@@ -1,6 +1,8 @@
 """Why a user has what she has: her level, what stopped her and whom it stopped besides, and what would raise it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from ..solve import solve
 from ..tables import Bar, Column, Sheet
 from ..tolerances import LEVEL
 from .remedies import Remedies, alone
-from .trials import Trials
+from .trials import Trials, ceilings_met
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -60,8 +62,8 @@ class Explained:
         in an organisation, and of several types of tasks on machines.
     gain : float or None
         By what part her level is above that; None where she would have nothing alone.
-    remedy : str
-        One sentence on what would raise her level.
+    advice : callable
+        Returns the `remedy`, which is asked for once: a table of many users shows few of them.
     """
 
     user: str
@@ -75,7 +77,12 @@ class Explained:
     alone_tasks: float | None
     alone_level: float | None
     gain: float | None
-    remedy: str
+    advice: Callable[[], str] = field(compare=False, repr=False)
+
+    @cached_property
+    def remedy(self) -> str:
+        """One sentence on what would raise her level."""
+        return self.advice()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of ``drfopt explain --json``."""
@@ -141,7 +148,7 @@ class Explanation:
         ]
         title = f"{self.policy}, why each has what it has"
         title += f" - {self.instance.name}" if self.instance.name else ""
-        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _notes(self) -> list[str]:
         count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
@@ -225,7 +232,7 @@ class _Facts:
     def reason(self, i: int) -> str:
         if self.unplaced[i]:
             return "unplaced"
-        if self._at_ceiling(i):
+        if ceilings_met(self.allocation, i):
             return "ceiling"
         if self.capped[i]:
             return "limit"
@@ -236,13 +243,6 @@ class _Facts:
         if names not in self.found:
             self.found[names] = tuple(sorted({other for name in names for other in self.at.get(name, ())}))
         return self.found[names]
-
-    def _at_ceiling(self, i: int) -> bool:
-        if self.instance.organisation is None:
-            return False
-        used = dict(zip(self.instance.resources, self.allocation.usage[i], strict=True))
-        ceilings = self.instance.organisation.ceilings[i]
-        return any(used[name] >= float(most) * (1 - LEVEL) for name, most in ceilings.items())
 
     def of(self, i: int) -> Explained:
         allocation, reason = self.allocation, self.reason(i)
@@ -262,7 +262,7 @@ class _Facts:
             alone_tasks=own,
             alone_level=None if own is None else float(self.rates[i]) * own,
             gain=None if self.unplaced[i] or not own else _gain(tasks, own),
-            remedy=getattr(self.remedies, reason)(i),
+            advice=partial(getattr(self.remedies, reason), i),
         )
 
 

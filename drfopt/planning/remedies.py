@@ -4,7 +4,6 @@ Under a leximin every number is where the links put her, which is what dividing 
 """
 
 import math
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,18 +14,20 @@ from ..instance import Instance
 from ..policies import policy_named
 from ..solve import solve
 from ..tolerances import LEVEL
-from .links import Held, held
+from .links import held
 from .price import price
 from .prices import Prices
+from .raising import Raising
 from .room import Room
-from .sides import NOTHING, furthest
+from .sides import NOTHING
+from .trials import Trials
 from .units import MOST, Unit, units_of
 from .worth import Worth
 
 __all__ = ["Remedies", "alone"]
 
 
-class Remedies:
+class Remedies(Trials):
     """Finds sentences for the users of an allocation; what they share is computed once.
 
     `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
@@ -34,7 +35,7 @@ class Remedies:
     """
 
     def __init__(self, allocation: Allocation, thorough: bool):
-        self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
+        super().__init__(allocation, thorough)
         self.policy = policy_named(allocation.policy)
 
     def unplaced(self, i: int) -> str:
@@ -67,6 +68,8 @@ class Remedies:
             return f"its limit is {limit:.6g}, and its task fits nowhere"
         if limit == 0:
             return "its limit is 0: raise it"
+        if told := self.all_run(i):
+            return told
         if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
             return self._profit(i)
         if self.thorough:
@@ -85,13 +88,6 @@ class Remedies:
         helping = [(bool(worth.more and worth.more.price > 0), s * worth.now, worth) for s, worth in slopes if s > 0]
         return self._gives(max(helping, key=lambda row: row[:2])[2], i) if helping else self._of_everything(i)
 
-    def efficiency(self, i: int) -> str:
-        """Return why a sum gives a user no more."""
-        return (
-            f"{self.policy.name} owes nobody anything: tasks that add more to the sum for what they take come first; "
-            "a fair policy would give it more"
-        )
-
     @cached_property
     def prices(self) -> Prices:
         """What units of the cluster are worth: resources of a pool, machines of classes."""
@@ -100,12 +96,8 @@ class Remedies:
         return price(self.instance, self.policy, units=tuple(unit for unit in units if unit.kind == wanted))
 
     @cached_property
-    def _held(self) -> Held:
-        return held(self.allocation)
-
-    @cached_property
-    def _room(self) -> Room:
-        return Room(self.instance, self.policy, self.allocation.tasks)
+    def _raising(self) -> Raising:
+        return Raising(held(self.allocation), Room(self.instance, self.policy, self.allocation.tasks))
 
     def _gives(self, worth: Worth, i: int) -> str:
         """Return the sentence on one unit more, or on as much of one as the links speak of."""
@@ -135,15 +127,7 @@ class Remedies:
 
     def _until(self, i: int) -> float:
         """Return by how many tasks the limit of a user can rise until something else stops her."""
-        base, room = self._held, self._room
-        limit = float(self.instance.limits[i])
-
-        def raised(step: float) -> tuple[Held, np.ndarray]:
-            limits = self.instance.limits.copy()
-            limits[i] += step
-            return replace(base, limits=limits), room.now
-
-        return furthest(raised, room, (MOST - 1) * limit)
+        return self._raising.until(i, (MOST - 1) * float(self.instance.limits[i]))
 
     def _without_limit(self, i: int) -> float:
         """Return the tasks of a user if she had no limit.
