@@ -1,0 +1,25 @@
+"""What grows with the number of users, and is asked to grow no faster."""
+
+from .. import costs
+from .question import Question
+
+__all__ = ["QUESTIONS"]
+
+QUESTIONS = (
+    Question(
+        name="growth",
+        question=(
+            "Does what surrounds an answer grow in proportion to the users: writing an instance, the file of a "
+            "certificate, the table, CSV, JSON, an explanation, a sweep? The note has the exponent from a quarter of "
+            "the users, in CPU seconds."
+        ),
+        expectation=(
+            "Each looks at every user once, so exponents should be 1, and up to 1.15 where caches fill. Writing made "
+            "all limits for every user before, with an exponent of 2, 23 s at 20,000 users: now some 10 microseconds "
+            "a number, 1 s. rich laid out a row of six cells in 0.4 ms: without its grid it should be 0.1 ms."
+        ),
+        sizes=tuple((family, n) for family in ("generic", "limits") for n in (4_000,)),
+        run=costs.growth,
+        smoke=(("generic", 60), ("limits", 60)),
+    ),
+)
