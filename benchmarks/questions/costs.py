@@ -9,9 +9,8 @@ QUESTIONS = (
     Question(
         name="growth",
         question=(
-            "Does what surrounds an answer grow in proportion to the users: writing an instance, the file of a "
-            "certificate, the table, CSV, JSON, an explanation, a sweep? The note has the exponent from a quarter of "
-            "the users, in CPU seconds."
+            "By which power of the number of users, from a quarter of them to all, do CPU seconds grow of what surrounds "
+            "an answer: writing an instance, the file of a certificate, table, CSV, JSON, an explanation, a sweep?"
         ),
         expectation=(
             "Each looks at every user once, so exponents should be 1, and up to 1.15 where caches fill. Writing made "
@@ -24,8 +23,8 @@ QUESTIONS = (
         happened=(
             "All exponents are 1 within what a second run changes, 0.2: while this was measured other work kept the "
             "machine busy, so that seconds are several times too long, and so are their ratios; the exponents are of "
-            "CPU seconds. The table was at 1.3 until its lines were handed to rich a hundred at a time: the more "
-            "objects there are at once, the longer the collector of garbage looks at them."
+            "CPU seconds. The table is at 1.3 here, and at 1.08 since its lines are handed to rich a hundred at a "
+            "time: the more objects there are at once, the longer the collector of garbage looks at them."
         ),
     ),
 )
