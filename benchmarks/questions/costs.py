@@ -10,7 +10,7 @@ QUESTIONS = (
         name="growth",
         question=(
             "By which power of the number of users, from a quarter of them to all, do CPU seconds grow of what is "
-            "around an answer: writing an instance, the file of a certificate, table, CSV, JSON, an explanation, a sweep?"
+            "around an answer: writing an instance, the file of a certificate, table, CSV, JSON, explanation, sweep?"
         ),
         expectation=(
             "Each looks at every user once, so exponents should be 1, and up to 1.15 where caches fill. Writing made "
