@@ -179,7 +179,7 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
     ----------
     instance : Instance
     policy : str or Policy
-        Any but a formulation file, in divisible tasks.
+        Any but a formulation file and ``per-server``, in divisible tasks.
     user : str, optional
         Whom to explain; by default everybody.
 
@@ -195,7 +195,7 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
     chosen = policy_named(policy)
     if chosen.objective not in ("leximin", "alpha", "sum"):
         raise PolicyError(
-            f"nothing is known of what stops users under {chosen.name}: explain a built-in policy, such as drf"
+            f"nothing is known here of what stops users under {chosen.name}: explain another policy, such as drf"
         )
     allocation = solve(instance, chosen)
     rows = range(instance.n) if user is None else [instance.users.index(user)]

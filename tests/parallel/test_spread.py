@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 
+import joblib
 import pytest
 
 from drfopt.errors import EngineError, InstanceError, SolverError
@@ -64,6 +65,26 @@ def test_an_error_comes_when_its_turn_has_come(jobs):
     assert [next(results), next(results)] == [0, 2]
     with pytest.raises(InstanceError, match=r"^3 is odd: give an even number$"):
         next(results)
+
+
+def where(seconds):
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_nobody_is_started_for_little_work():
+    """By default: the work of a second is not worth a worker, and of longer work the beginning is done here."""
+    assert set(spread(where, [0.01] * 8)) == {os.getpid()}
+    assert set(spread(where, [0.4, 0.01])) == {os.getpid()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(joblib.cpu_count() < 2, reason="a core for each worker")
+@pytest.mark.parametrize("items", [[0.1] * 80, itertools.repeat(0.1)], ids=["so many", "who knows how many"])
+def test_workers_take_over_when_they_are_there(items):
+    by = list(itertools.islice(spread(where, items), 80))
+    assert by[0] == os.getpid() != by[-1]
+    assert by == sorted(by, key=lambda process: process != os.getpid())
 
 
 def test_a_killed_worker_changes_nothing(tmp_path):
