@@ -12,6 +12,7 @@ DrfoptError
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 
 __all__ = [
     "CertificateError",
@@ -62,12 +63,31 @@ class CertificateError(DrfoptError, RuntimeError):
     """An answer was found, and its certificate does not hold; the answer is not returned."""
 
 
+LONGEST_WORD, MOST_WORDS = 100, 10_000
+"""Letters of a word and number of words that are compared: a mistake in a large file should cost no time."""
+
+SHORT = 5
+"""Letters below which another first letter makes another word: a gpu is no cpu."""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string.
 
-    A long name that begins as a short word does, such as that of a machine class, is near to it too.
+    Near is a word with few letters changed, or a long one that begins as a short word does, such as the name of a
+    machine class.
     """
-    words = list(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
-    near = near or [name for name in words if word and name.casefold().startswith(word.casefold())]
+    words = [name for name in islice(known, MOST_WORDS) if len(name) <= LONGEST_WORD]
+    if not word or len(word) > LONGEST_WORD:
+        return ""
+    near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
+    near = near or [name for name in words if name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+def _slip(word: str, name: str) -> bool:
+    """Say whether a word can be a slip of the pen for a name."""
+    edits = difflib.SequenceMatcher(None, word, name).get_opcodes()
+    changed = sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in edits if kind != "equal")
+    kind, *_ = edits[0]
+    other = kind == "replace" and len(word) < SHORT and word.casefold()[0] != name.casefold()[0]
+    return not other and changed <= max(2, len(word) // 3)

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from .errors import InstanceError, suggestion
-from .naming import by_user, some
+from .naming import by_user, some, with_names
 from .quantities import amount
 
 __all__ = ["MEANINGS", "Group", "Organisation"]
@@ -179,7 +181,8 @@ class Organisation:
 
 
 def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Fraction]:
-    if not isinstance(given, Mapping):
+    given = with_names(given, place)
+    if not isinstance(given, dict):
         raise InstanceError(f"{place} is {given!r}: write a table of resource and amount, such as {{ cpu = 4 }}")
     amounts = {}
     for resource, value in given.items():
@@ -202,9 +205,10 @@ def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mappi
 
 
 def _tier(value: Any, owner: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > HIGHEST_TIER:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or abs(int(value)) > HIGHEST_TIER:
         raise InstanceError(f"{owner}: tier is {value!r}: write a whole number, higher is served first")
-    return value
+    return int(value)
 
 
 def _group(group: Any, resources: Sequence[str]) -> Group:

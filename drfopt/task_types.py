@@ -1,11 +1,11 @@
 """Users whose tasks are not all alike: several types, each with a count, run in the proportions of the counts.
 
 A user with the types ``t`` has ``count_t`` tasks of each.  Divisible, she runs one fraction of all of them, so she is
-described by her *average* task, the sum of ``count_t * demand_t`` over the sum of counts, of which she has as many as
+described by her *average* task, the sum of ``count_t * givent`` over the sum of counts, of which she has as many as
 the counts add up to: in one pool nothing else is new.  On machines every type is placed by itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InstanceError
-from .naming import row_of
+from .naming import row_of, with_names
 from .quantities import amount
 
 __all__ = ["TaskType", "TypeTable", "average", "given_types", "settled"]
@@ -87,7 +87,8 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
     count = kind.count
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
         raise InstanceError(f"{place}: count is {count!r}: write a whole number, 1 or more")
-    row = row_of(kind.demand, resources, place) if isinstance(kind.demand, Mapping) else list(kind.demand)
+    given = with_names(kind.demand, place)
+    row = row_of(given, resources, place) if isinstance(given, dict) else list(given)
     if len(row) != len(resources):
         raise InstanceError(f"{place} has {len(row)} demands, but there are {len(resources)} resources")
     demand = tuple(amount(value, f"{place}: demand of {r!r}") for value, r in zip(row, resources, strict=True))
