@@ -96,7 +96,11 @@ class Comparison:
         ]
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
+        for allocation in self.allocations:
+            if allocation.broken:
+                owed = ", ".join(map(str, allocation.broken))
+                notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
         if self.beside:
             notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())

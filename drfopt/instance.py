@@ -29,6 +29,9 @@ FEATURES = {
 class Instance:
     """A cluster and the users who want to run tasks on it. Immutable.
 
+    Whatever has labels (mapping, pandas Series or frame) is aligned by them in every argument, or refused by the label
+    that is missing or unknown; arrays and lists are positional. The index that pandas makes up is no label.
+
     Parameters
     ----------
     demands : mapping from user to {resource: number}, or array of shape (n, m)
@@ -37,7 +40,7 @@ class Instance:
     capacity : mapping from resource to number, or array of shape (m,)
         One divisible pool. Give either this or `machines`.
     machines : sequence of Machine, or array of shape (k, m)
-        Classes of machines instead of a pool.
+        Classes of machines instead of a pool. The index of a frame names them, and its column ``count`` counts them.
     users, resources : sequences of str
         Names; taken from the mappings where these are given, otherwise u1, u2 ... and r1, r2 ...
     weights : number per user (n,), table per resource (n, m), or mapping by user; positive, 1 by default

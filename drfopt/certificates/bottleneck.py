@@ -67,8 +67,8 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
     valid = infeasible <= CAPACITY and violation <= LEVEL
     if not reason and not valid:
         reason = (
-            f"user {instance.users[i]!r} has no bottleneck and is not at her limit: "
-            f"her level could rise by {worst:.1e} of it (exact=True computes in fractions)"
+            f"user {instance.users[i]!r} has no bottleneck and is not at its limit: "
+            f"its level could rise by {worst:.1e} of it (exact=True computes in fractions)"
         )
     return Certificate(
         kind="bottleneck",

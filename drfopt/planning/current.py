@@ -139,9 +139,8 @@ def _table(value: Any, place: str) -> Mapping:
 
 def _index(name: Any, known: tuple[str, ...], what: str) -> int:
     if name not in known:
-        raise InstanceError(
-            f"names {what} {name!r}, which the instance does not have{suggestion(str(name), known)} (it has {some(known)})"
-        )
+        near = suggestion(str(name), known)
+        raise InstanceError(f"names {what} {name!r}, which the instance does not have{near} (it has {some(known)})")
     return known.index(name)
 
 

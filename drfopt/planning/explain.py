@@ -112,6 +112,7 @@ class Explanation:
             "policy": self.policy,
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
+            "broken_guarantees": self.allocation.broken_guarantees,
         }
 
     def sheet(self) -> Sheet:
@@ -139,7 +140,7 @@ class Explanation:
             )
             for row in self.users
         ]
-        title = f"{self.policy}, why each has what she has"
+        title = f"{self.policy}, why each has what it has"
         title += f" - {self.instance.name}" if self.instance.name else ""
         return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
 
@@ -147,7 +148,9 @@ class Explanation:
         count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
         notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
         if any(row.alone_tasks is not None for row in self.users):
-            notes.append("alone: tasks in her part of every machine by weight, if it were hers; gain: above that")
+            notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+        if broken := self.allocation.broken:
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:

@@ -117,7 +117,7 @@ class Prices:
             "total price: of the largest sum of dominant shares any policy could reach",
         ]
         if lowest is None:
-            notes.append("everybody is at her limit or unplaced: no capacity holds anybody down")
+            notes.append("everybody is at its limit or unplaced: no capacity holds anybody down")
         else:
             notes.append(f"lowest level of those below their limits: {lowest:.6g}")
         if sided := [worth.name for worth in self.units if worth.two_sided]:

@@ -255,7 +255,7 @@ def size(
         if homeless[target.user]:
             raise InstanceError(
                 f"target {str(target)!r}: a task of user {target.name!r} fits on no machine that is there or for sale: "
-                "sell one that it fits on, or ask for nothing of hers"
+                "sell one that it fits on, or ask for nothing of its own"
             )
     search.run()
     best, nearest = search.best, search.judge.nearest

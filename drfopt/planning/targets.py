@@ -114,9 +114,8 @@ def _whose(left: str, instance: Instance) -> tuple[str, str]:
         raise InstanceError(
             f"a target is about {', '.join(MEASURES)}, not about {measure!r}{suggestion(measure, MEASURES)}"
         )
-    raise InstanceError(
-        f"there is no user {left!r} to have a target{suggestion(left, instance.users)} (there are {some(instance.users)})"
-    )
+    near = suggestion(left, instance.users)
+    raise InstanceError(f"there is no user {left!r} to have a target{near} (there are {some(instance.users)})")
 
 
 def _able(instance: Instance, i: int) -> bool:
@@ -145,12 +144,12 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
         _check_ceilings(instance, i, least, text)
     if measure == "tasks" and limit is not None and least > limit:
         raise InstanceError(
-            f"target {text!r}: user {name!r} has at most {limit} tasks: raise her max_tasks, or ask for less"
+            f"target {text!r}: user {name!r} has at most {limit} tasks: raise its max_tasks, or ask for less"
         )
     if measure == "share" and least > 1:
         raise InstanceError(f"target {text!r}: no share exceeds 1: give a number up to 1")
     if instance.fits is not None and not instance.fits[i].any():
-        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that she may use")
+        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that it may use")
     return Target(i, name, measure, least)
 
 
