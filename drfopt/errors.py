@@ -89,5 +89,5 @@ def _slip(word: str, name: str) -> bool:
     edits = difflib.SequenceMatcher(None, word, name).get_opcodes()
     changed = sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in edits if kind != "equal")
     kind, *_ = edits[0]
-    other = kind == "replace" and len(word) < SHORT and word.casefold()[0] != name.casefold()[0]
-    return not other and changed <= max(2, len(word) // 3)
+    begins = word.casefold()[0] == name.casefold()[0] or kind != "replace"
+    return changed <= max(2, len(word) // 3) and (begins or (len(word) >= SHORT and changed == 1))

@@ -15,7 +15,7 @@ from .errors import InstanceError, suggestion
 from .naming import by_user, some, with_names
 from .quantities import amount
 
-__all__ = ["MEANINGS", "Group", "Organisation"]
+__all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation"]
 
 MEANINGS = {
     "floor": "nobody is below its guarantee; levels count all that it has",
@@ -27,6 +27,9 @@ MEANINGS = {
 HIGHEST_TIER = 10**6
 
 SEPARATOR = "/"
+
+DEEPEST = 64
+"""Levels of groups; a company has six, and what goes down the tree calls itself."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +226,9 @@ def _group(group: Any, resources: Sequence[str]) -> Group:
 
 
 def _check_path(path: Any, owner: str) -> None:
+    if isinstance(path, str) and path.count(SEPARATOR) >= DEEPEST:
+        levels = path.count(SEPARATOR) + 1
+        raise InstanceError(f"{owner} is called {path[:40]!r}..., {levels} levels deep: groups have at most {DEEPEST}")
     if not isinstance(path, str) or not path or any(not part.strip() for part in path.split(SEPARATOR)):
         raise InstanceError(f"{owner} is called {path!r}: write its path from the root, such as 'eng/dev'")
 
