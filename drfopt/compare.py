@@ -104,7 +104,7 @@ class Comparison:
         if self.beside:
             notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
-        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
 
     def _row(self, allocation: Allocation, few: bool) -> tuple:
         proof = allocation.certificate

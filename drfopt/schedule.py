@@ -107,7 +107,7 @@ class Schedule:
             columns=columns,
             rows=rows,
             notes=tuple(self._notes()),
-            document=self.to_dict(),
+            document=self.to_dict,
         )
 
     def _table1(self, trace: tuple[Step, ...]) -> tuple[tuple[Column, ...], list[tuple]]:

@@ -75,7 +75,7 @@ class Prices:
         shown.sort(key=lambda worth: (KINDS.index(worth.kind), -max((side.price for side in worth.sides), default=0.0)))
         rows = [self._row(worth) for worth in shown]
         title = f"{self.policy}, what one more is worth" + (f" - {self.instance.name}" if self.instance.name else "")
-        return Sheet(title, columns, rows, tuple(self._notes(len(self.units) - len(shown))), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes(len(self.units) - len(shown))), document=self.to_dict)
 
     def _row(self, worth: Worth) -> tuple:
         more, less = worth.more, worth.less

@@ -4,7 +4,6 @@ Under a leximin every number is where the links put her, which is what dividing 
 """
 
 import math
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +14,12 @@ from ..instance import Instance
 from ..policies import policy_named
 from ..solve import solve
 from ..tolerances import LEVEL
-from .links import Held, held
+from .links import held
 from .price import price
 from .prices import Prices
+from .raising import Raising
 from .room import Room
-from .sides import NOTHING, furthest
+from .sides import NOTHING
 from .units import MOST, Unit, units_of
 from .worth import Worth
 
@@ -100,12 +100,8 @@ class Remedies:
         return price(self.instance, self.policy, units=tuple(unit for unit in units if unit.kind == wanted))
 
     @cached_property
-    def _held(self) -> Held:
-        return held(self.allocation)
-
-    @cached_property
-    def _room(self) -> Room:
-        return Room(self.instance, self.policy, self.allocation.tasks)
+    def _raising(self) -> Raising:
+        return Raising(held(self.allocation), Room(self.instance, self.policy, self.allocation.tasks))
 
     def _gives(self, worth: Worth, i: int) -> str:
         """Return the sentence on one unit more, or on as much of one as the links speak of."""
@@ -135,15 +131,7 @@ class Remedies:
 
     def _until(self, i: int) -> float:
         """Return by how many tasks the limit of a user can rise until something else stops her."""
-        base, room = self._held, self._room
-        limit = float(self.instance.limits[i])
-
-        def raised(step: float) -> tuple[Held, np.ndarray]:
-            limits = self.instance.limits.copy()
-            limits[i] += step
-            return replace(base, limits=limits), room.now
-
-        return furthest(raised, room, (MOST - 1) * limit)
+        return self._raising.until(i, (MOST - 1) * float(self.instance.limits[i]))
 
     def _without_limit(self, i: int) -> float:
         """Return the tasks of a user if she had no limit.

@@ -144,7 +144,7 @@ class Purchase:
             *(Column(heading, number=True) for heading in ("cost", "most", "there", "buy", "for")),
         )
         title = f"{self.policy}, what to buy" + (f" - {self.instance.name}" if self.instance.name else "")
-        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _before(self, name: str) -> Fraction:
         if self.shop.empty:

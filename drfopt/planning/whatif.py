@@ -154,7 +154,7 @@ class WhatIf:
             (row.user, _cell(row.before), _cell(row.after), _cell(row.change), _percent(row), row.verdict)
             for row in ranked
         ]
-        return Sheet(self._title(), columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(self._title(), columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _title(self) -> str:
         what = ", ".join(map(str, self.changes)) or "nothing changed"

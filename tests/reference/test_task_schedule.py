@@ -54,7 +54,7 @@ def test_sheet_is_table_1():
         (5, "A", "2/3", "2/3", "9/9", "14/18"),
     ]
     assert found.notes == ("tasks: B 2, A 3",)
-    assert found.document == schedule(TABLE_1).to_dict()
+    assert found.document() == schedule(TABLE_1).to_dict()
     assert "NSDI 2011, Table 1" in str(schedule(TABLE_1))
 
 
