@@ -25,6 +25,9 @@ FEATURES = {
 }
 """What an instance may have beyond one demand, weight and limit a user."""
 
+MOST_CELLS = 50_000_000
+"""Users or classes times resources by name: a small file could name so many that no memory holds the table."""
+
 
 class Instance:
     """A cluster and the users who want to run tasks on it. Immutable.
@@ -106,6 +109,11 @@ class Instance:
         m = len(self.resources)
         if m == 0:
             raise InstanceError("the cluster has no resources: list at least one")
+        if isinstance(rows, list) and max(n, len(classes or ())) * m > MOST_CELLS:
+            raise InstanceError(
+                f"{m} resources for {n} users and {len(classes or ())} classes of machines are too many to list: leave "
+                "out those that are never scarce, or give arrays"
+            )
         self._n = n
 
         rows = listed(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
@@ -210,7 +218,8 @@ class Instance:
             return self._capacity.exact()
         rows, counts = self.exact_machine_capacity, [machine.count for machine in self.machines]
         return tuple(
-            sum((count * row[j] for count, row in zip(counts, rows, strict=True)), Fraction(0)) for j in range(self.m)
+            sum((count * has for count, has in zip(counts, column, strict=True) if has), Fraction(0))
+            for column in zip(*rows, strict=True)
         )
 
     @cached_property

@@ -18,6 +18,9 @@ from .quantities import amount
 
 __all__ = ["TaskType", "TypeTable", "average", "given_types", "settled"]
 
+NOTHING = Fraction(0)
+"""What is needed of a resource that is not listed."""
+
 
 @dataclass(frozen=True)
 class TaskType:
@@ -88,10 +91,13 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
         raise InstanceError(f"{place}: count is {count!r}: write a whole number, 1 or more")
     given = with_names(kind.demand, place)
-    row = row_of(given, resources, place) if isinstance(given, dict) else list(given)
+    row = row_of(given, resources, place, missing=NOTHING) if isinstance(given, dict) else list(given)
     if len(row) != len(resources):
         raise InstanceError(f"{place} has {len(row)} demands, but there are {len(resources)} resources")
-    demand = tuple(amount(value, f"{place}: demand of {r!r}") for value, r in zip(row, resources, strict=True))
+    demand = tuple(
+        value if value is NOTHING else amount(value, f"{place}: demand of {r!r}")
+        for value, r in zip(row, resources, strict=True)
+    )
     if not any(demand):
         raise InstanceError(f"{place} demands nothing: give its tasks a positive demand, or leave it out")
     if kind.machines is not None and not classes:
@@ -103,5 +109,6 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
 def average(types: Sequence[TaskType]) -> list[Fraction]:
     """Return what the average task of settled types needs, (m,)."""
     total = sum(kind.count for kind in types)
-    sums = (sum(kind.count * kind.demand[j] for kind in types) for j in range(len(types[0].demand)))
+    columns = zip(*(kind.demand for kind in types), strict=True)
+    sums = (sum(kind.count * need for kind, need in zip(types, needs, strict=True) if need) for needs in columns)
     return [Fraction(amount, total) for amount in sums]

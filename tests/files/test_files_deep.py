@@ -84,3 +84,19 @@ def test_groups_as_deep_as_they_may_be_are_solved() -> None:
     path = "/".join("g" * DEEPEST)
     organisation = Organisation(paths={"A": path})
     assert solve(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 4}, organisation=organisation)).tasks.sum() == 4
+
+
+def test_many_resources_cost_what_they_hold(tmp_path: Path) -> None:
+    """A class for each of many resources: the table is square, and nearly all of it is 0."""
+    path = tmp_path / "square.toml"
+    classes = "".join(f"[[machines]]\nname='m{i}'\ncapacity={{r{i}=1}}\n" for i in range(700))
+    path.write_text(classes + "[[users]]\nname='a'\ndemand={r1=1}\n", encoding="utf-8")
+    began = time.process_time()
+    assert Instance.load(path).capacity.sum() == 700
+    assert time.process_time() - began < 5
+
+
+def test_a_table_that_no_memory_holds_is_refused() -> None:
+    rooms = {f"r{j}": 1 for j in range(8_000)}
+    with pytest.raises(InstanceError, match=r"8000 resources for 8000 users .*too many"):
+        Instance([{f"r{j}": 1} for j in range(8_000)], rooms)

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from ...errors import InstanceError
-from ...naming import some
 from ...organisation import DEEPEST
 from ..conversion import Notes
 
@@ -126,7 +125,9 @@ def _path(name: str, known: Mapping[str, Queue]) -> list[str]:
     seen: set[str] = set()
     while name:
         if name in seen:
-            raise InstanceError(f"queue {name!r} is below itself: correct the parent of one of {some(sorted(seen))}")
+            raise InstanceError(
+                f"queue {name!r} is below itself: correct the parent of one of {', '.join(sorted(seen)[:12])}"
+            )
         seen.add(name)
         if len(seen) > DEEPEST + len(ROOT):
             raise InstanceError(f"queue {name!r} is above more than {DEEPEST} levels: leave some out")
