@@ -13,6 +13,7 @@ from typing import Any
 
 from .reading import Cluster, Report, number, over_one, products, shown, total
 from .whole import unpacked
+from .work import bits, spend
 
 __all__ = ["SCHEMA", "Claim"]
 
@@ -182,7 +183,9 @@ class Claim:
 
     def cost(self, at: int, k: int) -> Any:
         """Return what `unit` tasks of a kind cost on class k, at the prices of the last `market`."""
-        return sum(self.c.needs[at][j] * v for j, v in self.paid[k])
+        found = sum(self.c.needs[at][j] * v for j, v in self.paid[k])
+        spend(bits(found))
+        return found
 
     def alone(self, at: int) -> Fraction:
         """Return the tasks of a kind for which there would be room if everything were theirs."""

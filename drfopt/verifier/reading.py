@@ -8,11 +8,14 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+from .work import bits, grant, spend
 
 __all__ = ["Check", "Cluster", "Report", "loads", "number", "over_one", "products", "shown", "total"]
 
@@ -23,6 +26,11 @@ LARGEST_EXPONENT = 400
 LONG = 4000
 """Characters beyond which a number is read in another way."""
 
+
+FRACTION = re.compile(r"[+-]?[0-9]++(?:/[0-9]++)?+")
+
+BITS_A_DIGIT = 6
+"""Of a number that is read, twice as many as it has: reading takes longer than dividing."""
 
 LONG_BITS = 400
 """Bits of a numerator or denominator beyond which nobody reads it."""
@@ -62,6 +70,8 @@ def number(value: Any) -> Fraction:
         raise ValueError(f"{value!r} is not a number")
     given = repr(value) if isinstance(value, float) else value
     if isinstance(given, str):
+        grant()
+        spend(BITS_A_DIGIT * len(given))
         if given.lstrip("-")[:2] == "0x":  # Long numbers are hexadecimal, which is read in one pass.
             top, _, bottom = given.partition("/")
             return Fraction(int(top, 16), int(bottom or "1", 16))
@@ -69,6 +79,8 @@ def number(value: Any) -> Fraction:
         if abs(int(exponent)) > LARGEST_EXPONENT:
             raise ValueError(f"{given[:40]!r} is beyond the range of numbers")
         if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
+            if not FRACTION.fullmatch(given):
+                raise ValueError(f"{given[:40]!r}... is no fraction, and too long for another number")
             top, _, bottom = given.partition("/")
             return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
     return Fraction(given)
@@ -77,7 +89,12 @@ def number(value: Any) -> Fraction:
 def shown(value: Any) -> str:
     """Return an amount for a sentence; of a long fraction its first digits."""
     long = isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG_BITS
-    return f"{float(value):.17g}..." if long else str(value)
+    if not long:
+        return str(value)
+    try:
+        return f"{float(value):.17g}..."
+    except OverflowError:
+        return f"a number of some {(bits(value.numerator) - bits(value.denominator)) * 3 // 10} digits"
 
 
 def loads(text: str) -> dict[str, Any]:
@@ -98,6 +115,8 @@ def total(values: Iterable[Fraction]) -> Fraction:
     """Return the sum, in pairs: one by one, long fractions would be reduced again and again."""
     found = list(values) or [Fraction(0)]
     while len(found) > 1:
+        for value in found:
+            spend(bits(value))
         found = [sum(found[at : at + 2], Fraction(0)) for at in range(0, len(found), 2)]
     return found[0]
 
@@ -107,6 +126,7 @@ def over_one(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
     denominators = {value.denominator for value in values}
     longest, common = max((d.bit_length() for d in denominators), default=0), 1
     for d in sorted(denominators, reverse=True):
+        spend(longest)
         if common % d:
             common = math.lcm(common, d)
             if common.bit_length() > 2 * longest + LONG_BITS:
@@ -118,6 +138,7 @@ def products(left: Sequence[Any], right: Sequence[Any]) -> Fraction:
     """Return the sum of the products: long fractions over common denominators first, where that is short."""
     (a, first), (b, second) = over_one(left), over_one(right)
     pairs = zip(first, second, strict=True)
+    spend(a.bit_length() + b.bit_length(), 1 + len(left))
     found = sum(x * y for x, y in pairs) if a > 1 or b > 1 else total(x * y for x, y in pairs)
     return Fraction(found, a * b)
 
