@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Places, as_float, table
+from .arrays import Places, as_float, in_mid_range, table
 from .errors import InstanceError
 from .machine import Machine, capacity_table, named_classes
 from .naming import listed, resource_names, row_of, rows_of_users, unique
@@ -178,6 +178,13 @@ class Instance:
     def weighted(self) -> bool:
         """Whether some weight is not 1."""
         return bool((_once(self.weights) != 1).any())
+
+    @cached_property
+    def mid_range(self) -> bool:
+        """Whether all its numbers are far from the ends of the range of floats, so that computing loses no digits."""
+        extent = self._demands.extent
+        given = (extent.lowest, extent.highest, self.capacity, _once(self.weights), _once(self.limits))
+        return all(map(in_mid_range, given))
 
     @property
     def weights_per_resource(self) -> bool:
