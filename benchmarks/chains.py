@@ -113,5 +113,6 @@ def _market(bench: Bench, size: Scale) -> Case:
         ways=(
             engine_way("ceei", "barrier", MINUTES, lambda allocation: off(allocation.tasks, tasks)),
             market("CLARABEL", "yardstick", MINUTES, tasks),
+            market("SCS", "peer", MINUTES, tasks),
         ),
     )

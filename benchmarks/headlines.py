@@ -35,9 +35,11 @@ HEADLINES = (
     Headline("the same, 10,000,000 users", "million-drf", "drf", ARRAYS, MILLION.format("generic", 10**7)),
     Headline("CEEI, 1,000,000 users", "million-ceei", "ceei", ARRAYS, MILLION.format("generic", 10**6)),
     Headline("the same, 10,000,000 users", "million-ceei", "ceei", ARRAYS, MILLION.format("generic", 10**7)),
-    Headline("DRF, 1,000 users on 100 classes of machines", LARGE, "drf", "1,000 x 100, 30% open", CHAIN),
-    Headline("DRF, 10,000 users on 500 classes", LARGE, "drf", "10,000 x 500, 5% open", CHAIN),
+    Headline("DRF, 1,000 users on 100 classes of machines (one level)", LARGE, "drf", "1,000 x 100, 30% open", CHAIN),
+    Headline("the same in 25 regions (31 levels)", LARGE, "drf", "1,000 x 100, 25 regions", CHAIN),
+    Headline("DRF, 10,000 users on 500 classes (one level)", LARGE, "drf", "10,000 x 500, 5% open", CHAIN),
     Headline("CEEI, 1,000 users on 100 classes", LARGE, "ceei", "1,000 x 100, 30% open", "drfopt barrier"),
+    Headline("the same in 25 regions", LARGE, "ceei", "1,000 x 100, 25 regions", "drfopt barrier"),
 )
 """The lines of README."""
 

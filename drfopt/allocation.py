@@ -13,7 +13,7 @@ from .instance import Instance
 from .tables import Bar, Column, Sheet
 from .tolerances import LEVEL
 
-__all__ = ["Allocation", "Certificate", "stopped"]
+__all__ = ["Allocation", "Broken", "Certificate", "stopped"]
 
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
@@ -87,6 +87,24 @@ class Certificate:
         return document
 
 
+@dataclass(frozen=True)
+class Broken:
+    """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
+
+    The resource is the one that the guarantee's owner, a user or a group, would use up first.
+    """
+
+    owner: str
+    of_group: bool
+    resource: str
+    held: Any
+    promised: Any
+
+    def __str__(self) -> str:
+        word = "group " if self.of_group else ""
+        return f"{word}{self.owner} has {float(self.held):.6g} of {float(self.promised):.6g} {self.resource}"
+
+
 def _nowhere() -> None:
     """Return the placement of a pool."""
 
@@ -157,6 +175,24 @@ class Allocation:
     def exact(self) -> bool:
         """Whether tasks and levels are `Fraction`s."""
         return self.tasks.dtype == object
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """Guarantees that do not fit together, with what is held instead; `status` is that of the rules' division."""
+        return tuple(self.certificate.evidence.get("broken", ()))
+
+    @property
+    def broken_guarantees(self) -> list[dict[str, Any]]:
+        """The same as data: whose, of what, held and promised."""
+        return [
+            {
+                "group" if row.of_group else "user": row.owner,
+                "resource": row.resource,
+                "held": _plain(row.held),
+                "promised": _plain(row.promised),
+            }
+            for row in self.broken
+        ]
 
     @cached_property
     def usage(self) -> np.ndarray:
@@ -244,6 +280,8 @@ class Allocation:
             "certificate": self.certificate.to_dict(),
             "seconds": self.seconds,
         }
+        if self.broken:
+            document["broken_guarantees"] = self.broken_guarantees
         if self.solver:
             document["solver"] = self.solver
         classes = self.instance.machine_names
@@ -252,8 +290,8 @@ class Allocation:
                 user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
-        if self.placed_by_type is not None:
-            document["types"] = self._types(self.placed_by_type)
+        if (types := self.types) is not None:
+            document["types"] = types
         if forms := self._closed_forms():
             document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
@@ -263,10 +301,13 @@ class Allocation:
             }
         return document
 
-    def _types(self, placed: np.ndarray) -> dict[str, list[dict[str, Any]]]:
-        """Return of each user with several task types how many of each run, and where."""
+    @cached_property
+    def types(self) -> dict[str, list[dict[str, Any]]] | None:
+        """Of each user with task types on machines how many of each run, and where; None where there are none."""
+        if self.placed_by_type is None:
+            return None
         classes, found = self.instance.machine_names, {}
-        of_user = np.split(placed, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
+        of_user = np.split(self.placed_by_type, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
         for user, kinds, rows in zip(self.users, self.instance.task_types or (), of_user, strict=True):
             if kinds:
                 found[user] = [
@@ -353,14 +394,19 @@ class Allocation:
             first = [f"{user} {form}" for user, form in forms.items()][:10]
             notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(self.unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(self.unplaced[:20]))
+        if self.broken:
+            # All of them: each is a promise to somebody.
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
+        # Of a formulation file, optimal is what its solver says.
+        said = "not proven optimal" if self.status == "optimal" and proof.valid is None else self.status
         notes.append(
-            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"{said}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
         if proof.valid is None and proof.kind == "bound":
@@ -396,7 +442,7 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     if unplaced:
         return "fits nowhere"
     if bottleneck is None:
-        tops = {"her ceiling": instance.ceilings[i], "her limit": instance.limits[i]}
+        tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
         return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
     if isinstance(bottleneck, str):
         return bottleneck

@@ -96,11 +96,15 @@ class Comparison:
         ]
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
-            notes.append("unplaced (the task fits nowhere): " + ", ".join(unplaced[:20]))
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
+        for allocation in self.allocations:
+            if allocation.broken:
+                owed = ", ".join(map(str, allocation.broken))
+                notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
         if self.beside:
             notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
-        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
 
     def _row(self, allocation: Allocation, few: bool) -> tuple:
         proof = allocation.certificate

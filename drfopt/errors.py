@@ -25,6 +25,9 @@ __all__ = [
     "suggestion",
 ]
 
+ALIKE = 0.9
+"""Names whose first letters differ are taken for one another from this likeness on."""
+
 
 class DrfoptError(Exception):
     """Root of everything this package raises on purpose."""
@@ -68,6 +71,12 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     A long name that begins as a short word does, such as that of a machine class, is near to it too.
     """
     words = list(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
     near = near or [name for name in words if word and name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+def _slip(word: str, name: str) -> bool:
+    """Say whether a slip of the fingers makes one of the other: a gpu that is missing is no cpu with a wrong letter."""
+    a, b = word.casefold(), name.casefold()
+    return a[:1] == b[:1] or sorted(a) == sorted(b) or difflib.SequenceMatcher(None, a, b).ratio() >= ALIKE

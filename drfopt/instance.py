@@ -231,7 +231,7 @@ class Instance:
         """Limits as `Fraction`s, (n,); None for no limit."""
         return self._limits.exact()
 
-    @property
+    @cached_property
     def max_tasks(self) -> tuple[Fraction | None, ...]:
         """How many tasks each user has, (n,), None for no end: her limit before her ceilings lower it."""
         return self._asked.exact()

@@ -16,7 +16,7 @@ from .quantities import amount
 __all__ = ["MEANINGS", "Group", "Organisation"]
 
 MEANINGS = {
-    "floor": "nobody is below her guarantee; levels count all that she has",
+    "floor": "nobody is below its guarantee; levels count all that it has",
     "surplus": "guarantees come first; levels count what is above them",
     "normalised": "levels are measured in guarantees instead of capacities",
 }
@@ -196,7 +196,7 @@ def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mappi
     for resource, promised in guarantee.items():
         if resource in ceiling and promised > ceiling[resource]:
             raise InstanceError(
-                f"{owner} is guaranteed {float(promised):g} of {resource!r}, but her ceiling is "
+                f"{owner} is guaranteed {float(promised):g} of {resource!r}, but its ceiling is "
                 f"{float(ceiling[resource]):g}: lower the guarantee or raise the ceiling"
             )
 

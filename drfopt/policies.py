@@ -119,8 +119,8 @@ class Policy:
             if unknown[0] == "organisation" and instance.organisation is not None:
                 self._refuse_rules(instance.organisation.rules, integer)
             raise PolicyError(
-                f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: "
-                "leave them out"
+                f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
+                f"{'defined' if whole else 'built here'}: leave them out"
             )
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
@@ -128,9 +128,10 @@ class Policy:
             raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
             i = int(np.isfinite(instance.limits).argmax())
+            what = "limit" if instance.max_tasks[i] is not None else "ceiling"
             raise PolicyError(
-                f"{self.name} divides every machine by itself and knows no limit on all of them, but user "
-                f"{instance.users[i]!r} has one: leave limits out, or use drf"
+                f"{self.name} divides every machine by itself and knows no {what} on all of them, but user "
+                f"{instance.users[i]!r} has one: leave {what}s out, or use drf"
             )
         if self.measure == "single":
             j = self.column(instance)
@@ -138,7 +139,7 @@ class Policy:
             if without.size:
                 raise PolicyError(
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
-                    "demands none of it: leave her out, or use drf"
+                    "demands none of it: leave it out, or use drf"
                 )
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
@@ -252,7 +253,7 @@ POLICIES = (
         "alone",
         "leximin",
         "scalar",
-        "task-share fairness: max-min fairness on tasks as a part of those she could run alone, anywhere",
+        "task-share fairness: max-min fairness on tasks as a part of those it could run alone, anywhere",
         "Wang, Li, Liang and Li, Multi-resource fair sharing for datacenter jobs with placement constraints, SC 2016",
     ),
     Policy(

@@ -107,7 +107,7 @@ class Schedule:
             columns=columns,
             rows=rows,
             notes=tuple(self._notes()),
-            document=self.to_dict(),
+            document=self.to_dict,
         )
 
     def _table1(self, trace: tuple[Step, ...]) -> tuple[tuple[Column, ...], list[tuple]]:
@@ -147,7 +147,7 @@ class Schedule:
         if self.when_full == "stop":
             notes.append("a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit")
         if self.unplaced:
-            notes.append(f"unplaced (the task fits nowhere): {_some(self.unplaced)}")
+            notes.append(f"unplaced (a task fits on nothing open to it): {_some(self.unplaced)}")
         return notes
 
 
@@ -272,7 +272,7 @@ def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
     if most > np.iinfo(np.int64).max:
         raise PolicyError(
             f"user {instance.users[tasks.index(most)]!r} would start about {float(most):.0e} tasks, more than can be "
-            "counted: give her a limit, or demands larger units"
+            "counted: give it a limit, or demands in larger units"
         )
     return np.array(tasks, dtype=np.int64)
 

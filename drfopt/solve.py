@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .allocation import Allocation, Certificate
-from .ascent import Ascent
+from .ascent import Ascent, broken
 from .certificates import ascent as stops
 from .certificates import bottleneck, chain, duals, exactly, prices, rational, servers, whole
 from .certificates.feasibility import infeasibility
@@ -114,13 +114,15 @@ def solve(
             "leave jobs and dask out"
         )
     used, answer, tasks, placement, proof = _proven(problem, runner, exact, next_ones=engine == "auto")
+    # Of a policy of single machines the placement is the answer, and nobody's to change.
+    placed = (lambda: placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
     return Allocation(
         instance=instance,
         policy=chosen.name,
         tasks=tasks,
         levels=_levels(problem, tasks, answer),
         certificate=proof,
-        placed=partial(fewest, instance, tasks, placement),
+        placed=placed,
         placed_by_type=None if instance.type_table is None else placement,
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
@@ -294,7 +296,8 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
     ascent = Ascent(problem.instance, problem.policy, exact=tasks.dtype == object)
-    return stops.certify(ascent, tasks, placement, answer.evidence["halts"])
+    proof = stops.certify(ascent, tasks, placement, answer.evidence["halts"])
+    return replace(proof, evidence=proof.evidence | {"broken": broken(ascent, tasks)})
 
 
 def _priced(answer: Answer) -> np.ndarray:

@@ -179,7 +179,7 @@ class Sweep:
             for value, found in zip(self.values, self.allocations, strict=True)
         ]
         title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
-        return Sheet(title, columns, rows, (), document=self.to_dict())
+        return Sheet(title, columns, rows, (), document=self.to_dict)
 
     def __str__(self) -> str:
         return self.sheet().text()

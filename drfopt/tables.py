@@ -8,10 +8,11 @@ import io
 import json
 import math
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Any
 
 __all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "clean", "finite"]
 
@@ -61,14 +62,15 @@ class Column:
 class Sheet:
     """A titled table with notes below it; cells are strings, numbers, `Bar`s or None.
 
-    A float is shown to a person with six digits and given to a program in full.
+    A float is shown to a person with six digits and given to a program in full.  `document` is made when JSON is asked
+    for: that of many users is larger than the table.
     """
 
     title: str
     columns: tuple[Column, ...]
     rows: list[tuple]
     notes: tuple[str, ...] = ()
-    document: Any = field(default=None, repr=False)
+    document: Callable[[], Any] | None = field(default=None, repr=False)
 
     def text(self, *, colour: bool = False, width: int | None = None, rows: int = SHOWN) -> str:
         """Return the table for a terminal, the first rows only, colours only when asked for."""
@@ -88,37 +90,51 @@ class Sheet:
 
     def show(self, console: Any, rows: int = SHOWN) -> None:
         """Print the first `rows` on a rich console; in ASCII where it cannot write block characters."""
-        from rich import box
-        from rich.table import Table
         from rich.text import Text
 
         blocks = _can_write(console.encoding, BLOCKS)
-        lines = box.SIMPLE_HEAD if blocks else box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
         drawn = [[_drawn(cell, blocks) for cell in row] for row in self.rows[:rows]]
         widths = self._widths(drawn, console.width)
-        total = sum(widths) + GAP * (len(widths) - 1)
-        grid = Table(
-            box=lines,
-            pad_edge=False,
-            show_edge=False,
-            padding=(0, GAP - 1, 0, 0),
-            # rich would squeeze the columns into a screen that is too narrow for them.
-            width=total if total > console.width else None,
-        )
-        for column, width in zip(self.columns, widths, strict=True):
-            side: Literal["left", "right"] = "right" if column.number else "left"
-            grid.add_column(Text(clean(column.heading)), justify=side, overflow="fold", width=width)
-        for source, row in zip(self.rows, drawn, strict=False):
-            cells = zip(source, row, strict=True)
-            grid.add_row(*(Text(text, style="cyan" if isinstance(cell, Bar) else "") for cell, text in cells))
+        lines = Text("\n").join(self._lines(drawn, widths, "─" if blocks else "-"))
         if self.title:
             console.print(Text(clean(self.title), style="bold"), soft_wrap=True)
-        console.print(grid, crop=False, overflow="ignore")
+        # soft_wrap: on a screen too narrow for its columns a line runs on.
+        console.print(lines, soft_wrap=True)
         if len(self.rows) > rows:
             more = f"... and {len(self.rows) - rows} more of {len(self.rows)} (csv and json have them all)"
             console.print(Text(more, style="dim"), soft_wrap=True)
         for note in self.notes:
             console.print(Text(clean(note), style="dim"), soft_wrap=True)
+
+    def _lines(self, drawn: list[list[str]], widths: list[int], rule: str) -> Iterator[Any]:
+        """Yield the lines of heading, rule and rows; laid out here, where rich's tables take a millisecond a row."""
+        from rich.text import Text
+
+        between = " " * GAP
+        headings = [_folded(clean(column.heading), width) for column, width in zip(self.columns, widths, strict=True)]
+        most = max(map(len, headings), default=0)
+        for parts in zip(*([""] * (most - len(heading)) + heading for heading in headings), strict=True):
+            yield Text(between.join(self._set(parts, widths)), style="bold")
+        yield Text(rule * (sum(widths) + GAP * (len(widths) - 1)))
+        for source, row in zip(self.rows, drawn, strict=False):
+            bars = [j for j, cell in enumerate(source) if isinstance(cell, Bar)]
+            cells = [_folded(text, width) for text, width in zip(row, widths, strict=True)]
+            for parts in zip_longest(*cells, fillvalue=""):
+                padded = self._set(parts, widths)
+                line = Text(between.join(padded))
+                for j in bars:
+                    start = sum(map(len, padded[:j])) + GAP * j
+                    line.stylize("cyan", start, start + len(padded[j]))
+                yield line
+
+    def _set(self, parts: Sequence[str], widths: list[int]) -> list[str]:
+        """Return the cells of one line as wide as their columns: numbers to the right, names to the left."""
+        from rich.cells import cell_len
+
+        return [
+            " " * (width - cell_len(part)) + part if column.number else part + " " * (width - cell_len(part))
+            for column, part, width in zip(self.columns, parts, widths, strict=True)
+        ]
 
     def _widths(self, drawn: list[list[str]], room: int) -> list[int]:
         """Return the width of every column: headings of numbers fold first, then names, numbers never."""
@@ -143,9 +159,10 @@ class Sheet:
     def json(self) -> str:
         """Return the machine-readable document behind the table, or the rows as objects."""
         headings = [column.heading for column in self.columns]
-        document = self.document
-        if document is None:
+        if self.document is None:
             document = [dict(zip(headings, map(_bare, row), strict=True)) for row in self.rows]
+        else:
+            document = self.document()
         try:
             return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
         except ValueError:
@@ -241,6 +258,17 @@ def clean(text: str) -> str:
 
 def _drawn(cell: Any, blocks: bool) -> str:
     return cell.drawn(blocks) if isinstance(cell, Bar) else _text(cell)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Return a text in lines of a width, broken between words where it can be."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
+
+    if cell_len(text) <= width:
+        return [text.rstrip()]
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(), width, overflow="fold")]
 
 
 def _bare(cell: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Every tolerance of the package, each with its one home and its reason."""
+"""The accuracies that are promised, and those that all certificates and linear programs share, each with its reason.
+
+A constant of one algorithm stands at the top of its module.
+"""
 
 __all__ = [
     "CAPACITY",

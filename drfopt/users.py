@@ -47,7 +47,7 @@ def demand_table(rows: Any, users: Names, resources: Names) -> Table:
         ]
     demands = table(rows, (len(users), len(resources)), Places("demand", users, resources))
     if (idle := demands.extent.idle) is not None:
-        raise InstanceError(f"user {users[idle]!r} demands nothing: give her tasks a positive demand, or leave her out")
+        raise InstanceError(f"user {users[idle]!r} demands nothing: give its tasks a positive demand, or leave it out")
     return demands
 
 
@@ -60,6 +60,7 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, n
         weights = by_user(weights, users, "weights", 1)
     values = listed(weights)
     per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
+    scalar = [not isinstance(value, Mapping | list | tuple) for value in values] if per_resource else []
     if per_resource:
         values = [_weight_row(user, value, resources) for user, value in zip(users, values, strict=False)]
     two = per_resource or (isinstance(values, np.ndarray) and values.ndim == 2)
@@ -70,9 +71,14 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, n
     last = ~(found.floats > 0)
     if two:
         i = int(np.argwhere(last)[0][0])
+        if per_resource and scalar[i]:
+            raise InstanceError(
+                f"user {users[i]!r} has weight 0, to be served last, and others have weights per resource: "
+                "that is not defined: give everybody one weight, or none 0"
+            )
         raise InstanceError(
             f"user {users[i]!r}: weight of {resources[int(last[i].argmax())]!r} is 0: weights per resource must be "
-            "positive; write weight = 0 to serve her last"
+            "positive; write weight = 0 to serve it last"
         )
     if found.fractions is not None:
         return table([weight or Fraction(1) for weight in found.fractions], shape, places), last

@@ -38,6 +38,7 @@ minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of th
 
 from .ascent import Ascent, Halt, Moment, Standing
 from .line import TreeLine
+from .promises import broken
 from .tree import Place, members_of
 
-__all__ = ["Ascent", "Halt", "Moment", "Place", "Standing", "TreeLine", "members_of"]
+__all__ = ["Ascent", "Halt", "Moment", "Place", "Standing", "TreeLine", "broken", "members_of"]

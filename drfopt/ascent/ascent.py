@@ -209,7 +209,7 @@ class Ascent:
         if nothing.size:
             raise PolicyError(
                 f"user {instance.users[nothing[0]]!r} uses only resources that are excluded from the shares, so that "
-                "her level would be 0 whatever she has: count one of them, or leave her out"
+                "its level would be 0 whatever it has: count one of them, or leave it out"
             )
         capacity = self.counted.capacity
         limits = [None if u is None else self._number(u) for u in instance.exact_limits]

@@ -67,7 +67,7 @@ class Audit:
             (Column("property"), Column("verdict"), Column("because")),
             rows,
             tuple(self._notes()),
-            document=self.to_dict(),
+            document=self.to_dict,
         )
 
     def _notes(self) -> list[str]:

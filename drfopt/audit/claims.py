@@ -176,7 +176,7 @@ def sheet(standings: Sequence[Standing]) -> Sheet:
         "a property that holds with zero demands holds without them; one that fails without them fails with them",
         "instance: capacities | demands of the users; 'holds' rests on its proof, and survived the instances audited",
     )
-    return Sheet(f"{len(rows)} claims", columns, rows, notes, document=document)
+    return Sheet(f"{len(rows)} claims", columns, rows, notes, document=lambda: document)
 
 
 def selected(policy: str | None = None, property: str | None = None) -> tuple[Claim, ...]:

@@ -128,8 +128,8 @@ def _fourth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     witness, fails = _fails(cluster, "ceei", "strategy-proofness")
     lines = (
         f"the market gives {row(scene.truth.tasks)} tasks",
-        f"after the lie of the paper, {row(printed)}, u1 runs {shown(value)} of her tasks",
-        "over all prices that some report of hers brings about, the most is found and proven",
+        f"after the lie of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
+        "over all prices that a report of u1 can bring about, the most is found and proven",
     )
     return lines, witness, fails
 
@@ -157,7 +157,7 @@ def _sixth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
         f"before, drf and the market give {row(before)}; who is Pareto efficient gives one of them at least 1/3",
         f"with capacities {row(grown.pool)} sharing incentive asks for {row(alone)}",
         f"that takes {shown(used)} of {shown(grown.pool[0])} r1: no other division has it, and u1 falls to 1/4",
-        "had it been u2 who held 1/3 before, more r1 would do the same to her",
+        "had it been u2 who held 1/3 before, more r1 would do the same to it",
     )
     both = used == grown.pool[0] and alone[0] < Fraction(1, 3)
     return lines, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", both

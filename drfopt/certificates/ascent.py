@@ -79,7 +79,7 @@ class _Replay:
             if used > most * (1 + allowed):
                 return f"the ceiling of group {name!r} for {instance.resources[j]!r}, {most:g}, is exceeded: {used:g}"
         above = np.flatnonzero((tasks > ascent.leaves.most * (1 + allowed)) | (~ascent.playing & (tasks != 0)))
-        return f"user {instance.users[above[0]]!r} is above her limit or ceiling" if above.size else ""
+        return f"user {instance.users[above[0]]!r} is above its limit or ceiling" if above.size else ""
 
     def stop(self, halt: Halt, name: str) -> str:
         """Replay a stop; return what it lacks beyond rounding, in words."""
@@ -115,7 +115,7 @@ class _Replay:
         ascent, standing = self.ascent, self.standing
         if not ascent.over(standing):
             left = np.flatnonzero(ascent.rising(standing))
-            return f"user {ascent.instance.users[left[0]]!r} is neither finished nor at her limit"
+            return f"user {ascent.instance.users[left[0]]!r} is neither finished nor at its limit"
         everybody = np.ones(len(self.tasks), dtype=bool)
         self._wrong(everybody, np.abs(standing.has - self.tasks), self.tasks)
         return ""

@@ -140,8 +140,8 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
     valid = bool(infeasible <= CAPACITY and violation <= LEVEL and error <= LEVEL)
     if not reason and not valid:
         reason = (
-            f"user {instance.users[i]!r} has no bottleneck and is not at her limit: "
-            f"her level could rise by {missed:.1e} of it (exact=True computes in fractions)"
+            f"user {instance.users[i]!r} has no bottleneck and is not at its limit: "
+            f"its level could rise by {missed:.1e} of it (exact=True computes in fractions)"
             if missed > LEVEL
             else f"floats prove its levels to {error:.1e} only (exact=True computes in fractions)"
         )

@@ -21,6 +21,26 @@ A round that meets its bound says more: nobody is on a class that costs her more
 there too much would be missing.  Such a pair is *closed*, and the rounds after it need not speak of it: levels that
 meet the bound of a later round's t meet those of all before.  So a round's prices may be those of one part of the
 cluster, and everybody else has a class that is free.
+
+How far are the levels from the true ones?  What a bound leaves open can be small because two errors cancel: a row that
+is overfull and money that is paid on a class too dear.  So they are counted apart.  Let round r miss
+
+    miss_r  =  sum_kj p_kj |1 - used_kj|  +  sum_ik z_ik (cost_ik - lambda_i rate_i)
+
+and let  mass_r  be the sum of lambda_i over those whom no earlier round has finished.
+
+*Theorem.* Let the cluster's optimum y* finish the same users in the same order, on classes that are open here, by rows
+that are full at it, and let  |y*_i - y_i| <= e_i  for those finished before round r.  Then the level t* of the round is
+at most  t + (miss_r + sum_before lambda_i e_i) / mass_r,  and at least t less the same with the optimum's own prices.
+
+*Proof.* At all levels  sum lambda_i y_i + (money idle) + (money paid too dear)  is  sum p.  At y* nothing of it is
+negative: sum lambda_i y*_i <= sum p.  At y it holds with rows that may be overfull, so that  sum lambda_i y_i  is at
+least  sum p - miss_r.  Subtract, and everybody in round r is at t or t*: mass_r (t* - t) <= miss_r + sum lambda_i e_i.
+With y and y* exchanged and the prices of the optimum, at which by assumption y* misses nothing, the same inequality
+bounds t - t*.
+
+The prices of the optimum are these, but for a part that is as small as what is missed; so the bound of each level is
+part of its user's violation, and an error that grew from round to round is seen.
 """
 
 import math
@@ -57,6 +77,9 @@ what stays open by it does no harm."""
 
 ROUNDINGS = 8
 """Roundings that a term of the excess has gone through: share, rate, level, product, each by half a unit or so."""
+
+ROUNDED = 4 * np.finfo(float).eps
+"""Relative rounding of a level, and of what is used of a row: sums of many terms, each rounded once or twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +153,8 @@ def certify(
     times = np.zeros(instance.n, dtype=np.int64)
     violations = np.where(unplaced & (tasks != 0), np.inf, 0.0)
     bottlenecks: list = [None] * instance.n
+    filled = _filled(instance, tasks, placement)
+    error = ROUNDED * levels
     # A user at her limit is finished by it, from the first round whose level reaches her.
     before = np.zeros(instance.n, dtype=bool)
     rows = instance.n if instance.type_table is None else len(instance.type_table.owner)
@@ -139,11 +164,17 @@ def certify(
         finished = finished[~at_limit[finished]]
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        left, multipliers, paying = _excess(instance, rates, levels, link, closed)
+        left, multipliers, paying, dear = _excess(instance, rates, levels, link, closed, filled)
+        prices = firm(link.prices)
+        missed = dear + float((prices * np.abs(1 - filled.rows)).sum()) + ROUNDED * float(prices.sum())
+        mass = float(multipliers[~held].sum())
+        before_it = held & (multipliers > 0)
+        off = (missed + float(multipliers[before_it] @ error[before_it])) / mass if mass > 0 else np.inf
+        error[finished] = off + np.abs(levels[finished] - link.level)
         violations = np.maximum(violations, np.where(paying & ~unplaced, np.maximum(levels / link.level - 1, 0), 0))
         proven = multipliers[finished] * link.level
         could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(finished), np.inf))
-        off_level = np.abs(levels[finished] / link.level - 1)
+        off_level = error[finished] / link.level
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1
         before[finished] = True
@@ -175,15 +206,42 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
     return np.where(unplaced, 0, np.maximum(off, 0))
 
 
+@dataclass(frozen=True, eq=False)
+class _Filled:
+    """A placement as the rounds see it: parts of the classes that are used (k, m), and amounts of (row, place)."""
+
+    rows: np.ndarray
+    row: np.ndarray
+    place: np.ndarray
+    amounts: np.ndarray
+
+
+def _filled(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> _Filled:
+    amounts = tasks[:, None] if placement is None else placement
+    types = instance.type_table
+    demands = instance.demands if types is None or placement is None else types.demands
+    room = instance.room
+    rows = np.divide(amounts.T @ demands, room, where=room > 0, out=np.ones_like(room))
+    row, place = np.nonzero(amounts)
+    return _Filled(rows, row, place, amounts[row, place])
+
+
 def _excess(
-    instance: Instance, rates: np.ndarray, levels: np.ndarray, link: Round, closed: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return what the bound leaves open, the multipliers cut to what the prices allow, and who must pay (n,).
+    instance: Instance,
+    rates: np.ndarray,
+    levels: np.ndarray,
+    link: Round,
+    closed: np.ndarray,
+    filled: _Filled,
+) -> tuple[float, np.ndarray, np.ndarray, float]:
+    """Return what the bound leaves open, the multipliers cut to what the prices allow, who must pay (n,), and what the
+    amounts pay beyond the multipliers.
 
     What the round closes is noted in `closed` (n, k), by type (q, k) where users have several.
     """
     prices = firm(link.prices)
-    costs = np.where(closed, np.inf, unit_costs(instance, prices))
+    everywhere = unit_costs(instance, prices)
+    costs = np.where(closed, np.inf, everywhere)
     cheapest = cheapest_costs(instance, costs)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
@@ -195,10 +253,12 @@ def _excess(
         least, rates = costs.min(axis=1), rates[types.owner]
         accounted = np.where(np.isfinite(least), least, 0)
     slack = costs - accounted[:, None]
+    paid = everywhere[filled.row, filled.place] - accounted[filled.row]
+    dear = float(filled.amounts @ np.maximum(paid, 0))
     # So many tasks are paid for by what the bound leaves open.
     few = (rates * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
     closed |= (slack > DEARER * costs) & few
-    return left, multipliers, paying
+    return left, multipliers, paying, dear
 
 
 def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:

@@ -8,6 +8,7 @@ tasks and levels are numbers.
     policy, integer           the claim: these tasks are the policy's answer, of whole tasks or divisible ones
     users                     in the instance's order: name, tasks (or lower and upper), level
     placement                 {user: {class: tasks}}, for machines
+    types                     {user: [{tasks, placement: {class: tasks}}]} of task types on machines, in their order
     proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level
     proof.prices              sums, CEEI, alpha: prices of one unit, {resource: price} or {class: {resource: price}}
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
@@ -34,7 +35,7 @@ __all__ = ["certificate_document", "document"]
 
 def certificate_document(allocation: Allocation) -> dict[str, Any]:
     """Return what ``drfopt solve --certificate`` writes, as plain data."""
-    return document(
+    found = document(
         allocation.instance,
         allocation.policy,
         allocation.tasks,
@@ -43,6 +44,7 @@ def certificate_document(allocation: Allocation) -> dict[str, Any]:
         allocation.certificate.evidence,
         integer=allocation.integer,
     )
+    return found | ({"types": types} if (types := allocation.types) is not None else {})
 
 
 def document(

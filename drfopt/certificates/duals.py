@@ -41,7 +41,7 @@ def certify(
                 False,
                 np.inf,
                 gap=np.inf,
-                reason=f"a task of user {free!r} costs nothing, and she has no limit",
+                reason=f"a task of user {free!r} costs nothing, and it has no limit",
             )
         budget, cheapest = budget * raised, cheapest * raised
     finite = playing & ~unlimited

@@ -48,7 +48,7 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         )
     if instance.limited:
         over, i = max(in_blocks(instance.n, partial(_over_limit, instance, tasks)), key=itemgetter(0))
-        limit = "is above her limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
+        limit = "is above its limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
         seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
         used = (tasks @ instance.demands)[None, :]
@@ -73,7 +73,7 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         short = -np.minimum(placement, 0).min(axis=1, initial=0)
         seen(short * _largest_share(instance, demands), "user {!r} has a negative placement", owners)
         misplaced = np.where(fits, 0, np.abs(placement)).max(axis=1, initial=0)
-        seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where her task does not fit", owners)
+        seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where its task does not fit", owners)
     total = instance.room
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
     seen(excess.ravel(), "capacity of {!r} is exceeded", cells.__getitem__)
@@ -124,7 +124,7 @@ def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None)
             placed[i] += count * x
             if not instance.fits[i, k]:
                 where = instance.machine_names[k]
-                return f"user {instance.users[i]!r} is placed on {where!r}, where her task does not fit"
+                return f"user {instance.users[i]!r} is placed on {where!r}, where its task does not fit"
         if broken := _overfull(instance, pattern, instance.exact_machine_capacity[k], instance.machine_names[k]):
             return broken
     for k, count in enumerate(machines):

@@ -189,7 +189,7 @@ def _bottlenecks(market: _Market, tasks: np.ndarray) -> tuple:
 
 def _reason(instance: Instance, worst: _Part, uncleared: np.ndarray, gap: float) -> str:
     if not worst.off <= FIRST_ORDER:
-        return f"user {instance.users[worst.user]!r} is off her best response at the prices by {worst.off:.1e}"
+        return f"user {instance.users[worst.user]!r} is off its best response at the prices by {worst.off:.1e}"
     if not uncleared.max() <= FIRST_ORDER:
         k, j = np.unravel_index(int(uncleared.argmax()), uncleared.shape)
         where = "" if instance.machines is None else f" of {instance.machine_names[k]!r}"

@@ -48,7 +48,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
         else:
             wrong = tasks[i] < 0 or (limit is not None and tasks[i] > limit) or not (at_limit or found)
         if wrong and not reason:
-            reason = f"user {instance.users[i]!r} is neither at her limit nor has she a bottleneck"
+            reason = f"user {instance.users[i]!r} is neither at its limit nor has it a bottleneck"
     return Certificate(
         kind="bottleneck",
         valid=not reason,

@@ -1,4 +1,4 @@
-"""``drfopt explain``: why a user has what she has, and what would raise it."""
+"""``drfopt explain``: why a user has what it has, and what would raise it."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def explain(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Say what stopped each user, who else is stopped there, what sharing gains her, and what would raise it.
+    """Say what stopped each user, who else is stopped there, what sharing gains it, and what would raise it.
 
     Example: drfopt explain nsdi2011 A
     """

@@ -42,7 +42,7 @@ class Output:
     def write(self, sheet: Sheet, document: Callable[[], Any] | None = None, rows: int = SHOWN) -> None:
         """Write the sheet; `document` makes what JSON prints instead, `rows` are shown on a terminal."""
         if self.format == "json" and document is not None:
-            sheet = replace(sheet, document=document())
+            sheet = replace(sheet, document=document)
         deliver(self._text(sheet, rows), self.path)
 
     def _text(self, sheet: Sheet, rows: int) -> str:

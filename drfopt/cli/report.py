@@ -106,7 +106,7 @@ def report(
             _write(plots, document)
         written = None if json or (output is not None and output.suffix.lower() == ".json") else page(document)
     if written is None:
-        Output("json", output).write(Sheet(document["title"], (), [], document=document))
+        Output("json", output).write(Sheet(document["title"], (), [], document=lambda: document))
     else:
         deliver(written, output)
     if not document["complete"]:

@@ -117,7 +117,7 @@ class CrossCheck:
         }[self.agree]
         kind = "whole tasks" if self.integer else "divisible tasks"
         title = f"{self.policy}, {kind}, {self.instance.n} users"
-        return Sheet(title, columns, rows, (verdict,), document=self.to_dict())
+        return Sheet(title, columns, rows, (verdict,), document=self.to_dict)
 
     def __str__(self) -> str:
         return self.sheet().text()

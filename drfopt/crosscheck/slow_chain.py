@@ -167,7 +167,7 @@ def _stuck(
             noise = np.maximum(LEVEL, (rows @ change - room).max() / least)
             if LEVEL < growth[i] <= noise[i]:
                 raise EngineError(
-                    f"the chain of levels cannot tell whether a user may have {growth[i]:.0e} more: she "
+                    f"the chain of levels cannot tell whether a user may have {growth[i]:.0e} more: it "
                     f"takes {least[i]:.0e} of some resource, too little beside rounding errors"
                 )
             stuck[i] = growth[i] <= LEVEL

@@ -71,7 +71,7 @@ def solve(problem: Problem) -> Answer:
     if alpha.denominator != 1:
         raise EngineError(
             f"{problem.policy.name}: marginal utilities are irrational unless alpha is a whole number: take one, "
-            "or leave exact=True out"
+            "or ask for an answer in floats"
         )
     market = Conditions(problem, int(alpha))
     z, p = market.newton()

@@ -133,7 +133,7 @@ def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:
         i = int(np.argmax(tasks - problem.limits))
         user_name = problem.instance.users[problem.members[i]]
         raise FormulationError(
-            f"{path}: user {user_name!r} has {tasks[i]:.6g} tasks, above her limit {problem.limits[i]:g}"
+            f"{path}: user {user_name!r} has {tasks[i]:.6g} tasks, above its limit {problem.limits[i]:g}"
         )
     ratio = np.divide(capped, tasks, where=tasks > 0, out=np.zeros_like(tasks))
     return Answer(capped, amounts=amounts * ratio[user])

@@ -22,6 +22,7 @@ from scipy import sparse
 from ..certificates.chain import CERTAIN, excess, firm
 from ..errors import SolverError, TimeLimitError
 from ..tolerances import LEVEL
+from .active_rows import Equations, Point
 from .linear import INFINITY, SMALLEST, inside, load, run
 from .merging import Merged
 from .problem import Problem
@@ -98,11 +99,17 @@ class Program:
         for _ in range(TRIES):
             level, amounts, prices = self._solved(unit, problem, known)
             if 1 / RESCALE < level < RESCALE:
-                return level * unit, amounts, firm(prices)
+                return self._sharpened(Point(level * unit, amounts, firm(prices)))
             if not level > 0:
                 break
             unit *= level
         raise SolverError("the program of a round reached level 0 though every user is placed: rescale the instance")
+
+    def _sharpened(self, found: Point) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the solution of the equations that what HiGHS found nearly satisfies."""
+        sharp = Equations(self.matrix, self.owner, self.weights, self.held).sharpened(found)
+        level = sharp.level if abs(sharp.level - found.level) <= SAME * found.level else found.level
+        return level, sharp.amounts, sharp.prices
 
     def costs(self, prices: np.ndarray) -> np.ndarray:
         """Return what one unit of each pair costs, (pairs,)."""

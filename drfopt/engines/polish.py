@@ -57,7 +57,7 @@ def polish(market: Market, start: Point, money: float) -> Point:
     if not moved.max() <= FAR:
         user = market.problem.instance.users[market.problem.members[int(moved.argmax())]]
         raise SolverError(
-            f"Newton's method moved user {user!r} by {moved.max():.1e} of her tasks: the start is not believed"
+            f"Newton's method moved user {user!r} by {moved.max():.1e} of its tasks: the start is not believed"
         )
     return point
 

@@ -1,6 +1,8 @@
 """Why a user has what she has: her level, what stopped her and whom it stopped besides, and what would raise it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -60,8 +62,8 @@ class Explained:
         in an organisation, and of several types of tasks on machines.
     gain : float or None
         By what part her level is above that; None where she would have nothing alone.
-    remedy : str
-        One sentence on what would raise her level.
+    advice : callable
+        Returns the `remedy`, which is asked for once: a table of many users shows few of them.
     """
 
     user: str
@@ -75,7 +77,12 @@ class Explained:
     alone_tasks: float | None
     alone_level: float | None
     gain: float | None
-    remedy: str
+    advice: Callable[[], str] = field(compare=False, repr=False)
+
+    @cached_property
+    def remedy(self) -> str:
+        """One sentence on what would raise her level."""
+        return self.advice()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of ``drfopt explain --json``."""
@@ -111,6 +118,7 @@ class Explanation:
             "policy": self.policy,
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
+            "broken_guarantees": self.allocation.broken_guarantees,
         }
 
     def sheet(self) -> Sheet:
@@ -138,15 +146,17 @@ class Explanation:
             )
             for row in self.users
         ]
-        title = f"{self.policy}, why each has what she has"
+        title = f"{self.policy}, why each has what it has"
         title += f" - {self.instance.name}" if self.instance.name else ""
-        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _notes(self) -> list[str]:
         count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
         notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
         if any(row.alone_tasks is not None for row in self.users):
-            notes.append("alone: tasks in her part of every machine by weight, if it were hers; gain: above that")
+            notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+        if broken := self.allocation.broken:
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:
@@ -259,7 +269,7 @@ class _Facts:
             alone_tasks=own,
             alone_level=None if own is None else float(self.rates[i]) * own,
             gain=None if self.unplaced[i] or not own else _gain(tasks, own),
-            remedy=getattr(self.remedies, reason)(i),
+            advice=partial(getattr(self.remedies, reason), i),
         )
 
 

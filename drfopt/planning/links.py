@@ -82,22 +82,18 @@ class Held:
         The lowest first.
     capped : bool array (n,)
         Who is at her limit.
-    limits : array (n,) or None
-        Limits other than those of the instance.
     """
 
     instance: Instance
     policy: Policy
     links: tuple[Link, ...]
     capped: np.ndarray
-    limits: np.ndarray | None = None
 
     def at(self, room: np.ndarray) -> Place:
         """Return where the links put everybody in a cluster with this room (k, m)."""
         larger: Any = Grown(self.instance, room)
         rates = self.policy.rates(larger)
-        limits = self.instance.limits if self.limits is None else self.limits
-        tasks = np.where(self.capped, limits, 0.0)
+        tasks = np.where(self.capped, self.instance.limits, 0.0)
         levels = np.zeros(len(self.links))
         for r, link in enumerate(self.links):
             spent = link.costs[link.others] @ tasks[link.others]

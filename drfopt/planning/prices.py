@@ -75,7 +75,7 @@ class Prices:
         shown.sort(key=lambda worth: (KINDS.index(worth.kind), -max((side.price for side in worth.sides), default=0.0)))
         rows = [self._row(worth) for worth in shown]
         title = f"{self.policy}, what one more is worth" + (f" - {self.instance.name}" if self.instance.name else "")
-        return Sheet(title, columns, rows, tuple(self._notes(len(self.units) - len(shown))), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes(len(self.units) - len(shown))), document=self.to_dict)
 
     def _row(self, worth: Worth) -> tuple:
         more, less = worth.more, worth.less
@@ -117,7 +117,7 @@ class Prices:
             "total price: of the largest sum of dominant shares any policy could reach",
         ]
         if lowest is None:
-            notes.append("everybody is at her limit or unplaced: no capacity holds anybody down")
+            notes.append("everybody is at its limit or unplaced: no capacity holds anybody down")
         else:
             notes.append(f"lowest level of those below their limits: {lowest:.6g}")
         if sided := [worth.name for worth in self.units if worth.two_sided]:

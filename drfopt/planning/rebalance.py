@@ -151,7 +151,7 @@ class Rebalancing:
         headings = ("tasks today", "tasks", "level today", "level", "move", "evict", "start")
         columns = (Column("user"), *(Column(heading, number=True) for heading in headings))
         title = f"{self.policy}, whole tasks, rebalanced" + (f" - {self.instance.name}" if self.instance.name else "")
-        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _notes(self) -> list[str]:
         notes = [_sentence(step) for step in self.steps[:20]]

@@ -4,7 +4,6 @@ Under a leximin every number is where the links put her, which is what dividing 
 """
 
 import math
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +14,12 @@ from ..instance import Instance
 from ..policies import policy_named
 from ..solve import solve
 from ..tolerances import LEVEL
-from .links import Held, held
+from .links import held
 from .price import price
 from .prices import Prices
+from .raising import Raising
 from .room import Room
-from .sides import NOTHING, furthest
+from .sides import NOTHING
 from .units import MOST, Unit, units_of
 from .worth import Worth
 
@@ -44,11 +44,11 @@ class Remedies:
             missing = [
                 r for j, r in enumerate(instance.resources) if instance.demands[i, j] and not instance.capacity[j]
             ]
-            return f"her task needs {' and '.join(missing)}, of which the cluster has none: add some"
+            return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
         fits = (instance.demands[i] <= instance.machine_capacity).all(axis=1)
         if fits.any():
             closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
-            return f"her task fits on {_some(closed)}, which she may not use: open one of them to her"
+            return f"its task fits on {_some(closed)}, which it may not use: open one of them to it"
         open_to = np.flatnonzero(instance.eligible[i]) if instance.eligible[i].any() else np.arange(instance.k)
         lacks = np.maximum(instance.demands[i] - instance.machine_capacity[open_to], 0)
         nearest = int((lacks / np.maximum(instance.demands[i], np.finfo(float).tiny)).max(axis=1).argmin())
@@ -57,16 +57,16 @@ class Remedies:
             f"{instance.demands[i, j]:.6g} of {instance.resources[j]} instead of {instance.machine_capacity[k, j]:.6g}"
             for j in np.flatnonzero(lacks[nearest])
         ]
-        may_use = "" if instance.eligible[i, k] else ", and to be open to her"
+        may_use = "" if instance.eligible[i, k] else ", and to be open to it"
         return f"a machine of {instance.machine_names[k]} would have to have {' and '.join(needs)}{may_use}"
 
     def limit(self, i: int) -> str:
         """Return what a higher limit would do."""
         limit = float(self.instance.limits[i])
         if self._helpless(i):
-            return f"her limit is {limit:.6g}, and her task fits nowhere"
+            return f"its limit is {limit:.6g}, and its task fits nowhere"
         if limit == 0:
-            return "her limit is 0: raise it"
+            return "its limit is 0: raise it"
         if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
             return self._profit(i)
         if self.thorough:
@@ -75,8 +75,8 @@ class Remedies:
         else:
             end, known = limit + self._until(i), "at least up to"
         if end <= limit * (1 + NOTHING):
-            return "her limit stops her, and others' claims do at the same point: a higher limit alone does not help"
-        return f"raise her limit of {limit:.6g}: she would have every task more that it allows, {known} {end:.6g}"
+            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+        return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {known} {end:.6g}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks."""
@@ -89,7 +89,7 @@ class Remedies:
         """Return why a sum gives a user no more."""
         return (
             f"{self.policy.name} owes nobody anything: tasks that add more to the sum for what they take come first; "
-            "a fair policy would give her more"
+            "a fair policy would give it more"
         )
 
     @cached_property
@@ -100,12 +100,8 @@ class Remedies:
         return price(self.instance, self.policy, units=tuple(unit for unit in units if unit.kind == wanted))
 
     @cached_property
-    def _held(self) -> Held:
-        return held(self.allocation)
-
-    @cached_property
-    def _room(self) -> Room:
-        return Room(self.instance, self.policy, self.allocation.tasks)
+    def _raising(self) -> Raising:
+        return Raising(held(self.allocation), Room(self.instance, self.policy, self.allocation.tasks))
 
     def _gives(self, worth: Worth, i: int) -> str:
         """Return the sentence on one unit more, or on as much of one as the links speak of."""
@@ -114,36 +110,28 @@ class Remedies:
             return ""
         there = f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {worth.now:.6g})"
         if side.held is None:
-            return f"more of {there} would begin to give her {side.tasks[i]:.4g} tasks for each"
+            return f"more of {there} would begin to give it {side.tasks[i]:.4g} tasks for each"
         end = np.inf if side.until is None else side.until
         amount = min(1.0, _rounded_down(end - worth.now))
         after = float(worth.tasks_at(worth.now + amount)[i])
         until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
         more = f"{amount:.4g} more of {there}"
-        return f"{more} would give her {after:.6g} tasks instead of {now:.6g}; the same holds her up to {until}"
+        return f"{more} would give it {after:.6g} tasks instead of {now:.6g}; the same holds it up to {until}"
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
         whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
         worth = price(self.instance, self.policy, units=(whole,)).units[0]
         if not _slope(worth, i) > 0:
-            return "nothing that one could add raises her alone: only a higher weight, or fewer others"
+            return "nothing that one could add raises it alone: only a higher weight, or fewer others"
         return (
             "several things run out together, and more of one alone does not help: "
-            f"1 % more of everything would begin to give her {_slope(worth, i):.4g} tasks"
+            f"1 % more of everything would begin to give it {_slope(worth, i):.4g} tasks"
         )
 
     def _until(self, i: int) -> float:
         """Return by how many tasks the limit of a user can rise until something else stops her."""
-        base, room = self._held, self._room
-        limit = float(self.instance.limits[i])
-
-        def raised(step: float) -> tuple[Held, np.ndarray]:
-            limits = self.instance.limits.copy()
-            limits[i] += step
-            return replace(base, limits=limits), room.now
-
-        return furthest(raised, room, (MOST - 1) * limit)
+        return self._raising.until(i, (MOST - 1) * float(self.instance.limits[i]))
 
     def _without_limit(self, i: int) -> float:
         """Return the tasks of a user if she had no limit.
@@ -164,8 +152,8 @@ class Remedies:
         if self.policy.objective == "alpha":
             value *= self.instance.weights[i] * (value * self.allocation.tasks[i]) ** -self.policy.alpha
         if value > cost * (1 + LEVEL):
-            return f"raise her limit of {self.instance.limits[i]:.6g}: a task more is worth more than it costs"
-        return "her limit stops her, and prices do at the same point: a higher limit alone does not help"
+            return f"raise its limit of {self.instance.limits[i]:.6g}: a task more is worth more than it costs"
+        return "its limit stops it, and prices do at the same point: a higher limit alone does not help"
 
     def _helpless(self, i: int) -> bool:
         instance = self.instance

@@ -34,21 +34,21 @@ class Room:
         self.now = instance.room
         self._highs: Any = None
         # Costs of a task (cuts, n) and prices of a unit (cuts, k m), by which what stands in the room now costs 1.
-        self._costs = np.zeros((0, instance.n))
+        self.costs = np.zeros((0, instance.n))
         self._prices = np.zeros((0, self.now.size))
         if instance.machines is None:
             there = instance.capacity > 0
             each = 1 / np.where(there, instance.capacity, 1.0)
-            self._costs, self._prices = (instance.demands * each).T[there], np.diag(each)[there]
+            self.costs, self._prices = (instance.demands * each).T[there], np.diag(each)[there]
 
     def crowding(self, tasks: np.ndarray, room: np.ndarray) -> float:
         """Return by how many times the room of now would have to be larger, more or less, as far as the cuts know.
 
         Above 1 there is no place for the tasks.
         """
-        if not len(self._costs):
+        if not len(self.costs):
             return 0.0
-        return float((self._costs @ tasks - self._prices @ (room - self.now).ravel()).max())
+        return float((self.costs @ tasks - self._prices @ (room - self.now).ravel()).max())
 
     def asked(self, tasks: np.ndarray, room: np.ndarray) -> float:
         """Return the crowding, by a program where cuts may not know it; the cut that shows it is kept."""
@@ -72,7 +72,7 @@ class Room:
         costs[users] = np.maximum(found.duals[:n], 0) / self._scale
         costs[costs * tasks < NEGLIGIBLE] = 0
         if found.objective > 1 + TIGHT:
-            self._costs = np.vstack([self._costs, costs])
+            self.costs = np.vstack([self.costs, costs])
             self._prices = np.vstack([self._prices, prices.ravel()])
         return found.objective
 

@@ -11,7 +11,7 @@ from .links import Held, held
 from .room import TIGHT, Room
 from .units import Unit, fine, grown
 
-__all__ = ["NOTHING", "Path", "Reach", "furthest", "side"]
+__all__ = ["NOTHING", "Reach", "side"]
 
 Path = Callable[[float], tuple[Held, np.ndarray]]
 """A way along which something changes: after so many steps, what holds the users, and the room (k, m)."""
@@ -68,7 +68,7 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
     if end <= NOTHING * unit.now:
         # Not a bit more, or less, without other tasks fitting on the machines.
         return None
-    reached = furthest(_along(base, unit, sign), room, end)
+    reached = _furthest(_along(base, unit, sign), room, end)
     if reached > NOTHING * unit.now:
         return Reach(base, reached)
     step = min(STEP * unit.now, end)
@@ -79,7 +79,7 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
         other = Held(base.instance, base.policy, there.links, there.capped)
         back = _back(_along(other, unit, sign), room, NOTHING * unit.now / 2, step)
         if back <= NOTHING * unit.now:
-            return Reach(other, furthest(_along(other, unit, sign), room, end, step))
+            return Reach(other, _furthest(_along(other, unit, sign), room, end, step))
         step = back / 2
     raise SolverError(
         f"nothing holds the users right {'above' if more else 'below'} {unit.now:g} of {unit.name!r} "
@@ -92,7 +92,7 @@ def _along(held: Held, unit: Unit, sign: float) -> Path:
     return lambda step: (held, held.instance.room + sign * step * unit.growth)
 
 
-def furthest(path: Path, room: Room, end: float, start: float = 0.0) -> float:
+def _furthest(path: Path, room: Room, end: float, start: float = 0.0) -> float:
     """Return how far along a way the links hold everybody, from where they do.
 
     Raises

@@ -144,7 +144,7 @@ class Purchase:
             *(Column(heading, number=True) for heading in ("cost", "most", "there", "buy", "for")),
         )
         title = f"{self.policy}, what to buy" + (f" - {self.instance.name}" if self.instance.name else "")
-        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _before(self, name: str) -> Fraction:
         if self.shop.empty:
@@ -255,7 +255,7 @@ def size(
         if homeless[target.user]:
             raise InstanceError(
                 f"target {str(target)!r}: a task of user {target.name!r} fits on no machine that is there or for sale: "
-                "sell one that it fits on, or ask for nothing of hers"
+                "sell one that it fits on, or ask for nothing of its own"
             )
     search.run()
     best, nearest = search.best, search.judge.nearest

@@ -142,12 +142,12 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
         _check_ceilings(instance, i, least, text)
     if measure == "tasks" and limit is not None and least > limit:
         raise InstanceError(
-            f"target {text!r}: user {name!r} has at most {limit} tasks: raise her max_tasks, or ask for less"
+            f"target {text!r}: user {name!r} has at most {limit} tasks: raise its max_tasks, or ask for less"
         )
     if measure == "share" and least > 1:
         raise InstanceError(f"target {text!r}: no share exceeds 1: give a number up to 1")
     if instance.fits is not None and not instance.fits[i].any():
-        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that she may use")
+        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that it may use")
     return Target(i, name, measure, least)
 
 

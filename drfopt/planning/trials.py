@@ -11,7 +11,7 @@ from .changes import changed
 
 __all__ = ["Trials"]
 
-UNTRIED = "what would raise her tasks is found by dividing the cluster again: name the user"
+UNTRIED = "what would raise its tasks is found by dividing the cluster again: name the user"
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
 
@@ -24,7 +24,7 @@ class Trials:
 
     def unplaced(self, i: int) -> str:
         """Return why a user can run no task."""
-        return "her task fits nowhere: open another class to her, or add larger machines"
+        return "its task fits nowhere: open another class to it, or add larger machines"
 
     def limit(self, i: int) -> str:
         """Return what she would have without her limit."""
@@ -32,8 +32,8 @@ class Trials:
             return UNTRIED
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
-            return "her limit stops her, and others' claims do at the same point: a higher limit alone does not help"
-        return f"raise her limit of {limit:.6g}: without one she would have {without:.6g} tasks"
+            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+        return f"raise its limit of {limit:.6g}: without one it would have {without:.6g} tasks"
 
     def ceiling(self, i: int) -> str:
         """Return what she would have without the ceiling that she is at."""
@@ -46,8 +46,8 @@ class Trials:
         after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
         now = float(self.allocation.tasks[i])
         if after <= now * (1 + LEVEL):
-            return "her ceiling stops her, and others' claims do at the same point: a higher one alone does not help"
-        return f"raise her ceiling: without one she would have {after:.6g} tasks instead of {now:.6g}"
+            return "its ceiling stops it, and others' claims do at the same point: a higher one alone does not help"
+        return f"raise its ceiling: without one it would have {after:.6g} tasks instead of {now:.6g}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks, of what is used up where she is."""
@@ -69,8 +69,8 @@ class Trials:
             what = ", ".join(names) or "a promise to others"
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
             told = " or ".join(change for _, change in found)
-            return f"{told} would not raise her: what stops her is {what}" if told else f"what stops her is {what}"
-        return f"{change} would give her {after:.6g} tasks instead of {now:.6g}"
+            return f"{told} would not raise it: what stops it is {what}" if told else f"what stops it is {what}"
+        return f"{change} would give it {after:.6g} tasks instead of {now:.6g}"
 
     def _after(self, change: str, i: int) -> float:
         return float(solve(changed(self.instance, [change]), self.allocation.policy).tasks[i])

@@ -154,7 +154,7 @@ class WhatIf:
             (row.user, _cell(row.before), _cell(row.after), _cell(row.change), _percent(row), row.verdict)
             for row in ranked
         ]
-        return Sheet(self._title(), columns, rows, tuple(self._notes()), document=self.to_dict())
+        return Sheet(self._title(), columns, rows, tuple(self._notes()), document=self.to_dict)
 
     def _title(self) -> str:
         what = ", ".join(map(str, self.changes)) or "nothing changed"
@@ -168,6 +168,10 @@ class WhatIf:
             notes.append(f"{name}: {float(a):.6g} before, {float(b):.6g} after")
         pairs = zip(self.after.resources, self.before.utilization, self.after.utilization, strict=True)
         notes.append("used: " + ", ".join(f"{r} {float(a):.1%} -> {float(b):.1%}" for r, a, b in pairs))
+        for when, allocation in (("before", self.before), ("after", self.after)):
+            if allocation.broken:
+                owed = ", ".join(map(str, allocation.broken))
+                notes.append(f"guarantees that do not fit together {when}: {owed}")
         objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
         if objective in UNDECIDED:
             notes.append(UNDECIDED[objective])

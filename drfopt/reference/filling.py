@@ -13,7 +13,7 @@ Why the result is max-min fair: whoever was stopped by a resource shares it with
 before her, so her level could grow only at the cost of a level that is no higher.
 
 Source: Bertsekas and Gallager, Data Networks, 1992, section 6.5.2 (a resource is a link);
-Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4.2 (dominant shares).
+Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4 (dominant shares).
 """
 
 from collections.abc import Sequence

@@ -37,12 +37,12 @@ RULES = (
 """What a user may have beside her demand: its key, what everybody has, and how it is shown."""
 
 GLOSSARY = (
-    ("dominant share", "what a user holds of the resource of which she holds the largest part of the cluster"),
+    ("dominant share", "what a user holds of the resource of which it holds the largest part of the cluster"),
     (
         "level",
         "dominant share divided by the weight; DRF makes the lowest as large as can be, then the next, and so on",
     ),
-    ("stopped by", "the bottleneck: a resource that is used up where the user may run, and that she needs"),
+    ("stopped by", "the bottleneck: a resource that is used up where the user may run, and that it needs"),
     ("price of fairness", "the part of the largest possible sum of dominant shares that the policy gives up"),
     ("Jain's index", "1 when all levels are equal, 1/n when one of n users has everything"),
     ("geometric mean", "of the levels, by weight; CEEI makes it as large as can be"),
@@ -71,7 +71,7 @@ def gist(document: Document) -> list[Markup]:
     first = document["policies"][0]
     said = [
         Markup(
-            "Under {} the user who has least holds {} of the resource she needs most, by weight; all dominant shares "
+            "Under {} the user who has least holds {} of the resource it needs most, by weight; all dominant shares "
             "together are {}, and {} of the cluster is used on average."
         ).format(
             title_of(first),
@@ -86,9 +86,27 @@ def gist(document: Document) -> list[Markup]:
         names = document["comparison"]["allocations"][0]["unplaced"]
         some = ", ".join(map(clean, names[:5])) + (f" and {count - 5:,} more" if count > 5 else "")
         said.append(Markup("A task fits nowhere, and is left out of all comparisons: <bdi>{}</bdi>.").format(some))
+    said += _owed(document)
     refusals = document["comparison"].get("refusals", {})
     said += [Markup("{} gave no answer: <bdi>{}</bdi>.").format(*map(clean, pair)) for pair in refusals.items()]
     return said
+
+
+def _owed(document: Document) -> list[Markup]:
+    """Return whose guarantees do not fit together under the first policy."""
+    place: Path = ("comparison", "allocations", 0, "broken_guarantees")
+    if "broken_guarantees" not in document["comparison"]["allocations"][0]:
+        return []
+    each = [
+        Markup("<bdi>{}</bdi> holds {} of {} <bdi>{}</bdi>").format(
+            clean(row.get("group", row.get("user"))),
+            shown(document, (*place, index, "held")),
+            shown(document, (*place, index, "promised")),
+            clean(row["resource"]),
+        )
+        for index, row in enumerate(at(document, place))
+    ]
+    return [Markup("Guarantees that do not fit together: {}.").format(Markup(", ").join(each))]
 
 
 def _stopping(document: Document) -> Markup:

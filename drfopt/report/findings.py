@@ -27,7 +27,7 @@ __all__ = ["Document", "study"]
 Document = dict[str, Any]
 """What JSON can say."""
 
-KINDS = {"her limit": "limit", "her ceiling": "ceiling", "": "unknown"}
+KINDS = {"its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
 """How those are counted whom no resource stops, by what a table says of them."""
 
 

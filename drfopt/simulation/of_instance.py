@@ -59,7 +59,7 @@ def _jobs(instance: Instance, user: int, duration: Times, tasks: int) -> tuple[J
         return (Job((Stage(demand, count, duration, machines=able),)),) if count else ()
     if limit is None or limit < sum(kind.count for kind in types):
         raise InstanceError(
-            f"user {instance.users[user]!r} may run fewer tasks than her types have: a scenario has no such limit"
+            f"user {instance.users[user]!r} may run fewer tasks than its types have: a scenario has no such limit"
         )
     jobs = []
     for kind in types:

@@ -177,7 +177,7 @@ class Run:
         if self.unplaced:
             notes.append(f"unplaced (some task fits on no machine): {', '.join(self.unplaced)}")
         name = f" - {self.scenario.name}" if self.scenario.name else ""
-        return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict())
+        return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict)
 
     def __str__(self) -> str:
         return self.sheet().text()

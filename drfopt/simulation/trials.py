@@ -122,7 +122,7 @@ class Trials:
                     f"on the same random numbers surely other than {self.rules[0]}: {'; '.join(sure) or 'none'}"
                 )
         name = f" - {self.scenario.name}" if self.scenario.name else ""
-        return Sheet(f"rules side by side{name}", columns, rows, tuple(notes), document=self.to_dict())
+        return Sheet(f"rules side by side{name}", columns, rows, tuple(notes), document=self.to_dict)
 
     def __str__(self) -> str:
         return self.sheet().text()

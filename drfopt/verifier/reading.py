@@ -3,6 +3,7 @@
 d[i][j]  units of resource j a task of user i needs     C[k][j]  units of j on ONE machine of class k, count[k] of
 w[i][j]  weights                                                 them; a pool is one class of which there is one
 u[i]     most tasks, None for no limit                  room     count[k] * C[k][j], and cluster its sum over k
+kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
 """
 
 import json
@@ -104,6 +105,16 @@ KEYS = RULES | {"name", "source", "capacity", "machines", "users", "demand", "we
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """Tasks of user `owner` that are alike: they are this part of hers, one needs d, and may run on these classes."""
+
+    owner: int
+    part: Fraction
+    d: list[Fraction]
+    open: list[int]
+
+
 class Cluster:
     """The instance in the letters above, from the data of an instance file."""
 
@@ -118,6 +129,7 @@ class Cluster:
         users = [self._average(user) for user in data["users"]]
         if beyond := sorted({key for table in (data, *users) for key in table} - KEYS):
             raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
+        self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
         self.users = [user["name"] for user in users]
         self.d = [self._row(user["demand"], 0) for user in users]
         given = [user.get("weight", 1) for user in users]
@@ -135,8 +147,10 @@ class Cluster:
         sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
-        open_to = [user.get("machines", self.classes) for user in users]
-        self.open = [[k for k, name in enumerate(self.classes) if name in names] for names in open_to]
+        self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
+        self.kinds_of: list[list[int]] = [[] for _ in users]
+        for q, kind in enumerate(self.kinds):
+            self.kinds_of[kind.owner].append(q)
 
     def _most(self, user: dict[str, Any], demand: list[Fraction]) -> Fraction | None:
         """Return the most tasks of a user: her limit, or those at which she meets a ceiling of hers."""
@@ -158,8 +172,6 @@ class Cluster:
         """Return a user with task types as one whose tasks are their average, of which she has their number."""
         if "tasks" not in user:
             return user
-        if not self.pool:
-            raise ValueError(f"{user['name']!r} has task types on machines, which is nothing that the verifier knows")
         counts = [number(kind["count"]) for kind in user["tasks"]]
         rows = [self._row(kind["demand"], 0) for kind in user["tasks"]]
         mix = [
@@ -170,17 +182,31 @@ class Cluster:
         rest = {key: value for key, value in user.items() if key != "tasks"}
         return rest | {"demand": dict(zip(self.resources, mix, strict=True)), "max_tasks": min(most)}
 
+    def _kinds(self, i: int, user: dict[str, Any]) -> list[Kind]:
+        """Return the kinds of a user: in a pool all her tasks are as the average is."""
+        if "tasks" not in user or self.pool:
+            return [Kind(i, number(1), self.d[i], self._classes(user, self.classes))]
+        own, counts = user.get("machines", self.classes), [number(kind["count"]) for kind in user["tasks"]]
+        return [
+            Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own))
+            for kind, count in zip(user["tasks"], counts, strict=True)
+        ]
+
+    def _classes(self, given: dict[str, Any], own: list[str]) -> list[int]:
+        names = given.get("machines", own)
+        return [k for k, name in enumerate(self.classes) if name in names and name in own]
+
     def _row(self, given: Any, missing: int) -> list[Fraction]:
         row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
         if strange := set(row) - set(self.resources):
             raise ValueError(f"{min(strange)!r} is no resource of the cluster")
         return [number(row.get(r, missing)) for r in self.resources]
 
-    def fits(self, i: int, whole: bool) -> list[int]:
-        """Return the classes on which user i can run: a task fits on one machine; of a pool it may take a part."""
+    def fits(self, kind: Kind, whole: bool) -> list[int]:
+        """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""
         part = self.pool and not whole
-        runs = (all(c >= d or (part and c > 0) for c, d in zip(row, self.d[i], strict=True)) for row in self.C)
-        return [k for k, fine in enumerate(runs) if fine and k in self.open[i]]
+        runs = (all(c >= d or (part and c > 0) for c, d in zip(row, kind.d, strict=True)) for row in self.C)
+        return [k for k, fine in enumerate(runs) if fine and k in kind.open]
 
     def rate(self, i: int, policy: str) -> Fraction:
         """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""

@@ -26,7 +26,7 @@ def unpacked(
     for entry in packing:
         k, count = cluster.classes.index(entry["class"]), number(entry["machines"])
         pattern = {at[name]: number(x) for name, x in entry["tasks"].items()}
-        if not {c.denominator for c in (count, *pattern.values())} <= {1} or min(count, *pattern.values()) < 0:
+        if not {c.denominator for c in (count, *pattern.values())} <= {1} or min([count, *pattern.values()]) < 0:
             yield f"{entry['class']}: {count} machines with {entry['tasks']}"
         machines[k] += count
         for i, x in pattern.items():

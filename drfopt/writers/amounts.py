@@ -217,7 +217,7 @@ def unique_names(users: Sequence[str], clean: Callable[[str], str], what: str) -
     for user in users:
         name = clean(user)
         if not name:
-            raise InstanceError(f"user {user!r} has no letter or digit for {what}: rename her")
+            raise InstanceError(f"user {user!r} has no letter or digit for {what}: rename it")
         if name in owners:
             raise InstanceError(
                 f"users {owners[name]!r} and {user!r} would both be {what} {name!r}: rename one of them"

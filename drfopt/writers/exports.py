@@ -31,9 +31,9 @@ class Export:
 
 EXPORTS = (
     Export("csv", "a row for each user, on machines for each user and class: tasks and resources", "allocation_csv"),
-    Export("resourcequota", "a ResourceQuota of Kubernetes for each user, in the namespace of her name", "quota_yaml"),
-    Export("kueue", "a ClusterQueue of Kueue for each user, her resources as nominal quota", "kueue_yaml"),
-    Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and her resources as minimum", "fair_scheduler"),
+    Export("resourcequota", "a ResourceQuota of Kubernetes for each user, in the namespace of its name", "quota_yaml"),
+    Export("kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kueue_yaml"),
+    Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and its resources as minimum", "fair_scheduler"),
 )
 
 

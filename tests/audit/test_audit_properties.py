@@ -249,7 +249,7 @@ def test_a_formulation_file_is_audited_like_a_policy(tmp_path):
 
 def test_every_witness_is_a_sentence_and_plain_data():
     shown = [
-        ("thm1", "asset", SI, "user u2 runs 12 tasks, but 15 alone in her part of every resource"),
+        ("thm1", "asset", SI, "user u2 runs 12 tasks, but 15 alone in its part of every resource"),
         ("thm4", "ceei", SP, "user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31"),
         ("min-tasks", "tasks", EF, "user u1 runs 1/3 tasks, but would run 2/3 with what user u2 holds"),
         ("thm2", "asset", BF, "user u1 holds 3/7 of r1 and could use more, while user u2 holds 4/7"),

@@ -143,6 +143,31 @@ def test_chain_rejects_lost_multipliers_and_prices(classes):
             assert not certified(classes, allocation, [*rounds[:r], broken, *rounds[r + 1 :]]).valid
 
 
+@pytest.mark.parametrize("off", [1e-12, 3e-9])
+def test_chain_sees_errors_that_cancel(off):
+    """A price that is off makes one class too dear; the level that it proves is off by as much, and meets its bound."""
+    instance = Instance([[1, 1], [1, 2], [2, 1]], machines=[Machine("a", [6, 8]), Machine("b", [9, 7])])
+    allocation = solve(instance)
+    (link,) = rounds_of(allocation)
+    wrong = link.prices.copy()
+    wrong[0] *= 1 + off
+    costs = chain.unit_costs(instance, wrong)
+    rates = policy_named("drf").rates(instance)
+    multipliers = costs.min(axis=1) / rates
+    level = wrong.sum() / multipliers.sum()
+    scale = level / link.level
+    found = certified(
+        instance,
+        allocation,
+        [Round(level, link.finished, multipliers, wrong)],
+        allocation.tasks * scale,
+        allocation.placement * scale,
+    )
+    assert scale > 1 + off / 100
+    assert found.valid == (off < 1e-9)
+    assert found.violation >= scale - 1 - 1e-14
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:0.5"])

@@ -21,7 +21,7 @@ def test_explain(drfopt, cluster):
     assert found["users"][0]["shared_with"] == ["B"]
     ran = drfopt("explain", cluster, "B", "--policy", "ceei")
     assert ran.status == 0
-    assert "B: more of cpu (now 9) would begin to give her 0.3636 tasks for each" in ran.out
+    assert "B: more of cpu (now 9) would begin to give it 0.3636 tasks for each" in ran.out
     assert "A:" not in ran.out
 
 

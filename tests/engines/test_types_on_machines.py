@@ -217,7 +217,7 @@ def test_a_ceiling_lowers_all_types_in_proportion():
     # Six workers of 2 cpu and three readers of 4 are 24 of the nine tasks together.
     assert allocation.tasks[0] == pytest.approx(4 * 9 / 24)
     assert allocation.to_dict()["users"][0]["bottleneck"] is None
-    assert "her ceiling" in str(allocation)
+    assert "its ceiling" in str(allocation)
     assert [kind["tasks"] for kind in allocation.to_dict()["types"]["team"]] == pytest.approx([1, 0.5])
 
 

@@ -53,7 +53,7 @@ def test_what_solve_prints_of_machines_lacks_the_rounds(instance):
     report = verify(printed, document(instance))
     # Where limits finish everybody, no rounds are needed.
     assert report.valid in (None, True)
-    assert {check.name for check in faults(report)} <= {"everybody is at her limit or finished once"}
+    assert {check.name for check in faults(report)} <= {"everybody is at its limit or finished once"}
 
 
 @pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian"])

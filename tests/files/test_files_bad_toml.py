@@ -26,7 +26,7 @@ TOML = {
         r"machines\[0\] \('xl'\): unknown key 'capacities'.* did you mean 'capacity'\?",
     ),
     "no demand": (POOL + B, r"users\[0\] \('B'\): the key 'demand' is missing: write a table"),
-    "empty demand": (POOL + B + "demand = {}", r"user 'B' demands nothing: give her"),
+    "empty demand": (POOL + B + "demand = {}", r"user 'B' demands nothing: give it"),
     "zero demand": (POOL + B + "demand = { cpu = 0 }", r"user 'B' demands nothing"),
     "no name": (
         POOL + "[[users]]\ndemand = { cpu = 1 }",
@@ -117,7 +117,7 @@ TOML = {
     ),
     "guarantee above ceiling": (
         POOL + A + "guarantee = { cpu = 2 }\nceiling = { cpu = 1 }",
-        r"user 'A' is guaranteed 2 of 'cpu', but her ceiling is 1: lower",
+        r"user 'A' is guaranteed 2 of 'cpu', but its ceiling is 1: lower",
     ),
     "ceiling a number": (POOL + A + "ceiling = 1", r"users\[0\] \('A'\): ceiling: 1 is no table"),
     "tier of a half": (POOL + A + "tier = 1.5", r"tier is 1.5: write a whole number"),

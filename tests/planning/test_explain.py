@@ -22,9 +22,9 @@ PAPER = Instance.library("nsdi2011")
 SERVERS = Instance.library("drfh-two-servers")
 
 MORE = re.compile(
-    r"(?P<amount>\S+) more of (?P<unit>\S+?)(?: machines)? \(now .*\) would give her (?P<tasks>\S+) tasks instead"
+    r"(?P<amount>\S+) more of (?P<unit>\S+?)(?: machines)? \(now .*\) would give it (?P<tasks>\S+) tasks instead"
 )
-LIMIT = re.compile(r"raise her limit of (?P<limit>\S+): .* up to (?P<until>\S+)")
+LIMIT = re.compile(r"raise its limit of (?P<limit>\S+): .* up to (?P<until>\S+)")
 
 
 def test_the_paper():
@@ -34,7 +34,7 @@ def test_the_paper():
     assert (a.reason, a.stopped_by, a.shared_with) == ("capacity", ("cpu",), ("B",))
     assert (a.alone_tasks, b.alone_tasks) == (2.25, 1.5)
     assert a.gain == pytest.approx(1 / 3)
-    assert a.remedy.startswith("1 more of cpu (now 9) would give her 3.10345 tasks instead of 3")
+    assert a.remedy.startswith("1 more of cpu (now 9) would give it 3.10345 tasks instead of 3")
     assert explain(PAPER, "drf", "B").users == (b,)
     assert found.to_dict()["users"][0]["alone"] == {"tasks": 2.25, "level": 0.5}
     assert "B: 1 more of cpu" in str(found)
@@ -45,7 +45,7 @@ def test_a_limit():
     assert (a.reason, a.stopped_by, a.remedy) == (
         "limit",
         (),
-        "raise her limit of 2: she would have every task more that it allows, up to 3",
+        "raise its limit of 2: it would have every task more that it allows, up to 3",
     )
     assert b.reason == "capacity"
 
@@ -53,9 +53,7 @@ def test_a_limit():
 def test_a_limit_that_binds_exactly_at_a_saturation():
     """Both have 3 tasks when cpu runs out, and one of them wants no more: her limit alone is not what stops her."""
     (a, b) = explain(Instance([[1.0], [1.0]], [6.0], max_tasks=[3, None])).users
-    assert (
-        a.remedy == "her limit stops her, and others' claims do at the same point: a higher limit alone does not help"
-    )
+    assert a.remedy == "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
     assert b.reason == "capacity"
 
 
@@ -64,7 +62,7 @@ def test_several_things_run_out_together():
     (only,) = explain(Instance([[1.0, 1.0]], [4.0, 4.0]), "tasks").users
     assert only.remedy == (
         "several things run out together, and more of one alone does not help: "
-        "1 % more of everything would begin to give her 0.04 tasks"
+        "1 % more of everything would begin to give it 0.04 tasks"
     )
 
 
@@ -77,11 +75,11 @@ def test_who_is_unplaced():
     big, shut_out, small = explain(cluster).users
     assert (big.reason, big.gain) == ("unplaced", None)
     assert big.remedy == "a machine of a would have to have 8 of cpu instead of 4"
-    assert shut_out.remedy == "her task fits on a or b, which she may not use: open one of them to her"
+    assert shut_out.remedy == "its task fits on a or b, which it may not use: open one of them to it"
     assert small.reason == "capacity"
     assert not changed(cluster, ["set-capacity a/cpu=8"]).unplaced()[0]
     nothing = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 4, "gpu": 0})
-    assert explain(nothing).users[0].remedy == "her task needs gpu, of which the cluster has none: add some"
+    assert explain(nothing).users[0].remedy == "its task needs gpu, of which the cluster has none: add some"
 
 
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2", "utilitarian", "throughput", "asset", "tsf", "single:cpu"])
@@ -159,7 +157,7 @@ def test_an_organisation():
         i = cluster.users.index(user)
         after = solve(changed(cluster, [change])).tasks[i]
         assert after > found[user].tasks
-        assert f"would {'give her' if user == 'A' else 'have'} {after:.6g} tasks" in found[user].remedy
+        assert f"would {'give it' if user == 'A' else 'have'} {after:.6g} tasks" in found[user].remedy
     with pytest.raises(PolicyError, match="ceilings, groups"):
         price(cluster)
 

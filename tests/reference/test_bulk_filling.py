@@ -224,6 +224,6 @@ def test_a_billion_tasks():
 
 
 def test_more_tasks_than_can_be_counted():
-    with pytest.raises(PolicyError, match=r"user 'u1' would start about 1e\+30 tasks, .*: give her a limit"):
+    with pytest.raises(PolicyError, match=r"user 'u1' would start about 1e\+30 tasks, .*: give it a limit"):
         schedule(Instance([[1]], [1e30]), trace=False)
     assert schedule(Instance([[1]], [1e30], max_tasks=[9]), trace=False).tasks.tolist() == [9]

@@ -54,7 +54,7 @@ def test_sheet_is_table_1():
         (5, "A", "2/3", "2/3", "9/9", "14/18"),
     ]
     assert found.notes == ("tasks: B 2, A 3",)
-    assert found.document == schedule(TABLE_1).to_dict()
+    assert found.document() == schedule(TABLE_1).to_dict()
     assert "NSDI 2011, Table 1" in str(schedule(TABLE_1))
 
 
@@ -66,7 +66,7 @@ def test_machines_and_who_fits_on_none():
     document = found.to_dict()
     assert document["placement"] == {"B": {"small": 2, "large": 1}, "A": {"large": 5}, "huge": {}}
     assert document["trace"][0]["machine"] == "small"
-    assert "unplaced (the task fits nowhere): huge" in str(found)
+    assert "unplaced (a task fits on nothing open to it): huge" in str(found)
 
 
 def test_an_unplaced_user_does_not_stop_the_others():

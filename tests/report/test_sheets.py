@@ -61,7 +61,7 @@ def test_many_rows_are_counted_for_a_person_and_complete_in_a_file():
 
 def test_json_has_no_nan_and_no_infinity():
     document = {"gap": math.inf, "rows": [math.nan, 1.0, {"deep": -math.inf}], "text": "NaN"}
-    found = json.loads(sheet([], document=document).json(), parse_constant=pytest.fail)
+    found = json.loads(sheet([], document=lambda: document).json(), parse_constant=pytest.fail)
     assert found == {"gap": None, "rows": [None, 1.0, {"deep": None}], "text": "NaN"}
 
 

@@ -298,7 +298,7 @@ WRONG = {
         pool_of(["1", "1"], users={"A": A, "B": {"demand": {"memory": 1}}}, capacity={"cpu": 1, "memory": 0}),
     ),
     "too much": ("capacities", pool_of(["1", "1"], users=TWO)),
-    "too little": ("everybody is at her limit or finished once", pool_of(["1/3", "1/3"], users=TWO)),
+    "too little": ("everybody is at its limit or finished once", pool_of(["1/3", "1/3"], users=TWO)),
     "money that is not spent": (
         "nobody finished at level 1/3 can rise",
         pool_of(["1/3", "1/3"], users=TWO, rounds=[{"level": "1/3", "finished": ["A", "B"], **CPU}]),
@@ -312,7 +312,7 @@ WRONG = {
         ),
     ),
     "finished twice": (
-        "everybody is at her limit or finished once",
+        "everybody is at its limit or finished once",
         pool_of(["1/2", "1/2"], users=TWO, rounds=[{"level": "1/2", "finished": ["A", "B"], **CPU}] * 2),
     ),
     "a negative price": (
@@ -325,7 +325,7 @@ WRONG = {
         ),
     ),
     "a limit she would not reach": (
-        "everybody has what she would choose",
+        "everybody has what it would choose",
         pool_of(["3/4", "1/4"], "ceei", {"cpu": "4"}, users={"A": A | {"max_tasks": "3/4"}, "B": B}),
     ),
     "a smaller sum": ("no sum is larger", pool_of(["1/2", "1/4"], "throughput", {"cpu": 1}, users=TWO)),
@@ -338,11 +338,11 @@ WRONG = {
         pool_of(["1/2", "0"], "throughput", {"cpu": 1, "memory": "-1/2"}, users={"A": A, "B": A}),
     ),
     "too dear": (
-        "everybody has what she would choose",
+        "everybody has what it would choose",
         pool_of(["3/4", "1/4"], "ceei", {"cpu": "2"}, users=TWO),
     ),
     "too cheap": (
-        "everybody has what she would choose",
+        "everybody has what it would choose",
         pool_of(["1/2", "1/2"], "ceei", {"cpu": "1"}, users=TWO),
     ),
     "a price of what is left over": (
@@ -421,7 +421,7 @@ def test_dear_classes_are_noticed():
     assert verify(document).valid is True
     document["proof"]["prices"]["n"]["cpu"] = "2"
     report = verify(document)
-    assert "nobody uses a class that is dear to her" in {check.name for check in report.checks if not check.holds}
+    assert "nobody uses a class that is dear to it" in {check.name for check in report.checks if not check.holds}
 
 
 def test_another_instance_is_noticed(genuine):
@@ -513,7 +513,7 @@ def test_of_organisations_feasibility_is_checked_and_optimality_left_open():
     instance = Instance.library("tree-of-departments")
     data = json.loads(json.dumps(certificate_document(solve(instance, exact=True))))
     assert verify(data).valid is None
-    assert "guarantees, tiers or groups decide" in verify(data).checks[-1].worst
+    assert "the rules of its organisation" in verify(data).checks[-1].worst
     data["users"][3]["tasks"] = "4"
     found = verify(data)
     assert found.valid is False
@@ -530,3 +530,16 @@ def test_ceilings_of_users_are_limits():
     assert verify(data).valid
     data["instance"]["users"][0]["ceiling"]["memory"] = 12
     assert verify(data).valid is False
+
+
+def test_a_point_is_no_proof_of_other_tasks(genuine):
+    """Only of enclosures is there a point; tasks beside the right one are wrong, as numbers and as ends."""
+    for name in ("floats ceei", "floats pool", "pool drf"):
+        document = copy.deepcopy(genuine[name])
+        rows = document["users"]
+        document["proof"]["point"] = {row["name"]: str(number(row["tasks"])) for row in rows}
+        moved = number(rows[0]["tasks"]) * (1 - F(1, 10**6))
+        rows[0]["tasks"] = float(moved) if name.startswith("floats") else str(moved)
+        assert not accepted(document), name
+        rows[0] |= {"tasks": {"lower": "0", "upper": str(moved)}, "level": {"lower": "0", "upper": "1"}}
+        assert not accepted(document), name

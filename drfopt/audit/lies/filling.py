@@ -4,22 +4,31 @@ Without user i the others end at levels t[k] and leave of resource j, when all h
 
     left[j](tau) = c[j] - sum_k (d[k, j] / rate[k]) min(tau, t[k]),        piecewise linear, never rising.
 
-Until i stops the others evolve just so.  A level that depends on the bundle alone and grows with it (dominant share,
-sum of shares, share of one resource) lets her get v tasks' worth of her own demand exactly while
+Theorem.  Let the level of a bundle depend on the bundle alone, grow with it, and double with it (dominant share, sum
+of shares, share of one resource, each by weight).  Then no report brings user i more of her own tasks than the truth.
 
-    v d[i, j] <= left[j](v rate[i])      for every j that she needs,
+Proof.  Whatever she reports, nothing that she takes of is used up before she stops, or she would have stopped; and what
+she does not take of is used up when it is without her.  So until she stops, at a level tau, the others are where they
+are without her, and her bundle b has  b <= left(tau).  It is worth v tasks of her own when  v d[i] <= b; the bundle
+v d[i] is then at a level of at most tau, and as left never rises,
 
-so her best response is the least root v of these lines.  It equals the truth: strategy-proofness, recomputed for
-the instance rather than quoted.  A level that counts tasks depends on the report instead: claiming a task K times as
-large keeps her level K times as low, and the others then leave her all that she can use.
+    v d[i, j] <= left[j](v rate[i])      for every j that she needs.                     (*)
+
+The left side grows with v and the right side never does, so (*) holds up to the least root v of these lines and no
+further.  With the truth she stops when (*) is met with equality for some j, which is that root, or at her limit, beyond
+which tasks are worth nothing to her.  []
+
+`best` recomputes the root for the instance and compares it with the truth, rather than quote the theorem.  A level that
+counts tasks depends on the report instead: claiming a task K times as large keeps her level K times as low, and the
+others then leave her all that she can use.
 
 Nor do two users gain together, by the same argument.  Say both would have more of what they need.  Then both would end
 at higher levels than in truth, so until the level t at which the first of them stopped in truth nothing that they claim
 is used up, and the others rise as without both.  Of a resource r that she needs they leave left[r](t) from then on, and
 if that is no more than the two hold in truth, one of them cannot have more of it.
 
-Source: the argument is theorem A of this package's notes on filling; Li and Xue, Egalitarian division under Leontief
-preferences, Economic Theory 2013, for the class of rules.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, for dominant shares; Li and Xue, Egalitarian division
+under Leontief preferences, Economic Theory 2013, for the class of rules.
 """
 
 from fractions import Fraction

@@ -55,10 +55,10 @@ class Property:
 
 PROPERTIES = (
     Property(
-        sharing_incentive.NAME, "SI", "nobody is better off alone in her part of the cluster", sharing_incentive.check
+        sharing_incentive.NAME, "SI", "nobody is better off alone in its part of the cluster", sharing_incentive.check
     ),
     Property(
-        strategy_proofness.NAME, "SP", "nobody gains by a lie about her demand", strategy_proofness.check, slow=True
+        strategy_proofness.NAME, "SP", "nobody gains by a lie about its demand", strategy_proofness.check, slow=True
     ),
     Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
     Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
@@ -81,7 +81,7 @@ PROPERTIES = (
         envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
     ),
     Property(
-        no_justified_complaints.NAME, "NJC", "everybody has her part of something used up",
+        no_justified_complaints.NAME, "NJC", "everybody has its part of something used up",
         no_justified_complaints.check,
     ),
     Property(

@@ -17,7 +17,7 @@ __all__ = ["NAME", "Envy", "check"]
 
 NAME = "envy-freeness"
 
-BY_PRICES = "a bundle she would rather have costs more than her income, scaled to her weight"
+BY_PRICES = "a bundle it would rather have costs more than its income, scaled to its weight"
 """Why it holds at an equilibrium however its prices are enclosed."""
 
 
@@ -33,7 +33,7 @@ class Envy(Witness):
     scaled: bool = False
 
     def __str__(self) -> str:
-        what = f"what user {self.other} holds" + (", scaled to her own weight" if self.scaled else "")
+        what = f"what user {self.other} holds" + (", scaled to its own weight" if self.scaled else "")
         return f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with {what}"
 
 

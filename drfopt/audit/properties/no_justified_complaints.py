@@ -34,7 +34,7 @@ class Complaint(Witness):
             return f"user {self.user} runs {shown(self.tasks)} tasks, and needs nothing that is used up"
         return (
             f"user {self.user} holds {shown(self.most)} of {self.resource} and no more of any resource that is used "
-            f"up, though {shown(self.part)} is her part"
+            f"up, though {shown(self.part)} is its part"
         )
 
 
@@ -80,5 +80,5 @@ def _by_prices(scene: Scene) -> Finding:
     """
     cluster = scene.cluster
     if scene.market and scene.policy.alpha == 1 and all(limit is None for limit in cluster.limits):
-        return Finding(NAME, HOLDS, note="she spends her whole income on what is used up")
+        return Finding(NAME, HOLDS, note="it spends its whole income on what is used up")
     return Finding(NAME, UNDECIDED, exact=False, trials=cluster.n)

@@ -20,7 +20,7 @@ __all__ = ["NAME", "Alone", "check", "part"]
 
 NAME = "sharing-incentive"
 
-BY_PRICES = "her part of everything costs no more than her income at any prices that clear"
+BY_PRICES = "its part of everything costs no more than its income at any prices that clear"
 """Why x[i] = w[i] / (p . d[i]) reaches (w[i] / W) c[j] / d[i, j] for some j she needs: p . c is at most W."""
 
 
@@ -36,7 +36,7 @@ class Alone(Witness):
     def __str__(self) -> str:
         return (
             f"user {self.user} runs {shown(self.tasks)} tasks, "
-            f"but {shown(self.alone)} alone in her part of every resource"
+            f"but {shown(self.alone)} alone in its part of every resource"
         )
 
 

@@ -71,7 +71,7 @@ def check(scene: Scene) -> Finding:
         return Finding(NAME, HOLDS, exact=False, note=f"no report brings more than (1 + {_rounded_up(within)}) times")
     if decided:
         return Finding(NAME, HOLDS, exact=not truth.computed, tied=tied)
-    note = "" if open_to_trials else "nobody gains by a lie unless a tie is broken in her favour"
+    note = "" if open_to_trials else "nobody gains by a lie unless a tie is broken in its favour"
     return Finding(NAME, UNDECIDED, exact=False, trials=trials, note=note, tied=tied)
 
 

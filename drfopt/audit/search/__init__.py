@@ -196,7 +196,7 @@ class Search:
         if not self.complete:
             notes.append("stopped before the end: what holds so far is not shown to hold in the space")
         title = f"{self.question.policy}, {kind}: {space.users} users, {space.resources} resources, demands up to"
-        return Sheet(f"{title} {space.max_demand}", columns, rows, tuple(notes), document=self.to_dict())
+        return Sheet(f"{title} {space.max_demand}", columns, rows, tuple(notes), document=self.to_dict)
 
     def __repr__(self) -> str:
         return f"<Search {self.question.policy}: {self.audited} audited, {len(self.counterexamples)} fail>"

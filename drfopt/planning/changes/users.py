@@ -62,7 +62,7 @@ def set_demand(document: Document, text: str) -> None:
     user, resource = pair(name, ".", names, resources_of(document), ("user", "resource"))
     entry = entry_of(document["users"], user, "user")
     if "demand" not in entry:
-        raise InstanceError(f"user {user!r} has several task types: her demand is not one number")
+        raise InstanceError(f"user {user!r} has several task types: its demand is not one number")
     entry["demand"][resource] = amount(value, entry["demand"].get(resource, 0))
 
 

@@ -38,7 +38,7 @@ def figure(document: dict[str, Any]) -> Figure:
     return Figure(
         name="shares",
         title="Dominant share of every user",
-        caption="The share that a user holds of the resource of which she holds most."
+        caption="The share that a user holds of the resource of which it holds most."
         if few
         else "The users from the smallest share to the largest, without who has nothing; and what part of them holds "
         "what part of all dominant shares together: the dashed line is equality.",

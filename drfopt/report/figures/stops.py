@@ -41,7 +41,7 @@ def _rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
     others = document["stops"][place]
     return [
         *((resource["name"], resource["stopped"][place]) for resource in document["resources"]),
-        ("her limit", others["limit"]),
+        ("its limit", others["limit"]),
         ("a ceiling", others["ceiling"]),
         ("fits nowhere", others["unplaced"]),
         ("not known", others["unknown"]),

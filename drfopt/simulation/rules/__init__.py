@@ -38,8 +38,8 @@ NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 RULES = (
     RuleRow("drf", "drf", "lowest dominant share first, who does not fit is passed over", f"{NSDI}, Algorithm 1"),
     RuleRow("drf-stop", "drf_stop", "lowest dominant share, and nobody before it is served", f"{NSDI}, Algorithm 1"),
-    RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 4.1"),
-    RuleRow("ceei", "ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 4.2"),
+    RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 5.1"),
+    RuleRow("ceei", "ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 5.2"),
     RuleRow(
         "sequential-min-max",
         "sequential_min_max",
@@ -79,7 +79,7 @@ RULES = (
     RuleRow(
         "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
     ),
-    RuleRow("kai", "kai", "least of her fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
+    RuleRow("kai", "kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
     RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
     RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
     RuleRow(

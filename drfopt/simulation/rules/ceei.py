@@ -4,7 +4,7 @@ At every moment the users who run tasks or have tasks waiting stand for an insta
 up, each user with the average demand of her tasks.  Its competitive equilibrium from equal incomes says how many tasks
 each should run; served is who runs the smallest part of hers.  A user with fewer tasks than her part has a limit.
 
-Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4.2, for the policy; recomputing it as tasks come
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 5.2, for the policy; recomputing it as tasks come
 and go is the obvious way of scheduling by it.
 """
 

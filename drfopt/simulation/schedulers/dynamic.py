@@ -78,7 +78,7 @@ def _per_share(row: Row, capacity: Row) -> list[Fraction]:
     """Return what a user takes of each resource for each unit of dominant share."""
     shares = [d / c for d, c in zip(row, capacity, strict=True) if c]
     if not any(shares):
-        raise InstanceError("a user who arrives demands nothing that there is: give her a positive demand")
+        raise InstanceError("a user who arrives demands nothing that there is: give it a positive demand")
     return [d / max(shares) for d in row]
 
 

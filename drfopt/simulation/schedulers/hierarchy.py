@@ -144,7 +144,7 @@ class Tree:
                 raise PolicyError(f"path {path!r} has an empty step or goes through a user: name groups only")
             node = node.children.setdefault(step, Node(name, position, weights.get(name, 1)))
         if node.children or node.leaf:
-            raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of her own")
+            raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of its own")
         node.leaf = True
         return node
 

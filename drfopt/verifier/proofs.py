@@ -1,0 +1,207 @@
+"""Why nothing is better than what a document claims, in the order of the specification."""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from .claims import Claim
+from .reading import Cluster, Report, number, shown, total
+from .whole import better, score
+
+__all__ = ["Proof", "verify"]
+
+ROUNDING = Fraction(1, 2**49)
+"""Part of all money that the roundings of a file of floats account for: a few units of their last place."""
+
+CLOSED = Fraction(1, 10**4)
+"""Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
+
+
+class Proof(Claim):
+    """The checks of step 2: nothing is better."""
+
+    def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
+        """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
+        if "rounds" in self.proof:
+            at = {name: i for i, name in enumerate(self.c.users)}
+            steps = self.proof["rounds"]
+            return [(number(s["level"]), [at[u] for u in s["finished"]], self.prices(s["prices"])) for s in steps]
+        found, waiting, m = [], set(self.n), range(len(self.c.resources))
+        full = [j for j in m if self.c.room[0][j] and self.near(self.used(0, j), self.c.room[0][j])]
+        highest = {
+            j: max((self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]), default=number(0)) for j in full
+        }
+        for j in full:
+            stop = [i for i in waiting if self.c.d[i][j] and self.plays[i] and self.near(self.y[i], highest[j])]
+            found.append((highest[j], stop, [[number(int(j == other)) for other in m]]))
+            waiting -= set(stop)
+        return found if self.c.pool else None
+
+    def leximin(self) -> None:
+        """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
+        rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
+        for t, finished, p in rounds or []:
+            q, money, unspent = self.market(p)
+            top = total(q[i] * self.x[i] for i in self.n if self.plays[i] and self.y[i] >= t * (1 - e))
+            faults = ["some price is negative"] if min(map(min, p)) < 0 else []
+            if abs(unspent) > e * top + (ROUNDING * money if e else 0):
+                faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
+            faults += self.names((i for i in self.n if q[i] and self.plays[i] and self.y[i] > t * (1 + e)), self.y, q)
+            faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
+            faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
+            self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
+            last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))
+            for i in set(finished):
+                times[i] += 1
+            for at, kind in enumerate(self.c.kinds):
+                if len(self.open[at]) > 1:
+                    costs = {k: self.cost(at, k) for k in self.open[at]}
+                    least, lost = min(costs.values()), 10 * self.r[kind.owner] / kind.part * spare
+                    slight = {
+                        k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
+                    }
+                    self.open[at] = [k for k, v in costs.items() if v == least or slight[k]]
+        below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
+        astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
+        unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
+        alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
+        self.report.add("everybody is at its limit or finished once", alone, unknown)
+
+    def servers(self) -> None:
+        """Every class of machines is a pool by itself, whose users are stopped there by their bottlenecks."""
+        if limited := [i for i in self.n if self.u[i] is not None]:
+            why = f"{self.policy} is not defined for limits, and {self.c.users[limited[0]]} has one"
+            return self.report.add("optimality", [], why)
+        if self.z is None:
+            return self.report.add("optimality", [], "the file does not say on which machines the tasks run")
+        for k, room in enumerate(self.c.room):
+            here = {i: self.z[i].get(k, number(0)) for i in self.n if k in self.fits[i]}
+            rows = {i: list(zip(self.c.d[i], room, self.c.w[i], strict=True)) for i in here}
+            y = {i: x * max(d / c / w for d, c, w in rows[i] if d) for i, x in here.items()}
+            full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
+            top = {j: max((y[i] for i in here if self.c.d[i][j]), default=number(0)) for j in full}
+            free = (i for i in here if not any(self.c.d[i][j] and self.near(y[i], top[j]) for j in full))
+            self.report.add(f"nobody can rise{'' if self.c.pool else f' on {self.c.classes[k]}'}", self.names(free, y))
+        return None
+
+    def sum(self) -> None:
+        """What all capacities cost, and what the limited would gain, bounds every sum of levels."""
+        if (p := self.p) is None:
+            return self.report.add("no sum is larger", [], "the file has no prices")
+        q, money, _ = self.market(p)
+        free = [i for i in self.n if self.plays[i] and self.u[i] is None]
+        idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
+        rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
+        gain = total(max(self.r[i] - rise * q[i], number(0)) * (self.u[i] or 0) for i in self.n if self.plays[i])
+        value, bound = total(self.y[i] for i in self.n if self.plays[i]), rise * money + gain
+        short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
+            bound - value > self.report.accuracy * value
+        )
+        return self.report.add(
+            "no sum is larger", [*["some price is negative"] * (min(map(min, p)) < 0), *idle, *short]
+        )
+
+    def alpha_fair(self) -> None:
+        """Everybody has what she would choose at the prices; or is known to be where the file says."""
+        if (p := self.p) is None:
+            return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
+        q, money, unspent = self.market(p)
+        e, a, x, wrong = self.report.accuracy, self.alpha, self.x, ["some price is negative"] * (min(map(min, p)) < 0)
+        playing = [i for i in self.n if self.plays[i]]
+        wrong += self.names((i for i in playing if not x[i]), x)
+        if wrong or a.denominator > (1 if self.enclosed else 64):
+            return self.report.add("prices", wrong, f"the power {a} is not rational")
+        b, w = a.denominator, [row[0] for row in self.c.w]
+        if self.enclosed:
+            return self.enclosures(q, unspent, {i: w[i] * self.r[i] * self.y[i] ** -int(a) for i in playing})
+        # (q / marginal utility) to the power b, which is rational.
+        ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
+        full = {i for i in playing if self.u[i] is not None and self.near(x[i], self.u[i])}
+        off = (i for i in playing if ratio[i] > (1 + a * e) ** b or (i not in full and ratio[i] < (1 - a * e) ** b))
+        self.report.add("everybody has what it would choose", self.names(off, x, q))
+        cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
+        idle = (self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j]))
+        self.report.add("what has a price is used up", idle)
+        lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
+        return self.report.add("nobody uses a class that is dear to it", lost)
+
+    def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
+        """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
+        x, a, c = self.x, self.alpha, self.c
+        alone = {i: min(self.alone(at) / c.kinds[at].part for at in c.kinds_of[i]) for i in m}
+        most = {i: alone[i] if self.u[i] is None else min(alone[i], self.u[i]) for i in m}
+        gain = unspent + total(_up(max((m[i] - q[i]) * (most[i] - x[i]), (q[i] - m[i]) * x[i])) for i in m)
+
+        def loss(i: int, s: Fraction) -> Fraction:
+            return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
+
+        low, high = self.ends()
+        wide = (
+            i
+            for i in m
+            if (low[i] > 0 and loss(i, low[i] / x[i]) < gain) or (high[i] < most[i] and loss(i, high[i] / x[i]) < gain)
+        )
+        self.report.add("no optimum is outside of an enclosure", self.names(wide, low, high))
+
+    def nothing_better(self) -> None:
+        """Of whole tasks in a pool, everything is looked at; on machines, nothing is said of what is better."""
+        if not self.objective:
+            return self.unknown()
+        playing = [i for i in self.n if self.plays[i]]
+        value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
+        if not playing:
+            return self.report.add("nothing is better", [])
+        if not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
+            return self.report.add(
+                "nothing is better", [], "that is not searched for in a cluster or claim of this kind"
+            )
+        demands, limits = [self.c.d[i] for i in playing], [self.u[i] for i in playing]
+        found = better(demands, self.c.C[0], limits, [int(self.x[i]) for i in playing], value)
+        names = [self.c.users[i] for i in playing]
+        worse = [f"{dict(zip(names, found, strict=True))} is"] if isinstance(found, list) else []
+        return self.report.add("nothing is better", worse, found if isinstance(found, str) else "")
+
+    def unknown(self) -> None:
+        """A policy that is not one of the table is not judged."""
+        why = f"{self.policy} is no policy of the table"
+        if self.policy.endswith(".py"):
+            why = "what is best is the formulation file's own claim"
+        elif self.c.ruled:
+            why = "what is fair is for the rules of its organisation to say, which are not followed here"
+        self.report.add("optimality", [], f"{why}: only feasibility was checked")
+
+
+def _up(value: Fraction) -> Fraction:
+    """Return a number that is not below the value, of 64 bits: thousands of long fractions have no short sum."""
+    scale = 2 ** (64 + max(0, value.denominator.bit_length() - value.numerator.bit_length()))
+    return Fraction(math.ceil(value * scale), scale)
+
+
+def verify(document: dict[str, Any], instance: dict[str, Any] | None = None) -> Report:
+    """Return what was checked of a document: a certificate file's data, or the data of an instance and an allocation.
+
+    Raises
+    ------
+    ValueError
+        When it is no such document: a key is missing, or something is not what it should be.
+    """
+    try:
+        given: Any = document.get("instance")
+        cluster = Cluster(given if instance is None else instance)
+        claim = Proof(cluster, document)
+        if instance is not None and isinstance(given, dict):
+            same = vars(Cluster(given)) == vars(cluster)
+            claim.report.add("the instance is the one of the file", [] if same else ["they differ"])
+        claim.feasible()
+        steps = {
+            "leximin": claim.leximin,
+            "sum": claim.sum,
+            "alpha": claim.alpha_fair,
+            "servers": claim.servers,
+        }
+        if claim.report.valid is not False:
+            claim.nothing_better() if claim.whole else steps.get(claim.objective, claim.unknown)()
+    except (KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
+        raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None
+    return claim.report

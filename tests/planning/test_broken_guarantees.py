@@ -1,0 +1,59 @@
+"""Guarantees that do not fit together: whose is broken, by how much, wherever the division is shown."""
+
+from fractions import Fraction as F
+
+import pytest
+
+from drfopt import Group, Instance, Machine, Organisation, compare, solve
+from drfopt.planning import explain, whatif
+from drfopt.report import study
+
+ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"gpu": 1}}
+ROOM = {"cpu": 9, "memory": 18, "gpu": 0}
+MACHINES = [Machine("m", ROOM)]
+EACH = Organisation(guarantees={"A": {"cpu": 8}, "B": {"cpu": 8}})
+
+
+def owed(allocation):
+    return [(row.owner, row.of_group, row.resource, row.held, row.promised) for row in allocation.broken]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_users_are_named_with_what_they_hold(exact):
+    """Memory allows 8 f tasks of A and 8/3 f of B with 104/3 f = 18: both hold f = 27/52 of theirs."""
+    allocation = solve(Instance(ROWS, ROOM, organisation=EACH), exact=exact)
+    held = F(54, 13) if exact else pytest.approx(54 / 13)
+    assert owed(allocation) == [("A", False, "cpu", held, 8), ("B", False, "cpu", held, 8)]
+    assert allocation.status == "optimal", "that is what the rules make of promises that do not fit"
+    assert "A has 4.15385 of 8 cpu" in str(allocation)
+    assert allocation.to_dict()["broken_guarantees"][1]["user"] == "B"
+
+
+def test_groups_and_who_fits_nowhere_are_named():
+    groups = [Group("g", guarantee={"cpu": 9}), Group("h", guarantee={"memory": 18})]
+    tree = Organisation(groups=groups, paths={"A": "g", "B": "h", "C": "h"})
+    for cluster in ({"capacity": ROOM}, {"machines": MACHINES}):
+        assert [row[:4] for row in owed(solve(Instance(ROWS, **cluster, organisation=tree)))] == [
+            ("g", True, "cpu", pytest.approx(3)),
+            ("h", True, "memory", pytest.approx(2)),
+        ]
+        nowhere = Organisation(guarantees={"C": {"gpu": 2}})
+        assert owed(solve(Instance(ROWS, **cluster, organisation=nowhere))) == [("C", False, "gpu", 0, 2)]
+
+
+def test_kept_promises_are_not_named():
+    for promise in ({"cpu": 1}, {"cpu": 8, "memory": 2}):
+        kept = solve(Instance(ROWS, ROOM, organisation=Organisation(guarantees={"A": promise})))
+        assert not kept.broken and "broken_guarantees" not in kept.to_dict()
+    capped = Instance(ROWS, ROOM, organisation=EACH, max_tasks={"A": 1})
+    assert not solve(capped).broken, "nobody is owed more than the tasks that it has"
+
+
+def test_every_place_tells():
+    cluster = Instance(ROWS, ROOM, organisation=EACH)
+    words = "guarantees that do not fit together"
+    found = explain(cluster)
+    assert words in str(found) and [row["user"] for row in found.to_dict()["broken_guarantees"]] == ["A", "B"]
+    assert f"drf: {words}" in str(compare(cluster, ["drf"]))
+    assert f"{words} before" in str(whatif(cluster, ["set-guarantee A.cpu=none"]))
+    assert study(cluster, ["drf"])["comparison"]["allocations"][0]["broken_guarantees"]
