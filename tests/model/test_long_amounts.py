@@ -28,5 +28,5 @@ def test_long_amounts_are_proven_and_verified(long_amounts, policy):
 
 
 def test_long_amounts_are_not_written_as_an_instance(long_amounts, tmp_path):
-    with pytest.raises(InstanceError, match="the cluster has an amount near 1.33333 with more than 400 digits: round"):
+    with pytest.raises(InstanceError, match=r"the cluster has an amount near 1.33333 with more than 400 digits: round"):
         long_amounts.save(tmp_path / "long.toml")
