@@ -21,6 +21,7 @@ STEPS = (
     ("tests, with README and notebooks", ("pytest",)),
     ("slow tests", ("pytest", "-m", "slow")),
     ("page, in a browser", ("pytest", "-m", "browser")),
+    ("manual, warnings as errors", ("sphinx", "-W", "-q", "docs", "docs/_build/html")),
     ("benchmarks, smoke run", ("benchmarks", "--smoke")),
     ("wheel, outside the checkout", ("pytest", "-m", "wheel")),
 )

@@ -262,6 +262,8 @@ class Answer:
     evidence : dict
         What the certificate needs besides: rounds of a chain, packings of whole tasks.
     status : str
+    engine : str
+        Name of the engine that answered, where it is not the one that was asked: a search that fell back on another.
     """
 
     tasks: np.ndarray
@@ -269,6 +271,7 @@ class Answer:
     prices: np.ndarray | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
     status: str = "optimal"
+    engine: str = ""
 
 
 def in_floats(answer: Answer) -> Answer:

@@ -14,6 +14,7 @@ from ..errors import InstanceError, PolicyError
 from ..parallel import spread
 from ..tables import Column, Sheet
 from .distance import distance
+from .expected import expected_tasks
 from .pace import Slowdown
 from .preemption import Preemption
 from .rule import Rule
@@ -22,6 +23,9 @@ from .run import Run, simulate
 from .scenario import Scenario
 
 __all__ = ["CONFIDENCE", "Trials", "measures", "simulate_each"]
+
+WORTH = 40_000
+"""Tasks of all runs together below which processes take longer to start than they save: about a second's work."""
 
 CONFIDENCE = 0.95
 """Of the intervals: so often the true mean of endlessly many replications lies within."""
@@ -102,8 +106,8 @@ class Trials:
     def sheet(self) -> Sheet:
         """Return the table: a row a rule, means and margins."""
         count = len(self.runs[0])
-        # What is nought everywhere, revoked tasks above all, is not worth a column.
-        shown = [k for k in range(len(self.names)) if (self.values[:, :, k] != 0).any()]
+        # What is nought or missing everywhere, revoked tasks above all, is not worth a column.
+        shown = [k for k in range(len(self.names)) if np.nan_to_num(self.values[:, :, k]).any()]
         columns = (Column("rule"), *(Column(self.names[k], number=True) for k in shown))
         rows = [
             (rule, *(_spoken(self.means[r, k], self.margins[r, k]) for k in shown)) for r, rule in enumerate(self.rules)
@@ -132,10 +136,15 @@ class Trials:
 
 
 def measures(run: Run, optimum: bool = False) -> dict[str, float]:
-    """Return what is measured of a run: jobs, responses, tasks, utilization and, if wished, the distances."""
+    """Return what is measured of a run: jobs, responses, tasks, utilization and, if wished, the distances.
+
+    The mean response is of jobs that are done; those that were cut short, or are under way at the end, have none.
+    """
     responses = run.responses[~np.isnan(run.responses)]
     found = {
         "jobs done": float(run.jobs_ended.sum()),
+        "jobs cut short": float(run.jobs_closed.sum()),
+        "jobs under way": float(run.jobs_under_way.sum()),
         "mean response": float(responses.mean()) if responses.size else float("nan"),
         "tasks done": float(run.ended),
         "tasks revoked": float(run.revoked),
@@ -174,7 +183,8 @@ def simulate_each(
     optimum : bool
         Whether to measure the distance from the fair optimum of every moment.
     jobs, dask : int, str
-        Processes, None for one a core, or the address of a Dask scheduler.  The answers do not depend on them.
+        Processes, None for one a core if the work is worth it, or the address of a Dask scheduler.  The answers do not
+        depend on them.
     """
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
         raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")
@@ -189,6 +199,8 @@ def simulate_each(
     items = [
         _Trial(scenario, rule, replication, how, optimum) for rule in chosen for replication in range(replications)
     ]
+    if jobs is None and dask is None and expected_tasks(scenario.stopping(until)) * len(items) < WORTH:
+        jobs = 1
     found = list(spread(_run, items, jobs=jobs, dask=dask, what="runs"))
     rows = [found[r * replications : (r + 1) * replications] for r in range(len(names))]
     return Trials(

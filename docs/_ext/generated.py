@@ -1,0 +1,137 @@
+"""What of the manual is made at build: tables of the registries, the claims, the command line, figures, the gallery.
+
+Everything comes from the package's own commands, and lands in ``docs/generated``, which is not committed.
+"""
+
+import base64
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from benchmarks import headlines, page
+from drfopt.audit import claims as claim_rows
+from drfopt.cli.app import app as commands
+
+DOCS = Path(__file__).resolve().parent.parent
+REPOSITORY = DOCS.parent
+GENERATED = DOCS / "generated"
+PARTS, FIGURES = GENERATED / "parts", GENERATED / "figures"
+
+TABLES = ("policies", "engines", "formats", "rules", "library", "scenarios")
+"""Commands whose table is shown as it is."""
+
+PICTURES = {
+    "sweep": ("whatif", "nsdi2011", "--sweep", "cpu=3..30/3", "--plot"),
+    "two-users": ("simulate", "two-users", "--plot"),
+}
+"""Figures that one command draws into the file that it is given last."""
+
+
+def drfopt(*arguments: str) -> str:
+    """Return what a command prints."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "drfopt", *arguments], capture_output=True, text=True, encoding="utf-8", cwd=REPOSITORY
+    )
+    if ran.returncode:
+        raise RuntimeError(f"drfopt {' '.join(arguments)}: exit status {ran.returncode}\n{ran.stderr}")
+    return ran.stdout
+
+
+def part(name: str, text: str) -> None:
+    """Write a piece that pages include."""
+    (PARTS / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def row(cells: list[str]) -> str:
+    """Return a line of a Markdown table."""
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+
+def claims() -> None:
+    """Write the claims on each policy, every one proven again as this runs."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for claim in json.loads(drfopt("theorems", "--json")):
+        found.setdefault(claim["policy"], []).append(claim)
+    heading = row(["property", "domain", "verdict", "instance", "because"]) + row(["---"] * 5)
+    for policy, rows in found.items():
+        lines = [
+            row([r["property"], r["domain"], r["verdict"], f"`{r['instance']}`" if r["instance"] else "", r["because"]])
+            for r in rows
+        ]
+        part(f"claims-{slug(policy)}", heading + "".join(lines))
+
+
+def slug(name: str) -> str:
+    """Return a name as part of the name of a file."""
+    return "".join(letter if letter.isalnum() else "-" for letter in name.replace(">", "above").replace("<", "below"))
+
+
+def command_line() -> None:
+    """Write the page of the command line from the application itself."""
+    group = typer.main.get_command(commands)
+    lines = ["# Command line\n"]
+    for name, command in group.commands.items():
+        help_text = (command.help or "").replace("\b", "").strip()
+        lines += [f"## drfopt {name}\n", help_text + "\n"]
+        options = [row(["", "", ""]) + row(["---"] * 3)]
+        for parameter in command.params:
+            takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or parameter.type.name.upper()
+            names = ", ".join(f"`{o}`" for o in parameter.opts) if parameter.opts[0].startswith("-") else ""
+            said = " ".join((getattr(parameter, "help", "") or "").split())
+            options.append(row([names or f"`{takes}`", f"`{takes}`" if names and takes else "", said]))
+        lines.append("".join(options))
+    (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def figures() -> None:
+    """Draw the figures of the pages."""
+    for name, command in PICTURES.items():
+        drfopt(*command, str(FIGURES / f"{name}.svg"))
+    drfopt("report", "discriminating", "--plots", str(FIGURES / "report"), "-o", str(FIGURES / "report.html"))
+
+
+def gallery() -> None:
+    """Copy the notebooks, with their last picture as what stands for them."""
+    folder = GENERATED / "notebooks"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    cards, names = [], []
+    for path in sorted((REPOSITORY / "notebooks").glob("*.ipynb")):
+        shutil.copy(path, folder / path.name)
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        title = cells[0]["source"][0].lstrip("# ").strip()
+        pictures = [
+            o["data"]["image/png"] for c in cells for o in c.get("outputs", []) if "image/png" in o.get("data", {})
+        ]
+        (folder / f"{path.stem}.png").write_bytes(base64.b64decode(pictures[-1]))
+        link = f"notebooks/{path.stem}"
+        cards.append(f":::{{grid-item-card}} {title}\n:link: {link}\n:link-type: doc\n:img-bottom: {link}.png\n:::\n")
+        names.append(link)
+    text = "# Notebooks\n\n::::{grid} 2\n" + "\n".join(cards) + "::::\n\n```{toctree}\n:hidden:\n\n" + "\n".join(names)
+    (GENERATED / "gallery.md").write_text(text + "\n```\n", encoding="utf-8")
+
+
+def write(app: Any) -> None:
+    """Make all of it; what takes long is kept until ``docs/generated`` is deleted."""
+    for folder in (PARTS, FIGURES):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in TABLES:
+        part(name, drfopt(name, "--format", "markdown"))
+    part("headlines", headlines.table(page.read()))
+    part("claims", claim_rows.table((claim_rows.POSITIVE,)))
+    command_line()
+    gallery()
+    if not (PARTS / "claims-drf.md").exists():
+        figures()
+        claims()
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Tell Sphinx when to make it."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
