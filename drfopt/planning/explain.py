@@ -10,6 +10,7 @@ import numpy as np
 from ..allocation import Allocation
 from ..errors import InstanceError, PolicyError, suggestion
 from ..instance import Instance
+from ..naming import some
 from ..policies import Policy, policy_named
 from ..progress import report
 from ..solve import solve
@@ -191,7 +192,9 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
         When nothing is known of what stops users under the policy.
     """
     if user is not None and user not in instance.users:
-        raise InstanceError(f"there is no user {user!r}{suggestion(user, instance.users)}")
+        raise InstanceError(
+            f"there is no user {user!r}{suggestion(user, instance.users)} (there are {some(instance.users)})"
+        )
     chosen = policy_named(policy)
     if chosen.objective not in ("leximin", "alpha", "sum"):
         raise PolicyError(
