@@ -15,6 +15,9 @@ from .tolerances import LEVEL
 
 __all__ = ["Allocation", "Broken", "Certificate", "stopped"]
 
+UNFINISHED = ("time_limit", "feasible")
+"""Statuses of an answer that whoever gave it does not call the best."""
+
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
 
@@ -73,12 +76,14 @@ class Certificate:
             "violation": self.violation,
             "gap": self.gap,
         }
-        if self.valid is None and self.kind == "bound":
+        if self.kind == "bound" and "judge" in self.evidence:
+            document |= {"judge": self.evidence["judge"], "rigorous": self.rigorous}
+        if self.valid is None and self.reason:
             document |= {"reason": self.reason}
-            if "bound" in self.evidence:
-                proven = self.evidence["claims"]
-                document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
-                document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        if self.valid is None and self.kind == "bound" and "bound" in self.evidence:
+            proven = self.evidence["claims"]
+            document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
+            document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
         if "below_continuous" in self.evidence:
             document["below_continuous"] = [
                 {"user": user, "tasks": tasks, "whole_part": promised}
@@ -130,7 +135,10 @@ class Allocation:
     unplaced : tuple of str
         Users whose task fits nowhere.
     integer : bool
-    engine, status : str
+    engine : str
+        Which engine answered: the one that was asked, or the one that it fell back on.
+    status : str
+        ``optimal`` where that is proven; ``solved``, a formulation file's own claim; ``feasible`` or ``time_limit``.
     solver : str
         Who was asked the engine's integer programs, where somebody was named.
     seconds : float
@@ -170,6 +178,11 @@ class Allocation:
     def resources(self) -> tuple[str, ...]:
         """Names of the resources, (m,)."""
         return self.instance.resources
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search for the best came to its end, and was not cut short."""
+        return self.status not in UNFINISHED
 
     @property
     def exact(self) -> bool:
@@ -402,15 +415,17 @@ class Allocation:
             notes.append(f"source: {self.instance.source}")
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
+        if proof.kind == "feasibility" and proof.valid is None:
+            verdict = "feasible, and what is best is the file's own claim"
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
-        # Of a formulation file, optimal is what its solver says.
-        said = "not proven optimal" if self.status == "optimal" and proof.valid is None else self.status
         notes.append(
-            f"{said}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
         )
-        if proof.valid is None and proof.kind == "bound":
+        if proof.valid is None and proof.reason:
             notes.append(proof.reason)
+        if proof.valid and proof.kind == "bound" and not proof.rigorous:
+            notes.append(f"that nothing is better is the word of {proof.evidence['judge']}: no proof in exact numbers")
         if short := proof.evidence.get("below_continuous"):
             # All of them: a promise of the continuous optimum is broken to each.
             each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)

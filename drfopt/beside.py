@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -30,12 +31,12 @@ class Beside:
     measure : str
         ``lowest level``, ``geometric mean of tasks`` (weighted) or ``sum of levels``; of users who take part.
     continuous : float or None
-        With divisible tasks: nothing whole can be above.
+        With divisible tasks, for those whom whole tasks can serve, limits rounded down: nothing whole can be above.
     optimum : float
     greedy : float or None
         Task by task, always to the user whose level is lowest (Algorithm 1, passing over who does not fit).
     rounded : float or None
-        The continuous optimum rounded down; on machines packed, and filled up from below.
+        That continuous optimum rounded down; on machines packed, and filled up from below.
     better : dict
         For leximin: how many users have a higher level in the optimum than under ``greedy`` and ``rounded``, and how
         many a lower one.
@@ -59,7 +60,8 @@ def beside(allocation: Allocation, time_limit: float | None = None) -> Beside:
     instance, policy = allocation.instance, policy_named(allocation.policy)
     problem = Problem(instance, policy, True, Deadline.after(time_limit))
     measure, value = _measure(problem)
-    continuous = _tasks(lambda: solve(instance, policy, time_limit=time_limit).tasks)
+    served = _served(instance)
+    continuous = _tasks(lambda: solve(served, policy, time_limit=time_limit).tasks)
     greedy = _tasks(lambda: _greedy(instance, policy))
     rounded = _tasks(lambda: _rounded(problem, continuous))
     ways = {"greedy": greedy, "rounded": rounded}
@@ -68,6 +70,19 @@ def beside(allocation: Allocation, time_limit: float | None = None) -> Beside:
     numbers = {name: None if tasks is None else value(tasks) for name, tasks in ways.items()}
     bound = None if continuous is None else value(continuous)
     return Beside(measure, bound, value(optimum), numbers["greedy"], numbers["rounded"], better)
+
+
+def _served(instance: Instance) -> Instance:
+    """Return the instance as whole tasks see it: whom they leave unplaced has nothing, and limits are whole numbers.
+
+    Who takes nothing in whole tasks must take nothing from the others here either, or this would be no bound of them.
+    """
+    gone = instance.unplaced(integer=True) & ~instance.unplaced()
+    limits = [None if limit is None else Fraction(math.floor(limit)) for limit in instance.max_tasks]
+    limits = [Fraction(0) if out else limit for out, limit in zip(gone, limits, strict=True)]
+    if limits == list(instance.max_tasks):
+        return instance
+    return Instance(**(instance.parts() | {"max_tasks": limits}))
 
 
 def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
@@ -83,6 +98,8 @@ def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
         "alpha": ("geometric mean of tasks", mean),
         "sum": ("sum of levels", lambda tasks: float(rates @ tasks[members])),
     }
+    if not problem.n:
+        return measures[problem.policy.objective][0], lambda tasks: 0.0
     return measures[problem.policy.objective]
 
 
@@ -103,7 +120,7 @@ def _greedy(instance: Instance, policy: Policy) -> np.ndarray | None:
 def _rounded(problem: Problem, continuous: np.ndarray | None) -> np.ndarray | None:
     if problem.instance.machines is None:
         return None if continuous is None else np.floor(continuous)
-    if problem.policy.objective != "leximin":
+    if problem.policy.objective != "leximin" or not problem.n:
         return None
     tasks = np.zeros(problem.instance.n)
     tasks[problem.members] = engine_for("rounding", problem).solve(problem).tasks

@@ -8,7 +8,7 @@ import numpy as np
 
 from .allocation import Allocation
 from .beside import Beside, beside
-from .errors import CertificateError, DrfoptError, EngineError, PolicyError, SolverError
+from .errors import CertificateError, DrfoptError, EngineError, FormulationError, PolicyError, SolverError
 from .instance import Instance
 from .policies import policy_named
 from .progress import report
@@ -40,11 +40,12 @@ class Comparison:
     refusals : dict from policy to str
         Why a policy has no allocation.
     failed : bool
-        Whether a solver failed or ran out of time, rather than a policy not applying.
+        Whether a solver failed or ran out of time or a formulation file is at fault, rather than a policy not applying.
     price_of_fairness : dict from policy to float or None
         1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
     beside : dict from policy to Beside
-        With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum.
+        With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum; nothing beside a
+        formulation file's, which says not what it measures.
     """
 
     instance: Instance
@@ -103,12 +104,15 @@ class Comparison:
                 notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
         if self.beside:
             notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
+        if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
+            notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
+        notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
         return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
 
     def _row(self, allocation: Allocation, few: bool) -> tuple:
         proof = allocation.certificate
-        shares = allocation.dominant_shares[taking_part(self.instance, self.integer)]
+        shares = allocation.dominant_shares[taking_part(self.instance, allocation.integer)]
         price = self.price_of_fairness.get(allocation.policy)
         return (
             allocation.policy,
@@ -116,7 +120,7 @@ class Comparison:
             float(min(shares, default=0.0)),
             float(allocation.dominant_shares.sum()),
             price,
-            *(getattr(self.beside[allocation.policy], name) for name in (BESIDE if self.integer else ())),
+            *(getattr(self.beside.get(allocation.policy), name, None) for name in (BESIDE if self.integer else ())),
             *(float(z) for z in allocation.utilization),
             proof.kind if proof.valid else "feasible",
         )
@@ -162,26 +166,29 @@ def compare(
         report(f"solving {name}")
         try:
             allocations.append(solve(instance, name, integer=integer, time_limit=time_limit))
-        except (PolicyError, EngineError) as error:
-            refusals[name] = str(error)
-        except (SolverError, CertificateError) as error:
+        except (SolverError, CertificateError, FormulationError) as error:
+            # A formulation file that is at fault is no policy that does not apply.
             refusals[name] = str(error)
             failure = error
+        except (PolicyError, EngineError) as error:
+            refusals[name] = str(error)
     if not allocations:
         if failure is not None:
             raise failure
         first = next(iter(refusals))
         raise PolicyError(f"no policy could take the instance; {first}: {refusals[first]}")
-    best = _most(instance, allocations, integer, time_limit)
-    proven = {allocation.policy: allocation.status == "optimal" for allocation in allocations}
+    # A formulation of whole tasks may stand among divisible ones: each is held against the largest sum of its kind.
+    best = {kind: _most(instance, allocations, kind, time_limit) for kind in {a.integer for a in allocations}}
+    ended = {allocation.policy: allocation.finished for allocation in allocations}
     prices = {
-        allocation.policy: _price(float(allocation.dominant_shares.sum()), best)
-        if best is not None and proven[allocation.policy]
-        else None
+        allocation.policy: None
+        if (most := best[allocation.integer]) is None or not ended[allocation.policy]
+        else _price(float(allocation.dominant_shares.sum()), most)
         for allocation in allocations
     }
-    others = {allocation.policy: beside(allocation, time_limit) for allocation in allocations} if integer else {}
-    failed = failure is not None or not all(proven.values())
+    told = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
+    others = {allocation.policy: beside(allocation, time_limit) for allocation in told}
+    failed = failure is not None or not all(ended.values())
     return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
 
 
@@ -193,7 +200,7 @@ def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
 def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:
     """Return the largest sum of dominant shares, or None where it cannot be proven."""
     for allocation in allocations:
-        if allocation.policy == "utilitarian":
+        if allocation.policy == "utilitarian" and allocation.integer == integer:
             return float(allocation.dominant_shares.sum()) if allocation.status == "optimal" else None
     report("solving utilitarian, the yardstick")
     try:

@@ -5,13 +5,14 @@ between them.  `at_least` and its siblings return True or False only where that 
 may have, and None where it does not: two enclosures that overlap are undecided, never "close enough".
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "lower", "text", "upper"]
+__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "least", "lower", "text", "upper"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,14 @@ def lower(value: Exact) -> Fraction:
 def upper(value: Exact) -> Fraction:
     """Return the most the value can be."""
     return value.upper if isinstance(value, Enclosure) else _fraction(value)
+
+
+def least(values: Iterable[Any], default: Any = 0) -> Any:
+    """Return the smallest of some numbers; where one is enclosed, an enclosure of the smallest."""
+    found = list(values)
+    if not any(isinstance(value, Enclosure) for value in found):
+        return min(found, default=default)
+    return Enclosure(min(map(lower, found)), min(map(upper, found)))
 
 
 def text(value: Exact) -> str | dict[str, str]:

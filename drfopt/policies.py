@@ -122,6 +122,8 @@ class Policy:
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
                 f"{'defined' if whole else 'built here'}: leave them out"
             )
+        if integer and self.objective == "alpha" and self.alpha != 1:
+            raise PolicyError(f"{self.name} is not defined for whole tasks: use ceei, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
         if self.measure == "alone" and instance.type_table is not None:

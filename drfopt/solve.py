@@ -26,7 +26,7 @@ from .policies import Policy, policy_named
 from .quantities import exact as exact_number
 from .tolerances import CAPACITY
 
-__all__ = ["solve"]
+__all__ = ["in_whole_tasks", "solve"]
 
 PRECISION = Fraction(1, 10**30)
 """Relative width of enclosures where none is asked for."""
@@ -54,7 +54,8 @@ def solve(
         A name of the table (``drf``, ``asset``, ``ceei``, ``single:cpu``, ``tasks``, ``utilitarian``, ``throughput``,
         ``alpha:2``) or the path of a formulation file (``*.py``).
     integer : bool
-        Whole tasks instead of divisible ones.
+        Whole tasks instead of divisible ones. A formulation file whose tasks are integer variables is of whole tasks
+        at any rate.
     engine : str
         A name of ``drfopt.engines.ENGINES``; ``auto`` takes the first that can.
     solver : str
@@ -74,7 +75,9 @@ def solve(
     Returns
     -------
     Allocation
-        Its certificate holds (for a user's formulation file: the allocation is feasible).
+        Its certificate holds (for a user's formulation file: the allocation is feasible). Whole tasks are not always
+        proven to be best, and not every proof is in exact numbers: ``status``, ``certificate.valid`` and
+        ``certificate.rigorous`` say so.
 
     Raises
     ------
@@ -105,6 +108,10 @@ def solve(
         Workers(jobs, dask),
         interface(solver),
     )
+    if chosen.objective == "formulation":
+        if exact:
+            raise EngineError(f"{chosen.name} is solved as it is written, in floats: drop exact=True (--exact)")
+        problem = _as_stated(problem)
     runner = engine_for(engine, problem, exact and not integer)
     if problem.workers.several and not (runner.divides and instance.machines is not None):
         raise EngineError(
@@ -112,6 +119,8 @@ def solve(
             "leave jobs and dask out"
         )
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
+    if not answer.engine:
+        answer = replace(answer, engine=runner.name)
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
@@ -122,7 +131,7 @@ def solve(
         proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
-            f"engine {runner.name!r} found an allocation that its certificate ({proof.kind}) does not prove: "
+            f"engine {answer.engine!r} found an allocation that its certificate ({proof.kind}) does not prove: "
             f"{proof.reason}"
         )
     # Of a policy of single machines the placement is the answer, and nobody's to change.
@@ -137,12 +146,27 @@ def solve(
         placed_by_type=None if instance.type_table is None else placement,
         prices=_reported(problem, answer),
         unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
-        integer=integer,
-        engine=runner.name,
+        integer=problem.integer,
+        engine=answer.engine,
         solver="" if solver == DIRECT else solver,
         status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
+
+
+def in_whole_tasks(instance: Instance, policy: str | Policy, integer: bool = False) -> bool:
+    """Say whether tasks are whole: where that is asked for, and where a formulation file's are integer variables."""
+    chosen = policy_named(policy)
+    if integer or chosen.objective != "formulation":
+        return integer
+    return _as_stated(Problem(instance, chosen)).integer
+
+
+def _as_stated(problem: Problem) -> Problem:
+    """Return the problem of a formulation file in the tasks that it states: whole ones or divisible ones."""
+    from .engines.formulation import as_stated
+
+    return as_stated(problem)
 
 
 def _width(precision: Any, exact: bool) -> Fraction:
@@ -155,7 +179,10 @@ def _width(precision: Any, exact: bool) -> Fraction:
 
 
 def _status(proof: Certificate, answer: Answer) -> str:
-    """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says."""
+    """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says.
+
+    A formulation's answer is ``solved``: what is best is the file's own claim.
+    """
     if proof.valid:
         return "optimal"
     return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
@@ -237,7 +264,10 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     violation, reason = infeasibility(problem.instance, tasks, placement)
-    return Certificate("feasibility", False if violation > CAPACITY else None, violation, gap=None, reason=reason)
+    packing = {name: answer.evidence[name] for name in ("packing",) if name in answer.evidence}
+    reason = reason or answer.evidence.get("reason", "")
+    valid = False if violation > CAPACITY else None
+    return Certificate("feasibility", valid, violation, gap=None, evidence=packing, reason=reason)
 
 
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
@@ -262,7 +292,9 @@ PROOFS: dict[str, Proof] = {
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
     "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
-    "whole": lambda p, x, z, a: whole.certify(p.instance, p.policy, x, a.evidence.get("packing"), p.deadline),
+    "whole": lambda p, x, z, a: whole.certify(
+        p.instance, p.policy, x, a.evidence.get("packing"), p.deadline, whole.Finder(a.engine, p.solver)
+    ),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
     "organisation": _stops,

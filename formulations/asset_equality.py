@@ -49,6 +49,7 @@ class Program(NamedTuple):
     problem: cp.Problem
     tasks: cp.Expression
     levels: None = None
+    shares: cp.Expression | None = None
 
 
 def build(data: Any, held: np.ndarray) -> Program:
@@ -74,4 +75,4 @@ def build(data: Any, held: np.ndarray) -> Program:
     limit = cp.multiply(limited, s) <= np.where(limited, a * u / g, 1.0)  # 0 <= 1 for the others
     eligible = cp.sum(cp.multiply(1.0 - e, z)) == 0
     problem = cp.Problem(cp.Maximize(t), [equality, capacity, limit, eligible])
-    return Program(problem, tasks=cp.multiply(g / a, s))
+    return Program(problem, tasks=cp.multiply(g / a, s), shares=g * s)

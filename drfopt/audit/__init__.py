@@ -12,6 +12,7 @@ from ..deadline import Deadline
 from ..errors import PolicyError
 from ..instance import Instance
 from ..policies import Policy, policy_named
+from ..solve import in_whole_tasks
 from ..tables import Column, Sheet
 from .cluster import cluster_of
 from .properties import findings, properties_named
@@ -109,7 +110,7 @@ def audit(
         The eight of the DRF paper by default; besides them there are ``envy-up-to-one-task``,
         ``no-justified-complaints`` and ``group-strategy-proofness``.
     integer : bool
-        Whole tasks.
+        Whole tasks; so is a formulation file whose tasks are integer variables, asked for or not.
     time_limit : float, optional
         Seconds for all of it.
 
@@ -138,6 +139,7 @@ def audit(
     chosen.check(instance, integer)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    integer = in_whole_tasks(instance, chosen, integer)
     results = findings(cluster_of(instance), chosen, asked, integer, Deadline.after(time_limit))
     return Audit(instance, chosen.name, integer, results)
 

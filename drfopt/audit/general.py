@@ -8,7 +8,7 @@ from ..policies import Policy, policy_named
 from . import Audit, audit
 from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, Claim, claim_for
 from .properties import PROPERTIES, properties_named
-from .search import search, told
+from .search import in_whole, search, told
 from .search.space import Space
 from .verdicts import FAILS, UNDECIDED, Finding
 
@@ -38,6 +38,7 @@ def audit_policy(
         # The resources of claims and searches are r1, r2 and so on, and one is as good as another.
         chosen = policy_named("single:r1")
     deadline = Deadline.after(time_limit)
+    integer = in_whole(SPACES[0], chosen, integer)
     found = tuple(_finding(chosen, row.name, integer, deadline) for row in properties_named(properties))
     return Audit(None, policy_named(policy).name, integer, found)
 

@@ -34,22 +34,29 @@ def playing(instance: Instance) -> list[int]:
     return np.flatnonzero(~instance.unplaced(integer=True) & (limits > 0)).tolist()
 
 
-def better(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER) -> bool | None:
-    """Say whether some allocation of the pool is strictly better; None when the search is too long."""
+def better(
+    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, most: int | None = None
+) -> bool | None:
+    """Say whether some allocation of the pool is strictly better; None when the search looks at too many branches.
+
+    `most` is how many they may be, where fewer than `NODES` are wanted.
+    """
     members = playing(instance)
     if not members:
         return False
     if len(members) > USERS:
         return None
     try:
-        return _Product(instance, policy, members, tasks, deadline).better()
+        return _Product(
+            instance, policy, members, tasks, _Budget(NODES if most is None else min(most, NODES), deadline)
+        ).better()
     except _TooLong:
         return None
 
 
 class _Budget:
-    def __init__(self, deadline: Deadline):
-        self.left, self.deadline = NODES, deadline
+    def __init__(self, nodes: int, deadline: Deadline):
+        self.left, self.deadline = nodes, deadline
 
     def spend(self) -> None:
         """Count a branch."""
@@ -66,7 +73,7 @@ def _sums(rates: list[Fraction]) -> Callable[[Sequence[int]], tuple]:
 class _Product:
     """The search over numbers of tasks, for the product (with users served first) and for sums."""
 
-    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], deadline: Deadline):
+    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], budget: _Budget):
         self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
         if policy.objective == "alpha":
             self._value = products([instance.exact_weights[i] for i in members])
@@ -75,7 +82,7 @@ class _Product:
             self._value = _sums([rates[i] for i in members])
         self.most = [most_alone(instance, i) for i in members]
         self.own = self._value([tasks[i] for i in members])
-        self.budget = _Budget(deadline)
+        self.budget = budget
 
     def better(self) -> bool:
         """Say whether some allocation has a strictly larger value."""

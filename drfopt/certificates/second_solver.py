@@ -1,4 +1,4 @@
-"""The optimum of whole tasks by a second solver, CBC through PuLP, on programs of its own.
+"""The optimum of whole tasks by a second solver, through PuLP, on programs of its own: CBC unless that was the first.
 
 What they share with the engines is the arithmetic of `drfopt.packings`: demands as integers, and the maximal packings
 of a machine, which the exact check of every answer's packing does not use.
@@ -18,16 +18,27 @@ from .exhaust import playing
 
 __all__ = ["TooLarge", "fewer", "optimum", "variable"]
 
+CBC = "CBC"
+
+DRIVERS: dict[str, tuple[str, dict[str, Any]]] = {
+    CBC: ("PULP_CBC_CMD", {}),
+    # The presolve of HiGHS 1.15.1 calls some feasible counting programs infeasible.
+    "HiGHS": ("HiGHS", {"presolve": "off"}),
+}
+"""PuLP's driver of each solver that can be the second, and what it must be told besides."""
+
 COLUMNS = 20_000
-"""Tasks on single machines, a column each, beyond which CBC is not asked: stating the program would take too long."""
+"""Tasks on single machines, a column each, beyond which the solver is not asked: stating that would take too long."""
 
 
 class TooLarge(Exception):
     """The program is too large to be asked."""
 
 
-def optimum(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER) -> list[int]:
-    """Return whole tasks (n,) that CBC finds at least as good as these: strictly better ones if there are any.
+def optimum(
+    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, solver: str = CBC
+) -> list[int]:
+    """Return whole tasks (n,) that the solver finds at least as good as these: strictly better ones if there are any.
 
     Leximin is asked level by level: with the counts of stopped users below it kept, can fewer be at this level?
     """
@@ -35,10 +46,10 @@ def optimum(instance: Instance, policy: Policy, tasks: list[int], deadline: Dead
     if not members:
         return list(tasks)
     if policy.objective != "leximin":
-        return _largest(instance, policy, members, deadline)
+        return _largest(instance, policy, members, deadline, solver)
     rates = policy.exact_rates(instance)
     for level in sorted({rates[i] * tasks[i] for i in members}):
-        if (found := fewer(instance, policy, tasks, level, deadline)) is not None:
+        if (found := fewer(instance, policy, tasks, level, deadline, solver)) is not None:
             return found
     return list(tasks)
 
@@ -91,9 +102,9 @@ def variable(model: Any, name: str, low: float | None, high: float | None, kind:
 
 
 def fewer(
-    instance: Instance, policy: Policy, tasks: list[int], level: Fraction, deadline: Deadline = NEVER
+    instance: Instance, policy: Policy, tasks: list[int], level: Fraction, deadline: Deadline = NEVER, solver: str = CBC
 ) -> list[int] | None:
-    """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if CBC finds none."""
+    """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
     members = playing(instance)
     rates = policy.exact_rates(instance)
     model, x = _cluster(instance, members, "fewer")
@@ -112,7 +123,7 @@ def fewer(
         total = _sum(s for s, _ in stops[i])
         model += total <= 1
         model += x[i] >= need * (1 - total) + _sum(number * s for s, number in stops[i])
-    return _solve(model, x, instance.n, deadline)
+    return _solve(model, x, instance.n, deadline, solver)
 
 
 def _sum(terms: Any) -> Any:
@@ -121,7 +132,7 @@ def _sum(terms: Any) -> Any:
     return pulp.lpSum(terms)
 
 
-def _largest(instance: Instance, policy: Policy, members: list[int], deadline: Deadline) -> list[int]:
+def _largest(instance: Instance, policy: Policy, members: list[int], deadline: Deadline, solver: str) -> list[int]:
     import pulp
 
     model, x = _cluster(instance, members, "largest")
@@ -131,9 +142,9 @@ def _largest(instance: Instance, policy: Policy, members: list[int], deadline: D
         model += pulp.lpSum(w * x[i] for i, w in zip(members, worth, strict=True))
     else:
         _logarithms(pulp, model, x, instance, members, deadline)
-    found = _solve(model, x, instance.n, deadline)
+    found = _solve(model, x, instance.n, deadline, solver)
     if found is None:
-        raise SolverError("CBC calls a program infeasible that has a solution: the solver is not believed")
+        raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
     return found
 
 
@@ -160,7 +171,7 @@ def _logarithms(
     model += ceiling * pulp.lpSum(served) + pulp.lpSum(logs)
 
 
-def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline) -> list[int] | None:
+def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline, solver: str) -> list[int] | None:
     import pulp
 
     deadline.check("the check of the optimum by a second solver")
@@ -168,7 +179,8 @@ def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline) -> list[in
     with warnings.catch_warnings():
         # PuLP before 4.0, which is what is asked for, brings CBC along under this name only.
         warnings.simplefilter("ignore", DeprecationWarning)
-        model.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
+        driver, more = DRIVERS[solver]
+        model.solve(getattr(pulp, driver)(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0, **more))
     if model.status == pulp.LpStatusInfeasible:
         return None
     if model.status != pulp.LpStatusOptimal or model.sol_status != pulp.LpSolutionOptimal:

@@ -3,15 +3,18 @@
 Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
 proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are searched near a
 bound (`halves`), sums and small products exhaustively (`exhaust`).  Where a tree of multipliers grows too large, a
-search too long, or all is a question of packing machines, CBC is asked for something better on a program of its own
-(`second_solver`), and its answer is compared in exact numbers.
+search too long, or all is a question of packing machines, a second solver is asked for something better on a program
+of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
+
+`halves` is also what the engine ``nash-halves`` searches with.  Of its answers that search, run again, is all that says
+that they are best: nothing was refuted by a second author, and the certificate says so.
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven could be at most.
 """
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,21 +32,46 @@ from .claims import Claim, claims
 from .feasibility import exactly_feasible
 from .halves import Halves, TooMany
 from .heights import highest
-from .products import products
+from .products import exactly, products
 from .refute import Better, Inconclusive, refute
 from .second_solver import TooLarge
 from .worth import worth_of
 
-__all__ = ["certify", "score"]
+__all__ = ["AGAIN", "Finder", "certify", "score"]
 
 PATIENCE = 60.0
-"""Seconds for which CBC is asked about one level where nobody set a limit: it may never end."""
+"""Seconds for which a second solver is asked about one level where nobody set a limit: it may never end."""
+
+AGAIN = "the same search, run again"
+"""The judge of a product where nobody but its finder says that it is the largest."""
+
+HALVES = "a search near a bound"
+"""The judge of a product that somebody else found; it prunes on logarithms in floats, within a margin."""
 
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
+FEW = 2_000
+"""Branches of the exact search that a product is given first: some tenths of a second, and a second author."""
+
+EXACT = ("multipliers", "exact search", "nobody to judge")
+"""Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
+
 Score = tuple
 """What is compared, larger is better: sorted levels; (users served, product); or the sum. Exact numbers only."""
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Who found the tasks: an engine, and whom it asked its integer programs, by PuLP's name."""
+
+    engine: str = ""
+    solver: str = ""
+
+    @property
+    def second(self) -> str:
+        """Who is asked for something better: never whom the finder asked."""
+        return "HiGHS" if "CBC" in self.solver or "COIN" in self.solver else "CBC"
 
 
 def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
@@ -63,6 +91,7 @@ def certify(
     tasks: np.ndarray,
     packing: list[Packing] | None,
     deadline: Deadline = NEVER,
+    finder: Finder | None = None,
 ) -> Certificate:
     """Return the certificate of whole tasks (n,), on machines with the packing that places them.
 
@@ -79,25 +108,29 @@ def certify(
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
+    finder = Finder() if finder is None else finder
     if policy.objective == "leximin":
-        found = _Levels(instance, policy, counts, deadline).certificate()
+        found = _Levels(instance, policy, counts, deadline, finder).certificate()
     else:
-        found = _largest(instance, policy, counts, deadline)
+        found = _largest(instance, policy, counts, deadline, finder)
     evidence = found.evidence | {
         "score": score(instance, policy, counts),
         "packing": packing,
         "seconds": time.perf_counter() - begun,
     }
-    # CBC is a float solver: what only it says is no theorem.
-    certain = "CBC" not in evidence["judge"]
+    # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
+    certain = evidence["judge"] in EXACT and found.valid is not None
+    if policy.objective == "alpha":
+        certain = certain and exactly([instance.exact_weights[i] for i in exhaust.playing(instance)])
     return replace(found, evidence=evidence, rigorous=certain)
 
 
 class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
-    def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline):
+    def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder):
         self.instance, self.policy, self.tasks, self.deadline = instance, policy, tasks, deadline
+        self.second = finder.second
         members = exhaust.playing(instance)
         self.users = [members[positions[0]] for positions in shapes(instance, members)]
         self.worth = worth_of(instance, self.users)
@@ -115,23 +148,24 @@ class _Levels:
             except TimeLimitError:
                 return self._partly(claim, "time ran out")
             except TooLarge:
-                return self._partly(claim, "multipliers did not suffice, and the program is too large for CBC")
+                why = f"multipliers did not suffice, and the program is too large for {self.second}"
+                return self._partly(claim, why)
             if isinstance(proof, list):
-                return self._beaten("CBC", claim)
+                return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
         judge = " and ".join(self.judges) or "nobody to judge"
         return Certificate("bound", True, 0.0, gap=0.0, evidence={"claims": self.proven, "judge": judge})
 
     def _proof(self, claim: Claim) -> Any:
-        """Return a refutation, None when CBC finds nothing better, or the tasks that it finds."""
+        """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
             proof = refute(claim, self.instance, self.users, self.worth, self.deadline)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
-            self.judges["CBC"] = None
+            self.judges[self.second] = None
             deadline = self.deadline.sooner(PATIENCE)
-            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, deadline)
+            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, deadline, self.second)
 
     def _beaten(self, judge: str, claim: Claim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
@@ -164,7 +198,7 @@ class _Levels:
         return Fraction(max(choice.rate * ((high - 1) // choice.rate) for choice in claim.choices), claim.unit)
 
 
-def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline) -> Certificate:
+def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:
     """Search for a larger product or sum."""
     gap: float | None = None
     try:
@@ -174,19 +208,22 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             own = [tasks[i] for i in members]
             if policy.objective == "alpha" and members and all(own):
                 halves = _halves(instance, members)
-                if halves is not None:
-                    gap = halves.gap(own)
+                gap = None if halves is None else halves.gap(own)
+                better = exhaust.better(instance, policy, tasks, deadline, FEW)
+                if better is None and halves is not None:
+                    judge = AGAIN if finder.engine == "nash-halves" else HALVES
                     better = _larger_product(halves, own, deadline)
             if better is None:
+                judge = "exact search"
                 better = exhaust.better(instance, policy, tasks, deadline)
         if better is None:
-            judge = "CBC"
-            found = second_solver.optimum(instance, policy, tasks, deadline)
+            judge = finder.second
+            found = second_solver.optimum(instance, policy, tasks, deadline, judge)
             theirs, ours = score(instance, policy, found), score(instance, policy, tasks)
             better = theirs > ours
             if theirs < ours:
                 raise SolverError(
-                    "CBC calls an allocation optimal that is worse than the one at hand: the solver is not believed"
+                    f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
                 )
     except (TimeLimitError, TooLarge):
         reason = "the allocation is feasible, and there was no time to prove its objective"

@@ -80,7 +80,7 @@ def export(
         with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
             allocation = solve(cluster, policy, integer=integer, engine=engine, time_limit=time_limit)
     deliver(exported(allocation, to, names), output)
-    if allocation.status in ("time_limit", "feasible"):
+    if not allocation.finished:
         raise typer.Exit(FAILED)
 
 

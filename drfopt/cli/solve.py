@@ -60,5 +60,5 @@ def solve(
 
         deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
     out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
-    if allocation.status in ("time_limit", "feasible"):
+    if not allocation.finished:
         raise typer.Exit(FAILED)

@@ -1,4 +1,11 @@
-"""Second opinions: the reference and the slow methods, each with what it can take."""
+"""Second opinions: the reference and the slow methods, each with what it can take.
+
+They share with the engines the instance, a policy's level of one task and who is unplaced, which are what is asked.
+Beyond that the reference, enumeration and the slow programs have rows and algorithms of their own; scipy's programs
+end in the same HiGHS as the engines', CBC's know the same list of packings of a machine.  ``rational chain`` and
+``enclosure`` are engines for exact answers: HiGHS's basis and an engine's floats are where they begin, and what they
+say is decided in fractions, with equations of their own and by the standalone verifier.
+"""
 
 import math
 from collections.abc import Callable
@@ -20,12 +27,19 @@ from ..reference.filling import progressive_filling
 from ..reference.tree_filling import Ambiguous
 from ..schedule import schedule
 from ..solve import solve
-from . import slow_chain, slow_sum, slow_tree
+from . import slow_chain, slow_market, slow_sum, slow_tree
 
-__all__ = ["SECONDS", "Found", "Second", "found"]
+__all__ = ["AUTHORS", "SECONDS", "Found", "Second", "found"]
+
 
 Found = tuple[np.ndarray, Any]
 """Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
+
+AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
+    "barrier": "equations of the market",
+    "conic": "equations of the market",
+}
+"""Engines that share what decides their answer: where users must stop, or Newton's last steps and their equations."""
 
 FRACTIONS = 400_000
 """Users times resources times events that the rational filling is asked to do: some seconds."""
@@ -39,6 +53,9 @@ ENUMERATED = 5_000
 EXACT_PAIRS = 500
 """Pairs of user and class up to which a chain in fractions takes about a second."""
 
+ENCLOSED = 400
+"""Pairs of user and class, times resources, up to which enclosing a market takes about a second."""
+
 WHOLE = ("leximin", "alpha", "sum")
 """What is done with whole tasks."""
 
@@ -48,11 +65,26 @@ IMPROVEMENTS = 500
 
 @dataclass(frozen=True)
 class Second:
-    """A way of computing that is no engine."""
+    """A way of computing that is no engine for the problem.
+
+    Attributes
+    ----------
+    name : str
+    takes : callable
+        Says whether it can be asked about a problem.
+    compute : callable
+        Returns a `Found`.
+    rough : bool
+        Whether it is a solver's own answer, whose objective has all digits and whose tasks have not.
+    engine : str
+        The engine for exact answers that it is, if it is one.
+    """
 
     name: str
     takes: Callable[[Problem], bool]
     compute: Callable[[Problem], Found]
+    rough: bool = False
+    engine: str = ""
 
 
 def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray) -> Found:
@@ -135,10 +167,24 @@ def _chain(problem: Problem) -> Found:
     return slow_chain.levels(problem.instance, problem.policy), None
 
 
-def _exact_chain(problem: Problem) -> Found:
-    """Return the chain of rounds decided in fractions, which the standalone verifier proves."""
+def _exactly(problem: Problem) -> Found:
+    """Return the answer that is decided in fractions, and which the standalone verifier proves."""
     allocation = solve(problem.instance, problem.policy, exact=True, time_limit=_left(problem))
     return np.array([float(level) for level in allocation.levels]), None
+
+
+def _enclosure_takes(problem: Problem) -> bool:
+    asked = _is(problem, "alpha", integer=False) and float(problem.policy.alpha).is_integer()
+    return bool(asked and problem.n) and len(problem.pairs[0]) * problem.m <= ENCLOSED
+
+
+def _market(problem: Problem) -> Found:
+    tasks = slow_market.tasks(problem.instance, problem.deadline.left())
+    return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
+
+
+def _market_takes(problem: Problem) -> bool:
+    return _is(problem, "alpha", integer=False) and problem.policy.alpha == 1
 
 
 def _left(problem: Problem) -> float | None:
@@ -221,10 +267,12 @@ SECONDS = (
     Second("reference", _reference_takes, _reference),
     Second("reference, step by step", _tree_takes, _tree),
     Second("one LP a user", _plain, _chain),
-    Second("rational chain", _exact_chain_takes, _exact_chain),
+    Second("rational chain", _exact_chain_takes, _exactly, engine="rational-chain"),
+    Second("enclosure", _enclosure_takes, _exactly, engine="enclosure"),
+    Second("conic program", _market_takes, _market, rough=True),
     Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
     Second("enumeration", _enumeration_takes, _enumeration),
     Second("CBC", lambda problem: problem.integer and problem.policy.objective in WHOLE, _cbc),
     Second("reference, machine by machine", _servers_takes, _servers),
 )
-"""The table; each row shares no code with the engines, but CBC the list of packings of a machine."""
+"""The table; what its rows share with the engines is told above."""

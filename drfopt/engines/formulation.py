@@ -3,22 +3,25 @@
 A notion with levels is leximin, a round at a time: the lowest level is maximised, then each user at it is asked, by
 holding everybody else there, whether she alone could rise; who cannot is held.  With whole tasks who stops is a choice,
 so the smallest sets that let all others rise are tried, and the best outcome is kept.
+
+When time runs out the answer is the best that a program gave until then, if any did: feasible, and nothing more.
 """
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
-from ..errors import FormulationError, SolverError
+from ..errors import FormulationError, SolverError, TimeLimitError
 from ..progress import report
 from .linear import INFINITY, capacity_rows, load, run, user_rows
 from .milp import Model, placed, supply
 from .problem import Answer, Problem
 from .user_file import UserFile
 
-__all__ = ["solve"]
+__all__ = ["as_stated", "solve"]
 
-SAME = 1e-7
+SAME = 1e-8
 """Relative difference of levels that a solver's tolerance can make; a notion of one's own is not scaled by us."""
 
 WHOLE = 1e-5
@@ -27,14 +30,31 @@ WHOLE = 1e-5
 FITS = 1e-6
 """Relative overuse that is a solver's tolerance; it is scaled away."""
 
+SHOWN = 20
+"""Numbers of tasks told where only they are known."""
+
 SOLVES = 5000
 """Programs solved for one allocation of whole tasks before the choice of who stops is called too large."""
+
+
+def as_stated(problem: Problem) -> Problem:
+    """Return the problem in whole tasks where the file's tasks are integer variables, asked for or not."""
+    if problem.integer or not problem.n or not UserFile(problem).whole:
+        return problem
+    return replace(problem, integer=True)
 
 
 def solve(problem: Problem) -> Answer:
     """Return what the file's notion gives, its feasibility made sure of."""
     file = UserFile(problem)
-    tasks, levels = _leximin(file, problem) if file.has_levels else file.once()
+    status, reason = "solved", ""
+    try:
+        tasks, levels = _leximin(file, problem) if file.has_levels else file.once()
+    except TimeLimitError as error:
+        if file.best is None:
+            raise
+        (tasks, levels), status = file.best, "time_limit"
+        reason = f"{error}: these are the best tasks that it gave in {file.solves} programs"
     if problem.integer:
         whole = np.round(tasks)
         if np.abs(whole - tasks).max(initial=0) > WHOLE:
@@ -46,7 +66,9 @@ def solve(problem: Problem) -> Answer:
         answer = _place(problem, np.maximum(tasks, 0), file.path)
     if levels is not None:
         answer.evidence["levels"] = levels
-    return answer
+    if reason:
+        answer.evidence["reason"] = reason
+    return replace(answer, status=status)
 
 
 # ---- leximin, a round at a time -----------------------------------------------------------------------------------
@@ -168,7 +190,13 @@ def _pack(problem: Problem, tasks: list[int], path: str) -> Answer:
     supplied = supply(model, problem)
     for positions, terms in zip(supplied.shapes, supplied.tasks, strict=True):
         model.row(sum(tasks[p] for p in positions), float("inf"), terms)
-    values = model.solve()
+    try:
+        values = model.solve(problem.deadline)
+    except TimeLimitError:
+        raise TimeLimitError(
+            f"{path}: the time limit ran out in packing its tasks on machines",
+            f"its tasks are {', '.join(map(str, tasks[:SHOWN]))}{' ...' if len(tasks) > SHOWN else ''}, in whole",
+        ) from None
     if values is None:
         raise FormulationError(f"{path}: its whole tasks do not fit on the machines: check its capacity rows")
     return placed(problem, supplied, values, tasks)

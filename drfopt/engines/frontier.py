@@ -10,7 +10,7 @@ Without ties there is one state.  Where many users tie the states can be too man
 program of `leximin_milp` decides, begun at the best state.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,7 +62,8 @@ def solve(problem: Problem) -> Answer:
             try:
                 spot_level, count, states = _advance(pool, states, level)
             except TooMany:
-                return Counting(problem, pool, decided, states[0].stops()).solve()
+                counted = Counting(problem, pool, decided, states[0].stops()).solve()
+                return replace(counted, engine="leximin-milp")
             decided.append((spot_level, count))
     except TimeLimitError:
         return Answer(_finished(pool, states[0], decided[-1][0] if decided else BOTTOM), status="time_limit")

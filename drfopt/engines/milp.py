@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import highspy
@@ -15,7 +16,19 @@ from . import through_pulp
 from .problem import Answer, Problem
 from .solvers import DIRECT
 
-__all__ = ["SEARCH", "Model", "Supply", "TooLarge", "Unfinished", "columns", "packed", "placed", "supply"]
+__all__ = [
+    "ASKING",
+    "SEARCH",
+    "Model",
+    "Supply",
+    "TooLarge",
+    "Unfinished",
+    "columns",
+    "packed",
+    "placed",
+    "stop",
+    "supply",
+]
 
 INTEGRAL = 1e-9
 """Distance from a whole number asked of HiGHS."""
@@ -179,15 +192,21 @@ class Model:
 def _listen(highs: highspy.Highs, deadline: Deadline) -> None:
     """Let HiGHS ask now and then whether to stop; asking gives the interpreter the turn to hear a Ctrl-C."""
 
-    def asked(kind: Any, message: str, out: Any, answer: Any, data: Any) -> None:
-        answer.user_interrupt = deadline.stopped
-
-    highs.setCallback(asked, None)
-    for kind in (
-        highspy.cb.HighsCallbackType.kCallbackMipInterrupt,
-        highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt,
-    ):
+    highs.setCallback(partial(stop, deadline), None)
+    for kind in ASKING:
         highs.startCallback(kind)
+
+
+def stop(deadline: Deadline, kind: Any, message: str, out: Any, answer: Any, data: Any) -> None:
+    """Answer HiGHS, which asks whether to stop."""
+    answer.user_interrupt = deadline.stopped
+
+
+ASKING = [
+    highspy.cb.HighsCallbackType.kCallbackMipInterrupt,
+    highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt,
+]
+"""When HiGHS asks."""
 
 
 @dataclass

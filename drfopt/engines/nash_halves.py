@@ -8,11 +8,12 @@ there are too many allocations to list, the program of `nash_milp` decides.
 
 import heapq
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from ..certificates.halves import Halves, TooMany
-from ..errors import PolicyError, TimeLimitError
+from ..errors import TimeLimitError
 from ..progress import report
 from . import nash_milp
 from .milp import SEARCH
@@ -32,14 +33,12 @@ SMALLEST = 1e-7
 
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest product; where time runs out, those of a greedy filling."""
-    if problem.policy.alpha != 1:
-        raise PolicyError(f"{problem.policy.name} is not defined for whole tasks: use ceei, or drop --integer")
     try:
         halves = Halves(problem.instance, problem.members.tolist())
     except TooMany:
-        return nash_milp.solve(problem)
+        return _program(problem)
     if not halves.fit:
-        return nash_milp.solve(problem)
+        return _program(problem)
     tasks = _greedy(halves)
     most = halves.loss(tasks)
     deadline = problem.deadline.part(SEARCH)
@@ -56,9 +55,13 @@ def solve(problem: Problem) -> Answer:
                 return Answer(np.array(best or tasks, dtype=np.int64))
             loss *= next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed)
     except TooMany:
-        return nash_milp.solve(problem)
+        return _program(problem)
     except TimeLimitError:
         return Answer(np.array(tasks, dtype=np.int64), status="time_limit")
+
+
+def _program(problem: Problem) -> Answer:
+    return replace(nash_milp.solve(problem), engine="nash-milp")
 
 
 def _greedy(halves: Halves) -> list[int]:

@@ -7,7 +7,7 @@ added where a solution needs them, until none is missing.
 
 import math
 
-from ..errors import PolicyError, SolverError
+from ..errors import SolverError
 from ..packings import most_alone
 from ..progress import report
 from .milp import SEARCH, Model, Unfinished, placed, supply
@@ -23,8 +23,6 @@ BETTER = 1e-6
 
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest product."""
-    if problem.policy.alpha != 1:
-        raise PolicyError(f"{problem.policy.name} is not defined for whole tasks: use ceei, or drop --integer")
     instance, members = problem.instance, problem.members.tolist()
     most = [most_alone(instance, i) for i in members]
     chords = [_first_chords(u) for u in most]

@@ -261,6 +261,8 @@ class Answer:
     evidence : dict
         What the certificate needs besides: rounds of a chain, packings of whole tasks.
     status : str
+    engine : str
+        Name of the engine that answered, where it is not the one that was asked: a search that fell back on another.
     """
 
     tasks: np.ndarray
@@ -268,3 +270,4 @@ class Answer:
     prices: np.ndarray | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
     status: str = "optimal"
+    engine: str = ""

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DrfoptError, FormulationError, SolverError
+from ..errors import DrfoptError, FormulationError, SolverError, TimeLimitError
+from .milp import SEARCH
+from .modelling import SOLVERS
 from .problem import Problem
 
 __all__ = ["Data", "UserFile"]
@@ -33,9 +35,20 @@ class Data(NamedTuple):
 
 
 class UserFile:
-    """A loaded file: builds and solves its programs for one problem."""
+    """A loaded file: builds and solves its programs for one problem.
+
+    Attributes
+    ----------
+    has_levels : bool
+        Whether it is solved round by round.
+    whole : bool
+        Whether its tasks are whole numbers: sums of integer variables.
+    best : tuple of tasks (n,) and what it compares (n,), or None
+        The feasible tasks with the highest sorted levels that any program gave; what is known when time runs out.
+    """
 
     def __init__(self, problem: Problem):
+        self.deadline = problem.deadline.part(SEARCH)
         self.path = problem.policy.argument
         self.problem = problem
         self.build = self._load()
@@ -50,26 +63,45 @@ class UserFile:
             weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
             limits=problem.limits,
         )
-        self.has_levels = self._built(np.full(problem.n, np.nan)).levels is not None
+        built = self._built(np.full(problem.n, np.nan))
+        self.has_levels = built.levels is not None
+        self.whole = _integral(built.tasks)
+        self.best: tuple[np.ndarray, np.ndarray | None] | None = None
         self.solves = 0
 
     def once(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Solve a notion without levels."""
+        """Solve a notion without rounds; return tasks (n,), and the shares (n,) that it compares where it says so."""
         found = self.round(np.full(self.problem.n, np.nan))
         if found is None:
             raise FormulationError(f"{self.path}: its program is infeasible: no tasks at all must be allowed")
-        return found[0], None
+        return found
 
-    def round(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return tasks (n,) and levels (n,) of a round, or None when it is infeasible."""
-        self.problem.deadline.check(self.path)
+    def round(self, held: np.ndarray) -> tuple[np.ndarray, Any] | None:
+        """Return tasks (n,) and levels (n,) of a round, or None when it is infeasible.
+
+        Raises
+        ------
+        TimeLimitError
+            Of a program that has not ended the best point found is kept in `best`, where there is one.
+        """
+        self.deadline.check(self.path)
         self.solves += 1
         built = self._built(held)
-        if not self._optimal(built.problem):
+        status = self._solved(built.problem)
+        if status == "infeasible":
             return None
-        tasks = self._values(built.tasks, "tasks")
-        levels = np.full(self.problem.n, np.nan) if built.levels is None else self._values(built.levels, "levels")
-        return tasks, levels
+        if status == "stopped":
+            raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
+        tasks, compared = self._values(built.tasks, "tasks"), None
+        if self.has_levels:
+            compared = self._values(built.levels, "levels")
+        elif (shares := getattr(built, "shares", None)) is not None:
+            compared = self._values(shares, "shares")
+        if self.best is None or (compared is not None and _higher(compared, self.best[1])):
+            self.best = tasks, compared
+        if status == "feasible":
+            raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
+        return tasks, compared
 
     def _load(self) -> Callable:
         spec = importlib.util.spec_from_file_location(f"_formulation_{Path(self.path).stem}", self.path)
@@ -109,20 +141,21 @@ class UserFile:
             text = str(error).splitlines()[0] if str(error) else "no message"
             raise FormulationError(f"{where}: {type(error).__name__}: {text}") from None
 
-    def _optimal(self, model: Any) -> bool:
+    def _solved(self, model: Any) -> str:
+        """Solve: ``optimal``, ``infeasible``, or out of time ``feasible`` with a point and ``stopped`` without one."""
         family = type(model).__module__.split(".")[0]
         if family not in SOLVERS:
             raise FormulationError(
                 f"{self.path}: problem is a {type(model).__name__}: return an unsolved cvxpy.Problem or pulp.LpProblem"
             )
-        status = self._guarded(SOLVERS[family], model)
+        status: str = self._guarded(SOLVERS[family], model, self.deadline)
         if status == "unbounded":
             raise FormulationError(
                 f"{self.path}: its program is unbounded: every user's tasks must be bounded by a capacity"
             )
-        if status not in ("optimal", "infeasible"):
+        if status not in ("optimal", "infeasible", "feasible", "stopped"):
             raise SolverError(f"{self.path}: the solver ended with status {status!r}")
-        return status == "optimal"
+        return status
 
     def _values(self, expression: Any, what: str) -> np.ndarray:
         if isinstance(expression, list | tuple):
@@ -148,23 +181,20 @@ def _number(term: Any) -> float:
     return float("nan") if found is None else float(found)
 
 
-def _solve_cvxpy(model: Any) -> str:
-    import cvxpy as cp
-
-    linear = model.objective.expr.is_affine() and all(
-        argument.is_affine() for constraint in model.constraints for argument in constraint.args
-    )
-    solver = cp.HIGHS if linear else (None if model.is_mixed_integer() else cp.CLARABEL)
-    model.solve(solver=solver)
-    return {"optimal_inaccurate": "optimal", "infeasible_inaccurate": "infeasible"}.get(model.status, str(model.status))
+def _higher(one: np.ndarray, other: np.ndarray | None) -> bool:
+    """Say whether sorted levels are lexicographically larger."""
+    return other is None or tuple(np.sort(one)) > tuple(np.sort(other))
 
 
-def _solve_pulp(model: Any) -> str:
-    import pulp
+def _integral(tasks: Any) -> bool:
+    """Say whether tasks are made of integer variables alone; of parts of one they need not be whole."""
+    if isinstance(tasks, list | tuple):
+        return bool(tasks) and all(map(_integral_in_pulp, tasks))
+    variables = tasks.variables() if hasattr(tasks, "variables") else []
+    return bool(variables) and all(v.attributes["integer"] or v.attributes["boolean"] for v in variables)
 
-    model.solve(pulp.HiGHS(msg=False, gapRel=0.0, gapAbs=0.0, presolve="off"))
-    return {1: "optimal", -1: "infeasible", -2: "unbounded"}.get(model.status, str(pulp.LpStatus[model.status]).lower())
 
-
-SOLVERS: dict[str, Callable[[Any], str]] = {"cvxpy": _solve_cvxpy, "pulp": _solve_pulp}
-"""How a program of each modelling language is solved: to ``optimal``, ``infeasible``, ``unbounded`` or a status."""
+def _integral_in_pulp(term: Any) -> bool:
+    terms = list(term.items()) if hasattr(term, "items") else [(term, 1)]
+    whole = all(getattr(variable, "cat", "") == "Integer" and float(factor).is_integer() for variable, factor in terms)
+    return bool(terms) and whole and float(getattr(term, "constant", 0)).is_integer()

@@ -16,7 +16,7 @@ from ..solve import solve
 from ..tables import Bar, Column, Sheet
 from ..tolerances import LEVEL
 from .remedies import Remedies, alone
-from .trials import Trials
+from .trials import Trials, ceilings_met
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -232,7 +232,7 @@ class _Facts:
     def reason(self, i: int) -> str:
         if self.unplaced[i]:
             return "unplaced"
-        if self._at_ceiling(i):
+        if ceilings_met(self.allocation, i):
             return "ceiling"
         if self.capped[i]:
             return "limit"
@@ -243,13 +243,6 @@ class _Facts:
         if names not in self.found:
             self.found[names] = tuple(sorted({other for name in names for other in self.at.get(name, ())}))
         return self.found[names]
-
-    def _at_ceiling(self, i: int) -> bool:
-        if self.instance.organisation is None:
-            return False
-        used = dict(zip(self.instance.resources, self.allocation.usage[i], strict=True))
-        ceilings = self.instance.organisation.ceilings[i]
-        return any(used[name] >= float(most) * (1 - LEVEL) for name, most in ceilings.items())
 
     def of(self, i: int) -> Explained:
         allocation, reason = self.allocation, self.reason(i)

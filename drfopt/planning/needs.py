@@ -16,7 +16,7 @@ below here.  All of it is computed in floats and rounded down.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -98,11 +98,14 @@ class Needs:
         self.shared = [target for target in targets if target.measure != "tasks"]
         self.rates = _rates(instance, policy)
         self.plain = _Rates(instance.demands, False, False)
-        fair = policy.objective == "leximin" and self.rates is not None and not integer
+        # One pool is one server.
+        leximin = policy.objective == "leximin" or (policy.objective == "servers" and instance.machines is None)
+        fair = leximin and self.rates is not None and not integer
         self.who = np.array(sorted({target.user for target in targets}), dtype=int)
         self.fits = fits
         self.alike = self._alike() if fair else np.zeros((len(self.who), instance.n), dtype=bool)
-        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted
+        counted = instance.organisation is None or not instance.organisation.excluded
+        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted and counted
 
     def _alike(self) -> np.ndarray:
         """Return who demands nothing that a user with a target does not: bool (users with targets, n)."""
@@ -250,13 +253,18 @@ def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.
 
 def _rates(instance: Instance, policy: Policy) -> _Rates | None:
     """Return how levels depend on the capacity; None where that is not known here."""
-    if policy.measure not in COUNTED or policy.objective == "formulation" or "organisation" in instance.features:
+    rules = instance.organisation
+    if policy.measure not in COUNTED or policy.objective == "formulation":
+        return None
+    if rules is not None and not replace(rules, ceilings=(), excluded=()).plain:
         return None
     weights = instance.weights if policy.weights != "none" else np.ones(instance.n)
     over = weights if weights.ndim == 2 else weights[:, None]
     if policy.measure == "tasks":
         return _Rates(np.ones((instance.n, 1)) / over, False, True)
     part = instance.demands / over
+    if rules is not None:
+        part = np.where([r in rules.excluded for r in instance.resources], 0.0, part)
     if policy.measure == "single":
         part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
     return _Rates(part, policy.measure == "asset", False)

@@ -100,6 +100,13 @@ class Shop:
         counts = np.zeros(instance.k) if self.empty else instance.counts.astype(float)
         return instance.machine_capacity, counts, adds
 
+    def machines(self) -> np.ndarray:
+        """Return how many machines of each class a step of each offer adds, (offers, k)."""
+        found = np.zeros((len(self.offers), self.instance.k))
+        for s, offer in enumerate(self.offers):
+            found[s, self.instance.machine_names.index(offer.name)] = float(offer.step or 1)
+        return found
+
     def after(self, counts: Sequence[Fraction]) -> Instance | None:
         """Return the instance after a purchase, exactly; None where there is nothing in it."""
         instance, bought = self.instance, self.amounts(counts)

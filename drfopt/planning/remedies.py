@@ -20,13 +20,14 @@ from .prices import Prices
 from .raising import Raising
 from .room import Room
 from .sides import NOTHING
+from .trials import Trials
 from .units import MOST, Unit, units_of
 from .worth import Worth
 
 __all__ = ["Remedies", "alone"]
 
 
-class Remedies:
+class Remedies(Trials):
     """Finds sentences for the users of an allocation; what they share is computed once.
 
     `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
@@ -34,7 +35,7 @@ class Remedies:
     """
 
     def __init__(self, allocation: Allocation, thorough: bool):
-        self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
+        super().__init__(allocation, thorough)
         self.policy = policy_named(allocation.policy)
 
     def unplaced(self, i: int) -> str:
@@ -67,6 +68,8 @@ class Remedies:
             return f"its limit is {limit:.6g}, and its task fits nowhere"
         if limit == 0:
             return "its limit is 0: raise it"
+        if told := self.all_run(i):
+            return told
         if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
             return self._profit(i)
         if self.thorough:
@@ -84,13 +87,6 @@ class Remedies:
         # What has a price comes first: the rest only makes her share of a larger whole smaller.
         helping = [(bool(worth.more and worth.more.price > 0), s * worth.now, worth) for s, worth in slopes if s > 0]
         return self._gives(max(helping, key=lambda row: row[:2])[2], i) if helping else self._of_everything(i)
-
-    def efficiency(self, i: int) -> str:
-        """Return why a sum gives a user no more."""
-        return (
-            f"{self.policy.name} owes nobody anything: tasks that add more to the sum for what they take come first; "
-            "a fair policy would give it more"
-        )
 
     @cached_property
     def prices(self) -> Prices:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..allocation import Allocation
+from ..enclosures import least
 
 __all__ = ["TOTALS"]
 
@@ -12,7 +13,7 @@ def _lowest(allocation: Allocation) -> Any:
     """Return the lowest level of those who are placed and may run something."""
     instance = allocation.instance
     taking_part = ~instance.unplaced(allocation.integer) & (instance.limits > 0)
-    return min(allocation.levels[taking_part].tolist(), default=0)
+    return least(allocation.levels[taking_part].tolist())
 
 
 TOTALS: dict[str, Callable[[Allocation], Any]] = {

@@ -4,16 +4,29 @@ These are the clusters of organisations, with guarantees, tiers and groups, and 
 machines.
 """
 
+import numpy as np
+
 from ..allocation import Allocation
 from ..solve import solve
 from ..tolerances import LEVEL
 from .changes import changed
 
-__all__ = ["Trials"]
+__all__ = ["Trials", "ceilings_met"]
 
 UNTRIED = "what would raise its tasks is found by dividing the cluster again: name the user"
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
+
+
+def ceilings_met(allocation: Allocation, i: int) -> list[str]:
+    """Return the resources of which user i uses all that its own ceilings allow; what it does not need stops nobody."""
+    instance = allocation.instance
+    if instance.organisation is None:
+        return []
+    used = dict(zip(instance.resources, allocation.usage[i], strict=True))
+    needs = dict(zip(instance.resources, instance.demands[i], strict=True))
+    ceilings = instance.organisation.ceilings[i]
+    return [name for name, most in ceilings.items() if needs[name] and used[name] >= float(most) * (1 - LEVEL)]
 
 
 class Trials:
@@ -26,8 +39,16 @@ class Trials:
         """Return why a user can run no task."""
         return "its task fits nowhere: open another class to it, or add larger machines"
 
+    def all_run(self, i: int) -> str:
+        """Return that a user with task types runs all that it has, which no limit could raise; empty for others."""
+        kinds = None if self.instance.task_types is None else self.instance.task_types[i]
+        there = sum(kind.count for kind in kinds) if kinds else np.inf
+        return f"all of its {there} tasks run" if self.instance.limits[i] >= there else ""
+
     def limit(self, i: int) -> str:
         """Return what she would have without her limit."""
+        if told := self.all_run(i):
+            return told
         if not self.thorough:
             return UNTRIED
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
@@ -35,14 +56,19 @@ class Trials:
             return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
         return f"raise its limit of {limit:.6g}: without one it would have {without:.6g} tasks"
 
+    def efficiency(self, i: int) -> str:
+        """Return why a sum gives a user no more."""
+        return (
+            f"{self.allocation.policy} owes nobody anything: tasks that add more to the sum for what they take come "
+            "first; a fair policy would give it more"
+        )
+
     def ceiling(self, i: int) -> str:
         """Return what she would have without the ceiling that she is at."""
         if not self.thorough:
             return UNTRIED
-        instance, user = self.instance, self.instance.users[i]
-        names = (
-            [r for r in instance.organisation.ceilings[i] if r in instance.resources] if instance.organisation else []
-        )
+        user = self.instance.users[i]
+        names = ceilings_met(self.allocation, i)
         after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
         now = float(self.allocation.tasks[i])
         if after <= now * (1 + LEVEL):

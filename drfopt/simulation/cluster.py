@@ -46,6 +46,7 @@ class Cluster:
         self.used = [[0] * m for _ in range(n)]
         self.running = [0] * n
         self.waiting = [0] * n
+        self.wanted = [[0] * m for _ in range(n)]
         self.queues: list[dict[int, deque[Lot]]] = [{} for _ in range(n)]
         self.askers: list[dict[int, Any]] = [{} for _ in plan.kinds]
         self.on: list[dict[int, Batch]] = [{} for _ in plan.classes]
@@ -148,6 +149,7 @@ class Cluster:
     def add(self, lot: Lot) -> None:
         """Let the tasks of a lot wait."""
         self.waiting[lot.user] += lot.waiting
+        self._want(lot, lot.waiting)
         self._ask(lot)
 
     def flush(self) -> list[Batch]:
@@ -167,21 +169,25 @@ class Cluster:
         self._end(batch, count)
         batch.lot.done += count
         self.ended += count
+        self._want(batch.lot, -count)
 
     def withdraw(self, lot: Lot, running: bool) -> None:
         """Take away what waits of a lot and, if wished, stop what runs of it."""
+        self.moved[lot.user] = None
         if running:
             for batch in [batch for on in self.on for batch in on.values() if batch.lot is lot]:
                 count = batch.count
                 self._end(batch, count)
                 lot.withdrawn += count
                 self.stopped += count
+                self._want(lot, -count)
         if lot.waiting:
             line = self.queues[lot.user][lot.kind]
             line.remove(lot)
             if not line:
                 self._nobody_asks(lot.user, lot.kind)
             self.waiting[lot.user] -= lot.waiting
+            self._want(lot, -lot.waiting)
             lot.withdrawn += lot.waiting
             lot.waiting = 0
 
@@ -214,6 +220,11 @@ class Cluster:
     def _resize(self, machine: int, sign: int) -> None:
         row = self.plan.capacities[self.plan.classes[machine]]
         self.totals = [total + sign * amount for total, amount in zip(self.totals, row, strict=True)]
+
+    def _want(self, lot: Lot, count: int) -> None:
+        demand = self.demands[lot.kind]
+        more = demand if count == 1 else tuple(map(mul, demand, [count] * len(demand)))
+        self.wanted[lot.user] = list(map(add, self.wanted[lot.user], more))
 
     def _ask(self, lot: Lot, first: bool = False) -> None:
         queue = self.queues[lot.user]

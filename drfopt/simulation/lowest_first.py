@@ -6,13 +6,13 @@ work of a moment does not grow with the number of machines, nor, for kinds are f
 with the number of users.  A task goes to the first machine, in the order of the scenario, on which it fits.
 """
 
-from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from operator import sub
 from typing import Any
 
 from ..errors import PolicyError, suggestion
 from .cluster import Cluster
+from .places import Full
 from .rule import Rule
 
 __all__ = ["LowestFirst"]
@@ -43,7 +43,7 @@ class LowestFirst(Rule):
 
     def begin(self, cluster: Cluster) -> None:
         """Forget the run before."""
-        self._full = _Full(cluster)
+        self._full = Full(cluster)
         self._blocked: int | None = None
         self._stops = self.when_full == "stop"
 
@@ -118,55 +118,3 @@ class LowestFirst(Rule):
                 stuck = kind == blocked and kind not in cluster.opened
                 chances[kind] = [k for k in reversed(able) if not stuck or k in cluster.freed]
         return chances
-
-
-class _Full:
-    """The kinds of waiting tasks that are known to fit nowhere, by what they need of each resource."""
-
-    def __init__(self, cluster: Cluster):
-        # Of each resource: what kinds need of it, ascending, and the kinds in that order.
-        self._by_need: list[tuple[list[int], list[int]]] = [([], []) for _ in cluster.rooms[0]]
-        self._known: set[int] = set()
-        self._choosy = any(kind.classes is not None for kind in cluster.plan.kinds)
-
-    def chances(self, cluster: Cluster) -> dict[int, list[int]]:
-        """Return, by kind, the machines on which it may fit, the first one last; then take all kinds to be known."""
-        opened = [kind for kind in cluster.opened if cluster.askers[kind]]
-        chances = {kind: cluster.able[kind][::-1] for kind in opened}
-        for machine in sorted(cluster.freed, reverse=True):
-            for kind in self.fitting(cluster, machine):
-                if kind not in cluster.opened:
-                    chances.setdefault(kind, []).append(machine)
-        for kind in opened:
-            if kind not in self._known:
-                self._known.add(kind)
-                for (needs, kinds), need in zip(self._by_need, cluster.needs[kind], strict=True):
-                    place = bisect_right(needs, need)
-                    needs.insert(place, need)
-                    kinds.insert(place, kind)
-        return chances
-
-    def fitting(self, cluster: Cluster, machine: int) -> list[int]:
-        """Return the known kinds that fit on a machine and are asked for; those nobody asks for are forgotten."""
-        free, needs, askers = cluster.free[machine], cluster.needs, cluster.askers
-        ends = [bisect_right(line[0], room) for line, room in zip(self._by_need, free, strict=True)]
-        # What is scarce on the machine rules out most kinds before anything else is compared.
-        scarce = ends.index(min(ends))
-        near = self._by_need[scarce][1][: ends[scarce]]
-        fit = [kind for kind in near if min(map(sub, free, needs[kind])) >= 0]
-        found = [kind for kind in fit if askers[kind]]
-        if len(found) < len(fit):
-            for kind in fit:
-                if not askers[kind]:
-                    self._forget(cluster, kind)
-        if self._choosy:
-            of = cluster.plan.classes[machine]
-            kinds = cluster.plan.kinds
-            found = [kind for kind in found if (classes := kinds[kind].classes) is None or of in classes]
-        return found
-
-    def _forget(self, cluster: Cluster, kind: int) -> None:
-        self._known.discard(kind)
-        for (needs, kinds), need in zip(self._by_need, cluster.needs[kind], strict=True):
-            place = kinds.index(kind, bisect_left(needs, need))
-            del needs[place], kinds[place]

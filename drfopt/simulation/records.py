@@ -40,7 +40,7 @@ def _jobs(run: Run) -> Columns:
         "replication": np.full(count, run.replication),
         "user": users[run.jobs["user"]],
         "job": np.array(called, dtype=object),
-        **{name: run.jobs[name] for name in ("number", "arrival", "begun", "finished", "tasks")},
+        **{name: run.jobs[name] for name in ("number", "arrival", "begun", "finished", "closed", "tasks")},
     }
 
 
@@ -88,7 +88,8 @@ def checked_suffix(path: str | Path) -> str:
 def write_table(path: str | Path, columns: Columns) -> None:
     """Write a table to a file, whole or not at all: CSV or Parquet by its suffix.
 
-    Numbers are written in full; what is not there (the end of a job that has none) is an empty cell, in Parquet null.
+    Numbers are written in full; what has not happened, such as the end of a job, is an empty cell, in
+    Parquet null.
     """
     write_whole(path, _bytes_of_parquet(columns) if checked_suffix(path) == ".parquet" else _text_of_csv(columns))
 

@@ -17,6 +17,8 @@ times in seconds:
     cluster.totals (m,)            capacity of the machines that are up
     cluster.used[user] (m,)        what the user holds
     cluster.running[user]          tasks that run
+    cluster.waiting[user]          tasks that wait
+    cluster.wanted[user] (m,)      what all of them need that run or wait
     cluster.queues[user]           {kind: deque of lots that wait}; a lot is the tasks of one stage of one job
     cluster.askers[kind]           the users who have waiting tasks of a kind: a dict, whose values are the rule's own
     cluster.free[machine]          what is free on it, in the rule's own terms (see `Rule.room`)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InstanceError
+from ..naming import some
 from ..tables import Column, Sheet
 from .pace import Pace, Slowdown
 from .plan import Plan
@@ -31,8 +32,10 @@ class Run:
     seconds : float
         When the simulation ended, in the scenario's own time.
     jobs : dict of arrays (jobs,)
-        A row a job that came: ``user`` and ``job`` (which of hers) by number, ``number`` (which coming of it),
-        ``arrival``, ``begun`` (when its first task started), ``finished`` (NaN when it has not), ``tasks`` done.
+        A row a job that came: ``user`` and ``job`` (which of its jobs) by number, ``number`` (which coming of it),
+        ``arrival``, ``begun`` (when its first task started), ``finished`` (when all of its tasks were done), ``closed``
+        (when it ended otherwise: its time was up, as it always is for tasks without end, or its user left), ``tasks``
+        done; NaN for what has not happened.
     samples : Samples
         The state as time went by.
     started, ended, revoked, stopped : int
@@ -76,25 +79,42 @@ class Run:
 
     @property
     def responses(self) -> np.ndarray:
-        """Seconds from arrival to end of every job, NaN for those that have not ended, (jobs,)."""
+        """Seconds from arrival to end of every job, NaN for those of which not all tasks were done, (jobs,)."""
         return self.jobs["finished"] - self.jobs["arrival"]
 
     @property
     def jobs_ended(self) -> np.ndarray:
-        """Jobs of each user that have ended, (n,)."""
-        done = ~np.isnan(self.jobs["finished"])
-        return np.bincount(self.jobs["user"][done], minlength=len(self.users))
+        """Jobs of each user of which all tasks were done, (n,)."""
+        return self._count(~np.isnan(self.jobs["finished"]))
+
+    @property
+    def jobs_closed(self) -> np.ndarray:
+        """Jobs of each user that ended before all of their tasks were done, (n,)."""
+        return self._count(~np.isnan(self.jobs["closed"]))
+
+    @property
+    def jobs_under_way(self) -> np.ndarray:
+        """Jobs of each user that had come and not ended when the simulation did, (n,)."""
+        return self._count(np.isnan(self.jobs["finished"]) & np.isnan(self.jobs["closed"]))
+
+    @property
+    def tasks_done(self) -> np.ndarray:
+        """Tasks of each user that were done, (n,)."""
+        return np.bincount(self.jobs["user"], self.jobs["tasks"], len(self.users)).astype(np.int64)
+
+    def _count(self, some: np.ndarray) -> np.ndarray:
+        return np.bincount(self.jobs["user"][some], minlength=len(self.users))
 
     @property
     def mean_responses(self) -> np.ndarray:
-        """Mean seconds from arrival to end of each user's jobs that have ended, NaN for none, (n,)."""
+        """Mean seconds from arrival to end of each user's jobs of which all tasks were done, NaN for none, (n,)."""
         done = ~np.isnan(self.jobs["finished"])
         total = np.bincount(self.jobs["user"][done], self.responses[done], minlength=len(self.users))
         return np.divide(total, self.jobs_ended, out=np.full(len(self.users), np.nan), where=self.jobs_ended > 0)
 
     @property
     def mean_shares(self) -> np.ndarray:
-        """Mean share of each resource that each user held, of all there is, (n, m); over no time, what she holds."""
+        """Mean share of each resource that each user held, of all there is, (n, m); over no time, what it holds."""
         held, room = (self.work, self._capacity * self.seconds) if self.seconds else (self._held, self._capacity)
         return np.divide(held, room, out=np.zeros_like(held), where=room > 0)
 
@@ -121,15 +141,21 @@ class Run:
             {
                 "name": name,
                 "jobs": int(jobs),
+                "jobs_closed": int(closed),
+                "jobs_under_way": int(under_way),
                 "response": _known(response),
+                "tasks": int(tasks),
                 "mean_shares": dict(zip(self.resources, map(float, shares), strict=True)),
                 "running": int(running),
                 "waiting": float(waiting),
             }
-            for name, jobs, response, shares, running, waiting in zip(
+            for name, jobs, closed, under_way, response, tasks, shares, running, waiting in zip(
                 self.users,
                 self.jobs_ended,
+                self.jobs_closed,
+                self.jobs_under_way,
                 self.mean_responses,
+                self.tasks_done,
                 self.mean_shares,
                 self.running,
                 self.waiting,
@@ -154,16 +180,26 @@ class Run:
             Column("user"),
             Column("jobs done", number=True),
             Column("mean response", number=True),
+            Column("tasks done", number=True),
             *(Column(f"mean share of {resource}", number=True) for resource in self.resources),
             Column("running", number=True),
             Column("waiting", number=True),
         )
         rows = [
-            (name, int(jobs), _known(response), *(f"{share:.4f}" for share in shares), int(running), float(waiting))
-            for name, jobs, response, shares, running, waiting in zip(
+            (
+                name,
+                int(jobs),
+                _known(response),
+                int(tasks),
+                *(f"{share:.4f}" for share in shares),
+                int(running),
+                float(waiting),
+            )
+            for name, jobs, response, tasks, shares, running, waiting in zip(
                 self.users,
                 self.jobs_ended,
                 self.mean_responses,
+                self.tasks_done,
                 self.mean_shares,
                 self.running,
                 self.waiting,
@@ -174,6 +210,13 @@ class Run:
         notes = [f"{self.ended:,} tasks done in {self.seconds:.6g} s; mean utilization: {used}"]
         if self.revoked:
             notes.append(f"{self.revoked:,} tasks were stopped and began anew")
+        for jobs, what in (
+            (self.jobs_closed, "jobs that ended before all of their tasks were done, and have no response time"),
+            (self.jobs_under_way, "jobs still under way, which have no response time"),
+        ):
+            if jobs.any():
+                counts = [f"{name} {count}" for name, count in zip(self.users, jobs.tolist(), strict=True) if count]
+                notes.append(f"{what}: {some(counts)}")
         if self.unplaced:
             notes.append(f"unplaced (some task fits on no machine): {', '.join(self.unplaced)}")
         name = f" - {self.scenario.name}" if self.scenario.name else ""

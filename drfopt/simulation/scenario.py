@@ -211,6 +211,9 @@ class Scenario:
         object.__setattr__(self, "outages", tuple(self.outages))
         object.__setattr__(self, "until", _seconds(self.until, "until"))
         object.__setattr__(self, "groups", {str(path): exact(weight) for path, weight in self.groups.items()})
+        for path, weight in self.groups.items():
+            if weight < 0:
+                raise InstanceError(f"group {path!r}: weight is {weight}: weights must not be negative")
         if not self.machines:
             raise InstanceError("the cluster has no machines: list at least one class")
         if not self.users:

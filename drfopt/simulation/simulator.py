@@ -201,6 +201,7 @@ class Simulator:
     def _close(self, lot: Lot) -> None:
         """End a stage whose time is over; what runs of it runs on."""
         if lot.waiting:
+            lot.job.cut = True
             self.cluster.withdraw(lot, running=False)
             self._over(lot)
 
@@ -218,7 +219,8 @@ class Simulator:
 
     def _end(self, visit: Visit) -> None:
         coming = visit.coming
-        self._write(visit, self.cluster.now)
+        now = self.cluster.now
+        self._write(visit, *((math.nan, now) if visit.cut else (now, math.nan)))
         if coming.job.every is None and coming.more:
             self.cluster.foresee(self.cluster.now, "comes", partial(self._come, coming))
 
@@ -227,19 +229,17 @@ class Simulator:
         for visit in list(self._visits[user]):
             for lot in visit.lots:
                 self.cluster.withdraw(lot, running=True)
-            self._note(visit)
+            self._note(visit, self.cluster.now)
 
-    def _note(self, visit: Visit) -> None:
-        """Write down a job that has not ended."""
-        self._write(visit, math.nan)
+    def _note(self, visit: Visit, closed: float = math.nan) -> None:
+        """Write down a job that has not ended by itself."""
+        self._write(visit, math.nan, closed)
         for lot in visit.lots:
             self.books.enter(lot)
 
-    def _write(self, visit: Visit, finished: float) -> None:
-        coming = visit.coming
-        del self._visits[coming.user][visit]
-        begun = visit.begun if visit.begun >= 0 else math.nan
-        self.records.add(coming.user, coming.index, visit.number, visit.arrival, begun, finished, visit.tasks)
+    def _write(self, visit: Visit, finished: float, closed: float) -> None:
+        del self._visits[visit.coming.user][visit]
+        self.records.add(visit, finished, closed)
 
     # ---- machines ---------------------------------------------------------------------------------------------
 

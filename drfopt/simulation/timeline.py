@@ -133,12 +133,6 @@ class Timeline:
         self._next = (math.floor(self._next / step + 0.5) + 1) * step
 
     def _row(self, time: float, cluster: Cluster) -> tuple:
-        wanted = []
-        for held, queue in zip(cluster.used, cluster.queues, strict=True):
-            total = held
-            for kind, line in queue.items():
-                count = sum([lot.waiting for lot in line])
-                total = [amount + count * need for amount, need in zip(total, cluster.demands[kind], strict=True)]
-            wanted.append(total)
-        # Lists of what is held are made anew whenever it changes, so they may be kept as they are.
-        return time, list(cluster.used), list(cluster.running), list(cluster.waiting), wanted, cluster.totals
+        # Lists of what is held or wanted are made anew whenever it changes, so they may be kept as they are.
+        waiting, wanted = list(cluster.waiting), list(cluster.wanted)
+        return time, list(cluster.used), list(cluster.running), waiting, wanted, cluster.totals

@@ -102,8 +102,8 @@ class Trials:
     def sheet(self) -> Sheet:
         """Return the table: a row a rule, means and margins."""
         count = len(self.runs[0])
-        # What is nought everywhere, revoked tasks above all, is not worth a column.
-        shown = [k for k in range(len(self.names)) if (self.values[:, :, k] != 0).any()]
+        # What is nought or missing everywhere, revoked tasks above all, is not worth a column.
+        shown = [k for k in range(len(self.names)) if np.nan_to_num(self.values[:, :, k]).any()]
         columns = (Column("rule"), *(Column(self.names[k], number=True) for k in shown))
         rows = [
             (rule, *(_spoken(self.means[r, k], self.margins[r, k]) for k in shown)) for r, rule in enumerate(self.rules)
@@ -132,10 +132,15 @@ class Trials:
 
 
 def measures(run: Run, optimum: bool = False) -> dict[str, float]:
-    """Return what is measured of a run: jobs, responses, tasks, utilization and, if wished, the distances."""
+    """Return what is measured of a run: jobs, responses, tasks, utilization and, if wished, the distances.
+
+    The mean response is of jobs that are done; those that were cut short, or are under way at the end, have none.
+    """
     responses = run.responses[~np.isnan(run.responses)]
     found = {
         "jobs done": float(run.jobs_ended.sum()),
+        "jobs cut short": float(run.jobs_closed.sum()),
+        "jobs under way": float(run.jobs_under_way.sum()),
         "mean response": float(responses.mean()) if responses.size else float("nan"),
         "tasks done": float(run.ended),
         "tasks revoked": float(run.revoked),

@@ -1,5 +1,6 @@
 """Jobs as they come: the times of their coming, what is under way of each, and a row for each when it has ended."""
 
+import math
 from array import array
 
 import numpy as np
@@ -31,38 +32,47 @@ class Coming:
 
 
 class Visit:
-    """One coming of a job: its number, when it came, the stage it is at, and the lots of which tasks wait or run."""
+    """One coming of a job: its number, when it came, the stage it is at, and the lots of which tasks wait or run.
 
-    __slots__ = ("arrival", "begun", "coming", "lots", "number", "stage", "tasks")
+    It is `cut` short when tasks of it are taken back that never ran: its time was up.  Tasks without end always are.
+    """
+
+    __slots__ = ("arrival", "begun", "coming", "cut", "lots", "number", "stage", "tasks")
 
     def __init__(self, coming: Coming, number: int, arrival: float):
         self.coming, self.number, self.arrival = coming, number, arrival
         self.begun = -1.0
+        self.cut = False
         self.stage = 0
         self.tasks = 0
         self.lots: list[Lot] = []
 
 
 class Records:
-    """One row a job: user, which of her jobs, which coming of it, when it came, began and ended, tasks done."""
+    """One row a job: user, which of its jobs, which coming of it, when it came, began and ended, tasks done.
+
+    A job has finished when every task of it is done, and only then has a response time.  One that was cut short, or
+    whose user left, is closed at that moment instead; one that is under way at the end is neither.
+    """
 
     def __init__(self) -> None:
         self.user, self.job, self.number, self.tasks = array("q"), array("q"), array("q"), array("q")
-        self.arrival, self.begun, self.finished = array("d"), array("d"), array("d")
+        self.arrival, self.begun, self.finished, self.closed = array("d"), array("d"), array("d"), array("d")
         self.ended = 0
 
-    def add(self, user: int, job: int, number: int, arrival: float, begun: float, finished: float, tasks: int) -> None:
-        """Write down a job; one that has not ended has NaN for its end."""
-        self.user.append(user)
-        self.job.append(job)
-        self.number.append(number)
-        self.arrival.append(arrival)
-        self.begun.append(begun)
+    def add(self, visit: Visit, finished: float, closed: float) -> None:
+        """Write down a job; what has not happened to it is NaN."""
+        self.user.append(visit.coming.user)
+        self.job.append(visit.coming.index)
+        self.number.append(visit.number)
+        self.arrival.append(visit.arrival)
+        self.begun.append(visit.begun if visit.begun >= 0 else math.nan)
         self.finished.append(finished)
-        self.tasks.append(tasks)
+        self.closed.append(closed)
+        self.tasks.append(visit.tasks)
         self.ended += finished == finished
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the table, a column each (jobs,)."""
-        names = ("user", "job", "number", "arrival", "begun", "finished", "tasks")
+        names = ("user", "job", "number", "arrival", "begun", "finished", "closed", "tasks")
         return {name: np.array(getattr(self, name)) for name in names}

@@ -41,7 +41,7 @@ def test_a_region_is_a_table_of_assumptions():
     assert region.large_jobs.shape == (1, 1, 2, 6)
     assert region.drf_first.tolist() == [[[False, True]]]
     assert (region.ordered <= region.drf_first).all()
-    assert "published: DRF 35" in str(region)
+    assert "completed in 120 s; published, of 600 s: DRF 35" in str(region)
     assert section72.ORDER == ("DRF", "3 slots", "4 slots", "5 slots", "CPU-fair", "6 slots")
 
 

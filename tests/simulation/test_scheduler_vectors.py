@@ -270,9 +270,9 @@ def test_yarn_fills_task_by_task(vector):
     leaves = [Leaf(path, row["demand"], row["tasks"]) for path, row in given["users"].items()]
 
     def as_yarn(node):
-        one = yarn.Queue(node.held, node.weight)
-        ranking = sorted(given["capacity"], key=lambda j: -Fraction(one.usage.get(j, 0)) / given["capacity"][j])
-        return [Fraction(one.usage.get(j, 0)) / given["capacity"][j] for j in ranking], node.position
+        held = dict(zip(given["capacity"], node.held, strict=True))
+        ranking = sorted(given["capacity"], key=lambda j: -Fraction(held[j]) / given["capacity"][j])
+        return [Fraction(held[j]) / given["capacity"][j] for j in ranking], node.position
 
     order = hierarchical_filling(leaves, given["capacity"], measure="sum", key=as_yarn)
     assert order == expect["sequence"]

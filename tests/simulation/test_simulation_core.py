@@ -169,7 +169,7 @@ def test_stages_follow_one_another_and_may_end_by_the_clock():
     second = Stage({"cpu": 2}, tasks=1, duration=5)
     run = simulate(Scenario({"cpu": 2}, (User("A", Job((first, second))),)), checked=True)
     # Tasks of the first stage that run at 10 run on to 12; the second stage needs the whole machine.
-    assert run.jobs["finished"].tolist() == [17]
+    assert run.jobs["closed"].tolist() == [17]
     assert run.ended == 7
 
 
@@ -312,3 +312,69 @@ def test_weights_are_obeyed():
 def test_an_endless_stage_waits_for_ever():
     run = simulate(Scenario({"cpu": 1}, (User("A", Job(Stage({"cpu": 1}, None, 1, lasts=5))),)), until=3)
     assert run.samples.waiting[0].tolist() == [math.inf]
+
+
+# ---- jobs that do not finish ---------------------------------------------------------------------------------------
+
+
+def test_a_job_without_end_is_never_done():
+    # A holds everything for ever, B runs nothing: neither has a response time, and B's `lasts` is none.
+    users = tuple(User(name, Job(Stage({"cpu": 1}, None, lasts=50)), tier=tier) for name, tier in (("A", 1), ("B", 0)))
+    scenario = Scenario((Machine("m", {"cpu": 11}),), users, until=100)
+    run = simulate(scenario, "mesos-priority")
+    assert run.running.tolist() == [11, 0]
+    assert run.jobs_ended.tolist() == [0, 0]
+    assert np.isnan(run.mean_responses).all()
+    assert run.jobs_closed.tolist() == [0, 1]
+    assert run.jobs_under_way.tolist() == [1, 0]
+    assert "ended before all of their tasks were done, and have no response time: B 1" in str(run)
+    assert "under way, which have no response time: A 1" in str(run)
+    told = run.to_dict()["users"]
+    assert [row["response"] for row in told] == [None, None]
+    assert [(row["jobs"], row["jobs_closed"], row["jobs_under_way"]) for row in told] == [(0, 0, 1), (0, 1, 0)]
+
+
+def test_only_a_job_all_of_whose_tasks_are_done_has_a_response_time():
+    def user(name, tasks, lasts=None, leaves=math.inf, then=()):
+        return User(name, Job((Stage({name: 1}, tasks, 4.0, lasts=lasts), *then)), leaves=leaves)
+
+    users = (
+        user("done", 2, lasts=20),
+        user("late", 5, lasts=6),  # two of five tasks, then its time is up while the second runs
+        user("goes", 5, leaves=6),
+        user("endless", None, lasts=6),
+        user("short", 5, lasts=6, then=(Stage({"short": 1}, 1, 4.0),)),  # the second stage is done, the first was not
+        user("open", 9),
+    )
+    run = simulate(Scenario({user.name: 1 for user in users}, users, until=30), checked=True)
+    row = {run.users[user]: k for k, user in enumerate(run.jobs["user"])}
+    finished, closed, tasks = (run.jobs[name] for name in ("finished", "closed", "tasks"))
+    assert {name: finished[k] for name, k in row.items() if finished[k] >= 0} == {"done": 8}
+    assert {name: closed[k] for name, k in row.items() if closed[k] >= 0} == {
+        "late": 8, "goes": 6, "endless": 8, "short": 12,
+    }  # fmt: skip
+    assert {name: int(tasks[k]) for name, k in row.items()} == {
+        "done": 2, "late": 2, "goes": 1, "endless": 2, "short": 3, "open": 7,
+    }  # fmt: skip
+    assert run.jobs_under_way.tolist() == [0, 0, 0, 0, 0, 1]
+    assert run.tasks_done.tolist() == [2, 2, 1, 2, 3, 7]
+
+
+@pytest.mark.parametrize("row", RULES, ids=lambda row: row.name)
+def test_under_every_rule_done_means_all_tasks_done(row):
+    rule = row.example or row.name
+    for seed in range(30):
+        scenario = small_scenario(seed)
+        try:
+            run = simulate(scenario, rule)
+        except (PolicyError, InstanceError):  # a task that needs nothing of what the rule divides, or of what there is
+            continue
+        jobs = [scenario.users[user].jobs[k] for user, k in zip(run.jobs["user"], run.jobs["job"], strict=True)]
+        done = ~np.isnan(run.jobs["finished"])
+        for job, tasks, ended in zip(jobs, run.jobs["tasks"], done, strict=True):
+            counts = [stage.tasks for stage in job.stages]
+            assert ended == (None not in counts and tasks == sum(counts)), (seed, job)
+        assert not (done & ~np.isnan(run.jobs["closed"])).any()
+        every = run.jobs_ended + run.jobs_closed + run.jobs_under_way
+        assert every.sum() == len(jobs)
+        assert run.tasks_done.sum() == run.ended

@@ -17,6 +17,7 @@ from ...instance import Instance
 from ...parallel import spread
 from ...policies import Policy, policy_named
 from ...progress import report
+from ...solve import in_whole_tasks
 from ...tables import Column, Sheet
 from ...writers import native
 from ...writers.files import write_whole
@@ -31,7 +32,7 @@ from .log import Log
 from .smaller import FEW, smallest
 from .space import Case, Space
 
-__all__ = ["Counterexample", "Question", "Search", "Space", "search", "told"]
+__all__ = ["Counterexample", "Question", "Search", "Space", "in_whole", "search", "told"]
 
 
 MOST_UNITS = 1_000_000
@@ -229,7 +230,7 @@ def search(
         The eight of the DRF paper by default.
     space : Space, optional
     integer : bool
-        Whole tasks.
+        Whole tasks; so is a formulation file whose tasks are integer variables, asked for or not.
     first : bool
         Stop as soon as every property has failed once.
     jobs : int, optional
@@ -242,7 +243,9 @@ def search(
         Seconds after which no more results are waited for.
     """
     chosen, asked = policy_named(policy), properties_named(properties)
-    space = _fitted(space or Space(), chosen, integer)
+    space = space or Space()
+    integer = in_whole(space, chosen, integer)
+    space = _fitted(space, chosen, integer)
     if space.units > MOST_UNITS:
         raise InstanceError(
             f"the space has {space.total:.3g} cases, too many to look at: draw a sample, or ask for less"
@@ -263,6 +266,13 @@ def search(
                 if (first and _all_failed(question, log)) or not deadline.left():
                     break
     return _summed(question, log)
+
+
+def in_whole(space: Space, policy: Policy, integer: bool) -> bool:
+    """Say whether tasks are whole: a formulation file is asked on the first case there is."""
+    if integer or policy.objective != "formulation":
+        return integer
+    return in_whole_tasks(next(iter(space.cases(0))).cluster().instance(), policy)
 
 
 def _fitted(space: Space, policy: Policy, integer: bool) -> Space:

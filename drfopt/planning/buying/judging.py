@@ -95,10 +95,11 @@ class Judge:
     def _allocation(self, cluster: Instance, deadline: Deadline) -> Allocation:
         """Return the fair allocation, in fractions where floats would not decide about every target.
 
-        Divisions among organisations, and of several task types on machines, are not computed in fractions: there
-        floats decide, to the error of a level.
+        Divisions among organisations, of several task types on machines and on every machine by itself are not
+        computed in fractions: there floats decide, to the error of a level.
         """
-        if self.integer or cluster.features & {"organisation", "types on machines"}:
+        beyond = cluster.features & {"organisation", "types on machines"} or self.policy.objective == "servers"
+        if self.integer or beyond:
             return self._solved(cluster, False, deadline)
         try:
             found = self._solved(cluster, False, deadline)

@@ -12,6 +12,7 @@ Find    b[s]       steps bought, low[s] <= b[s] <= high[s]
     subject to  sum_i d[i, j] z[i, k]  <=  R[k, j] + sum_s a[s, k, j] b[s]     for every class and resource   (capacity)
                 sum_k z[i, k]          >=  m[i]                                for every user                 (need)
                 C[g]                   >=  f[j, g] C[j]                        for some resources          (proportions)
+                sum_k y[i, k] N[k]     >=  m[i]                                for every user                  (servers)
 
 where C[j] = sum_k (R[k, j] + sum_s a[s, k, j] b[s]): a region is two ends, low and high, and floors f of proportions.
 
@@ -21,8 +22,11 @@ be worth:  v . b >= sum_i q_i m_i - p . R.  So
 
     c . b  >=  sum_i q_i m_i - p . R + sum_s min((c_s - v_s) low_s, (c_s - v_s) high_s),
 
-and with prices of the proportions likewise, and where m[i] is a multiple of some C[j].  That is all that is believed.
+and with prices of the proportions and of the servers likewise, and where m[i] is a multiple of some C[j].  That is all
+that is believed.
 Where nothing between low and high suffices, the same with c = 0 is positive.
+Where every machine is divided by itself, N[k] machines of a class give user i exactly y[i, k] tasks each, whatever else
+is bought: the last rows are there under that policy alone, and say all of it.
 A user with several types of tasks is as many users whose tasks stand in fixed proportions.
 """
 
@@ -34,6 +38,7 @@ from scipy import sparse
 
 from ...deadline import Deadline
 from ...engines.linear import INFINITY, load, run
+from ...tolerances import LEVEL
 from ..needs import DOWN, Least
 from ..offers import Shop
 from .parts import parts_of
@@ -44,6 +49,9 @@ __all__ = ["MISSING", "Bound", "Relaxation"]
 
 MISSING = 1e-9
 """Overload, in parts of a machine, below which a program is met: solvers are asked for a tenth of it."""
+
+SLACK = 4 * LEVEL
+"""Part by which what a machine gives a user may be more than was computed."""
 
 DEAR = 100.0
 """Times the dearest step that an overload by one machine of every class costs."""
@@ -61,7 +69,8 @@ class Bound:
 class Relaxation:
     """The program over HiGHS, loaded once; only the needs and the region change."""
 
-    def __init__(self, shop: Shop):
+    def __init__(self, shop: Shop, on_each: np.ndarray | None = None):
+        """Take what is for sale and, where machines are divided one by one, what users have of each, (n, k)."""
         instance = shop.instance
         parts = parts_of(instance)
         room, counts, adds = shop.rooms()
@@ -95,19 +104,26 @@ class Relaxation:
         bought = sparse.csr_matrix(-(adds / unit)[:, self.cell[0], self.cell[1]].T)
         over = sparse.csr_matrix(-np.ones((used, 1)))
         needed = sparse.csr_matrix((np.ones(width), (row, np.arange(width))), shape=(len(self.asked), width))
+        each = np.zeros((0, len(counts))) if on_each is None else on_each * (1 + SLACK)
+        self.given = each @ counts
+        self.gives = np.zeros((0, offers)) if on_each is None else each @ shop.machines().T
+        more = sparse.csr_matrix(each.sum(axis=1)[:, None])
         blocks = [
             [body, bought, sparse.csr_matrix((used, self.m)), over],
             [needed, None, None, None],
             [None, sparse.csr_matrix(-(self.totals.adds / whole).T), sparse.eye(self.m), None],
             [None, None, self._proportions(), sparse.csr_matrix(np.ones((len(self.pairs), 1)))],
             [None, sparse.csr_matrix(self.cost[None, :]), None, sparse.csr_matrix([[-self.cost.max()]])],
+            *([[None, sparse.csr_matrix(self.gives), None, more]] if len(each) else ()),
         ]
         self.first = np.cumsum([used, len(self.asked), self.m, len(self.pairs)])
         none = np.full(len(self.pairs) + 1, -INFINITY)
         there = self.totals.there / whole
-        low = np.concatenate([np.full(used, -INFINITY), np.zeros(len(self.asked)), there, none])
+        low = np.concatenate([np.full(used, -INFINITY), np.zeros(len(self.asked)), there, none, -self.given])
         top = (self.there / unit)[self.cell]
-        high = np.concatenate([top, np.full(len(self.asked), INFINITY), there, np.full(len(none), INFINITY)])
+        high = np.concatenate(
+            [top, np.full(len(self.asked), INFINITY), there, np.full(len(none) + len(each), INFINITY)]
+        )
         self.sloping: np.ndarray = np.zeros(self.n, dtype=bool)
         self.dear = DEAR * float(self.cost.max())
         cost = np.concatenate([np.zeros(width), self.cost, np.zeros(self.m), [self.dear]])
@@ -185,6 +201,8 @@ class Relaxation:
         self._lines(needs.slopes, rows)
         for row, amount in zip(rows.tolist(), wanted.tolist(), strict=True):
             self.highs.changeRowBounds(row, amount, INFINITY)
+        for i, given in enumerate(self.given.tolist()):
+            self.highs.changeRowBounds(int(first[-1]) + 1 + i, float(needs.tasks[i]) - given, INFINITY)
         self.highs.changeColsBounds(len(self.steps), self.steps, region.low, np.minimum(region.high, INFINITY))
         for r, (j, g) in enumerate(self.pairs):
             floor = region.floors[j, g]
@@ -223,4 +241,8 @@ class Relaxation:
         proportions = np.zeros((self.m, self.m))
         for r, (j, g) in enumerate(self.pairs):
             proportions[j, g] = max(0.0, float(duals[int(self.first[2]) + r])) / self.whole[g]
-        return Prices(task, (self.adds * table).sum(axis=(1, 2)), float((self.there * table).sum()), proportions)
+        steps, there = (self.adds * table).sum(axis=(1, 2)), float((self.there * table).sum())
+        if len(self.given):
+            served = np.maximum(0.0, duals[int(self.first[-1]) + 1 :])
+            task, steps, there = task + served, steps + served @ self.gives, there + float(served @ self.given)
+        return Prices(task, steps, there, proportions)

@@ -29,7 +29,7 @@ from .prices import Prices
 from .regions import Region
 from .relaxation import Bound, Relaxation
 from .steps import WHOLE, Steps
-from .wanting import Wanting, needs_of
+from .wanting import Wanting, needs_of, of_each_machine
 
 __all__ = ["Search"]
 
@@ -78,7 +78,7 @@ class Search:
         self.steps = Steps(shop)
         self.judge = Judge(shop, policy, targets, integer, self.steps.grain())
         needs = needs_of(shop, policy, targets, integer)
-        self.relaxation = Relaxation(shop)
+        self.relaxation = Relaxation(shop, None if integer else of_each_machine(shop.instance, policy))
         self.wanting = Wanting(needs, self.relaxation)
         self.bound = Fraction(0)
         self.done = False

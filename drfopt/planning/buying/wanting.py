@@ -1,10 +1,12 @@
 """How many tasks everybody needs at the least where a purchase, or a whole region of them, meets the targets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...instance import Instance
 from ...policies import Policy
+from ...solve import solve
 from ..needs import Least, Needs
 from ..offers import Shop
 from ..targets import Target
@@ -12,7 +14,7 @@ from .judging import Trial
 from .regions import Region
 from .relaxation import Relaxation
 
-__all__ = ["Wanting", "needs_of"]
+__all__ = ["Wanting", "needs_of", "of_each_machine"]
 
 
 def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool) -> Needs:
@@ -22,6 +24,15 @@ def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: b
     useful = (counts > 0) | (adds > 0).any(axis=(0, 2))
     fits = None if instance.fits is None else instance.fits & useful
     return Needs(instance, policy, targets, fits, integer)
+
+
+def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:
+    """Return what each user has of one machine of every class, (n, k), where the policy divides machines one by one."""
+    if policy.objective != "servers" or instance.machines is None:
+        return None
+    parts = instance.parts()
+    single = [replace(machine, count=1) for machine in parts["machines"]]
+    return solve(Instance(**(parts | {"machines": single})), policy).placement
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,57 +7,61 @@ first, as long as the next task stays within her part.  Users who leave give not
 Source: Kash, Procaccia and Shah, No Agent Left Behind, AAMAS 2013; `drfopt.simulation.schedulers.dynamic`.
 """
 
-from collections.abc import Mapping
+import math
 from fractions import Fraction
+from operator import add, mul
 
 from ..cluster import Cluster
 from ..schedulers.dynamic import raised
-from ..turns import Turns
+from ..turns import Ranked
 
 __all__ = ["Dynamic", "build"]
 
 
-class Dynamic(Turns):
+class Dynamic(Ranked):
     """Serve those present within their parts."""
 
     name = "dynamic"
-    everywhere = True
 
     def begin(self, cluster: Cluster) -> None:
         """Nobody has come."""
-        self._came: list[int] = []
+        super().begin(cluster)
+        self._came: dict[int, None] = {}
         self._demands: list[list[Fraction]] = []
         self._parts: list[Fraction] = []
 
+    def resized(self, cluster: Cluster) -> None:
+        """Measure shares of what is there now, in a unit in which they are integers."""
+        super().resized(cluster)
+        self._unit = math.lcm(*(total for total in cluster.totals if total))
+        self._rates = [self._unit // total if total else 0 for total in cluster.totals]
+        self._measure(cluster)
+
     def dispatch(self, cluster: Cluster) -> None:
         """Raise the parts for each user who has come, then serve."""
-        for user, queue in enumerate(cluster.queues):
-            if queue and user not in self._came:
-                lots = [line[0] for line in queue.values()]
-                first = min(lots, key=lambda lot: lot.number).kind
-                self._came.append(user)
-                self._demands.append([Fraction(amount) for amount in cluster.plan.kinds[first].demand])
-                totals = [Fraction(total) for total in cluster.totals]
-                room = [total * Fraction(len(self._came), cluster.n) for total in totals]
-                self._parts = raised(self._demands, room, [*self._parts, Fraction(0)], totals)
+        come = [user for user in cluster.moved if cluster.queues[user] and user not in self._came]
+        for user in sorted(come):
+            lots = [line[0] for line in cluster.queues[user].values()]
+            first = min(lots, key=lambda lot: lot.number).kind
+            self._came[user] = None
+            self._demands.append([Fraction(amount) for amount in cluster.demands[first]])
+            totals = [Fraction(total) for total in cluster.totals]
+            room = [total * Fraction(len(self._came), cluster.n) for total in totals]
+            self._parts = raised(self._demands, room, [*self._parts, Fraction(0)], totals)
+        if come:
+            self._measure(cluster)
+            self.forget(cluster, self._came)
         super().dispatch(cluster)
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
-        """Return the lowest of those whose next task stays within her part."""
-        able = [
-            (self._share(cluster, user), user)
-            for user, kind in asking.items()
-            if self._share(cluster, user, kind) <= self._parts[self._came.index(user)]
-        ]
-        return min(able)[1] if able else None
+    def rank(self, cluster: Cluster, user: int, kind: int) -> int | None:
+        """Return the dominant share; None when the next task exceeds the user's part."""
+        held = cluster.used[user]
+        after = map(mul, map(add, held, cluster.demands[kind]), self._rates)
+        return max(map(mul, held, self._rates)) if max(after) <= self._most[user] else None
 
-    def _share(self, cluster: Cluster, user: int, kind: int | None = None) -> Fraction:
-        more = [0] * cluster.m if kind is None else cluster.plan.kinds[kind].demand
-        return max(
-            Fraction(held + need, total)
-            for held, need, total in zip(cluster.used[user], more, cluster.totals, strict=True)
-            if total
-        )
+    def _measure(self, cluster: Cluster) -> None:
+        """Write down the parts in the unit of the shares."""
+        self._most = dict(zip(self._came, (math.floor(part * self._unit) for part in self._parts), strict=True))
 
 
 def build(argument: str = "") -> Dynamic:

@@ -7,12 +7,12 @@ A user is blocked when no task of hers waits that fits anywhere at the moment.
 Source: Bhattacharya et al., Hierarchical Scheduling for Diverse Datacenter Workloads, SoCC 2013.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import add
 from typing import Any
 
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
-from ..schedulers.amounts import Amount, added
 from ..schedulers.hierarchy import Node, Tree
 from ..turns import Turns
 
@@ -37,32 +37,41 @@ class Hierarchy(Turns):
         return node.level, node.position
 
     def begin(self, cluster: Cluster) -> None:
-        """Build the tree of the scenario's groups; a user is a leaf in hers."""
+        """Build the tree of the scenario's groups; a user is a leaf in its own."""
+        super().begin(cluster)
         scenario = cluster.plan.scenario
-        # A user's own name may be a path or the name of a group: her number is neither.
+        if void := [name for name, weight in scenario.groups.items() if not weight]:
+            raise self.refuse(f"divides shares by weights, and that of group {void[0]!r} is 0: make it positive")
+        # A user's own name may be a path or the name of a group: its number is neither.
         paths = [f"{user.group}/#{i}" if user.group else f"#{i}" for i, user in enumerate(scenario.users)]
         weights = {**scenario.groups, **dict(zip(paths, cluster.plan.weights, strict=True))}
         self._tree = Tree(paths, weights, self.measure, self.key)
         self._leaves = [self._tree.leaves[path] for path in paths]
         self._users = {path: i for i, path in enumerate(paths)}
-        self.guaranteed: dict[str, dict[str, Amount]] = {}
+        self.guaranteed: dict[str, list[int]] = {}
         for path, amounts in zip(paths, whole_guarantees(cluster.plan), strict=True):
             steps = path.split("/")
-            promised = dict(zip(scenario.resources, amounts, strict=True))
             for above in ("/".join(steps[: k + 1]) for k in range(len(steps))):
-                self.guaranteed[above] = added(self.guaranteed.get(above, {}), promised)
+                self.guaranteed[above] = list(map(add, self.guaranteed.get(above, [0] * cluster.m), amounts))
         self.resized(cluster)
 
     def resized(self, cluster: Cluster) -> None:
         """Measure shares of what is there now."""
-        self.capacity = dict(zip(cluster.plan.scenario.resources, cluster.totals, strict=True))
+        self.totals = cluster.totals
+        self._tree.resize(self.bounds)
+
+    def bounds(self, node: Node) -> list[int]:
+        """Return of how much of each resource the share of a node is taken."""
+        return self.totals
+
+    def changed(self, cluster: Cluster, users: Iterable[int]) -> None:
+        """Tell the tree what users hold."""
+        for user in users:
+            self._tree.hold(self._leaves[user], cluster.used[user])
 
     def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
         """Return the user at the end of the walk."""
-        for user, leaf in enumerate(self._leaves):
-            leaf.held = dict(zip(self.capacity, cluster.used[user], strict=True))
-            leaf.blocked = user not in asking
-        found = self._tree.first(self.capacity)
+        found = self._tree.first([self._leaves[user] for user in asking])
         return None if found is None else self._users[found.name]
 
 

@@ -9,68 +9,82 @@ share instead of the cluster, with the next task and then without.  Who would us
 Source: NVIDIA KAI-Scheduler, pkg/scheduler/plugins/proportion/queue_order/queue_order.go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from operator import add, gt
 
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
-from ..requests import requests
+from ..levels import quick, whole_weights
+from ..requests import Requests
+from ..schedulers.amounts import Amount
 from ..schedulers.kai import Queue, divide
-from ..turns import Turns
+from ..turns import Ranked
 
 __all__ = ["Kai", "build"]
 
+NONE = Fraction(0)
 
-class Kai(Turns):
-    """Serve who has least of her fair share."""
+
+class Kai(Ranked):
+    """Serve who has least of its fair share."""
 
     name = "kai"
 
     def begin(self, cluster: Cluster) -> None:
         """Take note of what users deserve."""
-        self._deserved = whole_guarantees(cluster.plan)
-
-    def dispatch(self, cluster: Cluster) -> None:
-        """Divide every resource anew, then serve."""
+        super().begin(cluster)
         users = cluster.plan.scenario.users
-        asked = requests(cluster)
-        self._fair: list[list[Fraction]] = [[] for _ in users]
-        for j, unit in enumerate(cluster.plan.units):
-            queues = {
-                f"{i:09}": Queue(
-                    Fraction(self._deserved[i][j], unit),
-                    Fraction(asked[i][j], unit),
-                    weight=user.weight,
-                    priority=user.tier,
-                    created=i,
-                )
-                for i, user in enumerate(users)
+        self._deserved = whole_guarantees(cluster.plan)
+        weights = whole_weights([1 / weight for weight in cluster.plan.weights])
+        self._queues = [
+            {
+                i: Queue(deserved[j], 0, weight=weights[i], priority=user.tier, created=i)
+                for i, (user, deserved) in enumerate(zip(users, self._deserved, strict=True))
             }
-            shares, _ = divide(Fraction(cluster.totals[j], unit), queues)
-            for i, share in enumerate(shares.values()):
-                self._fair[i].append(share * unit)
-        super().dispatch(cluster)
+            for j in range(cluster.m)
+        ]
+        self._requests = Requests(cluster)
+        self._fair: list[list[Amount]] = [[0] * cluster.n for _ in range(cluster.m)]
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
-        """Return the first in the order of queues."""
-        return min(asking, key=lambda user: self._rank(cluster, user, asking[user]))
+    def resized(self, cluster: Cluster) -> None:
+        """Divide what is there now."""
+        super().resized(cluster)
+        self._divided: list[bool] = [False] * cluster.m
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Fraction:
-        """Return how much of her fair share a user has who holds so much."""
-        return _dominant(used, self._fair[user])
+    def survey(self, cluster: Cluster, users: Collection[int]) -> Iterable[int]:
+        """Divide every resource anew of which something else is requested."""
+        again = set(users)
+        for user, j in self._requests.renew(cluster, users):
+            queues = self._queues[j]
+            queues[user] = replace(queues[user], request=self._requests.columns[j][user])
+            self._divided[j] = False
+        for j, (total, unit) in enumerate(zip(cluster.totals, cluster.plan.units, strict=True)):
+            if not self._divided[j]:
+                fair = list(divide(total, self._queues[j], unit)[0].values())
+                again.update(i for i, (new, old) in enumerate(zip(fair, self._fair[j], strict=True)) if new != old)
+                self._fair[j], self._divided[j] = fair, True
+        return again
 
-    def _rank(self, cluster: Cluster, user: int, kind: int) -> tuple:
-        held, fair = cluster.used[user], self._fair[user]
-        after = [amount + need for amount, need in zip(held, cluster.plan.kinds[kind].demand, strict=True)]
-        over = any(amount > share for amount, share in zip(held, fair, strict=True))
-        beyond = any(amount > share for amount, share in zip(after, self._deserved[user], strict=True))
+    def rank(self, cluster: Cluster, user: int, kind: int) -> tuple:
+        """Return the place in the order of queues."""
+        held, fair = cluster.used[user], [column[user] for column in self._fair]
+        after = list(map(add, held, cluster.demands[kind]))
+        over = any(map(gt, held, fair))
+        beyond = any(map(gt, after, self._deserved[user]))
         none = any(amount and not share for amount, share in zip(after, fair, strict=True))
         tier = cluster.plan.scenario.users[user].tier
-        return over, beyond, -tier, none, _dominant(after, fair), _dominant(held, fair), user
+        return over, beyond, -tier, none, *quick(_dominant(after, fair)), *quick(_dominant(held, fair))
+
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Fraction:
+        """Return how much of its fair share a user has who holds so much."""
+        self.catch_up(cluster)
+        return _dominant(used, [column[user] for column in self._fair])
 
 
-def _dominant(amounts: Sequence[int], fair: Sequence[Fraction]) -> Fraction:
-    return max((amount / share for amount, share in zip(amounts, fair, strict=True) if share), default=Fraction(0))
+def _dominant(amounts: Sequence[int], fair: Sequence[Amount]) -> Fraction:
+    return max((Fraction(amount) / share for amount, share in zip(amounts, fair, strict=True) if share), default=NONE)
 
 
 def build(argument: str = "") -> Kai:

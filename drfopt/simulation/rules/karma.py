@@ -10,12 +10,11 @@ Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI
 """
 
 import math
-from collections.abc import Mapping
 
 from ..cluster import Cluster
-from ..requests import requests
+from ..requests import Requests
 from ..schedulers.karma import Karma
-from ..turns import Turns
+from ..turns import Ranked
 
 __all__ = ["KarmaRule", "build"]
 
@@ -26,7 +25,7 @@ PUBLIC = 0.5
 """Part of the slices that belongs to nobody, unless given."""
 
 
-class KarmaRule(Turns):
+class KarmaRule(Ranked):
     """Divide one resource by credits.
 
     Parameters
@@ -42,8 +41,6 @@ class KarmaRule(Turns):
         What every user gains at a division.
     """
 
-    everywhere = True
-
     def __init__(
         self,
         resource: str,
@@ -58,6 +55,7 @@ class KarmaRule(Turns):
 
     def begin(self, cluster: Cluster) -> None:
         """Cut the resource into slices."""
+        super().begin(cluster)
         scenario = cluster.plan.scenario
         if self.resource not in scenario.resources:
             raise self.refuse(f"divides {self.resource!r}, but the cluster has {', '.join(scenario.resources)}")
@@ -72,10 +70,12 @@ class KarmaRule(Turns):
         users = tuple(map(str, range(cluster.n)))
         self._state = Karma(users, slices, self._nobodys(slices), self.inflation, dict.fromkeys(users, start))
         self._parts = [0] * cluster.n
+        self._requests = Requests(cluster)
         self._next = 0.0
 
     def resized(self, cluster: Cluster) -> None:
         """Divide what is there now, from the next division on."""
+        super().resized(cluster)
         self._state.slices = cluster.totals[self._j] // self._slice
         self._state.public = self._nobodys(self._state.slices)
 
@@ -92,26 +92,25 @@ class KarmaRule(Turns):
             cluster.wake(self._next)
         super().dispatch(cluster)
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
-        """Return the user who holds the least, of those whose next task stays within her slices."""
-        able = [
-            (cluster.used[user][self._j], user)
-            for user, kind in asking.items()
-            if cluster.used[user][self._j] + self._needs[kind] <= self._parts[user]
-        ]
-        return min(able)[1] if able else None
+    def rank(self, cluster: Cluster, user: int, kind: int) -> int | None:
+        """Return what the user holds; None when the next task exceeds its slices."""
+        held = cluster.used[user][self._j]
+        return held if held + self._needs[kind] <= self._parts[user] else None
 
     def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
         """Return what she holds of the resource that is divided."""
         return used[self._j]
 
     def _divide(self, cluster: Cluster) -> None:
-        wanted = requests(cluster)
+        self._requests.renew(cluster, range(cluster.n))
         most = self._state.slices
-        demands = {str(user): min(row[self._j] // self._slice, most) for user, row in enumerate(wanted)}
+        demands = {
+            str(user): min(asked // self._slice, most) for user, asked in enumerate(self._requests.columns[self._j])
+        }
         given = self._state.round(demands)
         self._parts = [given[str(user)] * self._slice for user in range(cluster.n)]
         self._take_back(cluster)
+        self.forget(cluster, range(cluster.n))
 
     def _take_back(self, cluster: Cluster) -> None:
         """Revoke what users hold beyond their slices, what started last first."""

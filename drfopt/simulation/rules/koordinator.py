@@ -7,48 +7,58 @@ then of their coming, and only within the runtime quotas of their user, of every
 Source: Koordinator, pkg/scheduler/plugins/elasticquota.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from operator import add, gt
 
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..levels import whole_weights
-from ..requests import requests
+from ..requests import Requests
 from ..schedulers.koordinator import Group, runtime_quotas
-from ..turns import Turns
+from ..turns import Ranked
 
 __all__ = ["Koordinator", "build"]
 
 
-class Koordinator(Turns):
-    """Serve the first who is within her quota."""
+class Koordinator(Ranked):
+    """Serve the first who is within its quota."""
 
     name = "koordinator"
-    everywhere = True
 
     def begin(self, cluster: Cluster) -> None:
         """Take note of minima and weights."""
-        self._minima = whole_guarantees(cluster.plan)
-        self._weights = whole_weights([1 / weight for weight in cluster.plan.weights])
+        super().begin(cluster)
+        minima, weights = whole_guarantees(cluster.plan), whole_weights([1 / weight for weight in cluster.plan.weights])
+        self._groups = [{i: Group(0, minima[i][j], weights[i]) for i in range(cluster.n)} for j in range(cluster.m)]
+        self._requests = Requests(cluster)
+        self._quotas = [[0] * cluster.n for _ in range(cluster.m)]
 
-    def dispatch(self, cluster: Cluster) -> None:
-        """Work out the quotas of every resource, then serve."""
-        asked = requests(cluster)
-        self._quotas: list[list[int]] = [[] for _ in range(cluster.n)]
+    def resized(self, cluster: Cluster) -> None:
+        """Divide what is there now."""
+        super().resized(cluster)
+        self._divided: list[bool] = [False] * cluster.m
+
+    def survey(self, cluster: Cluster, users: Collection[int]) -> Iterable[int]:
+        """Work out the quotas of every resource of which something else is requested."""
+        again = set(users)
+        for user, j in self._requests.renew(cluster, users):
+            groups = self._groups[j]
+            groups[user] = replace(groups[user], request=self._requests.columns[j][user])
+            self._divided[j] = False
         for j, total in enumerate(cluster.totals):
-            groups = {f"{i:09}": Group(asked[i][j], self._minima[i][j], self._weights[i]) for i in range(cluster.n)}
-            for i, quota in enumerate(runtime_quotas(total, groups).values()):
-                self._quotas[i].append(quota)
-        super().dispatch(cluster)
+            if not self._divided[j]:
+                quotas = list(runtime_quotas(total, self._groups[j]).values())
+                again.update(i for i, (new, old) in enumerate(zip(quotas, self._quotas[j], strict=True)) if new != old)
+                self._quotas[j], self._divided[j] = quotas, True
+        return again
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
-        """Return the first whose next task stays within her quotas."""
-        able = []
-        for user, kind in asking.items():
-            after = map(int.__add__, cluster.used[user], cluster.plan.kinds[kind].demand)
-            if all(map(int.__le__, after, self._quotas[user])):
-                tier = cluster.plan.scenario.users[user].tier
-                able.append((-tier, cluster.queues[user][kind][0].number, user))
-        return min(able)[-1] if able else None
+    def rank(self, cluster: Cluster, user: int, kind: int) -> tuple[int, int] | None:
+        """Return the tier and the coming of the next task; None when it exceeds a quota."""
+        after = map(add, cluster.used[user], cluster.demands[kind])
+        if any(map(gt, after, [column[user] for column in self._quotas])):
+            return None
+        return -cluster.plan.scenario.users[user].tier, cluster.queues[user][kind][0].number
 
 
 def build(argument: str = "") -> Koordinator:

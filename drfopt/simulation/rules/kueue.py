@@ -8,8 +8,9 @@ are frequent), then by tier, then by who came first.  A task is admitted when it
 Source: Kueue, pkg/scheduler/fair_sharing_iterator.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from operator import sub
 
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
@@ -29,6 +30,7 @@ class Kueue(Turns):
 
     def begin(self, cluster: Cluster) -> None:
         """Build the tree of cohorts."""
+        super().begin(cluster)
         scenario = cluster.plan.scenario
         self._names = scenario.resources
         self._queues = [f"{user.group}/#{i}" if user.group else f"#{i}" for i, user in enumerate(scenario.users)]
@@ -40,8 +42,8 @@ class Kueue(Turns):
                 group, above = "/".join(steps[:k]), "/".join(steps[: k - 1])
                 self._nodes.setdefault(group, Node(above, weight=Fraction(scenario.groups.get(group, 1))))
             self._nodes[path] = Node("/".join(steps[:-1]), quota, Fraction(user.weight))
-        # A cohort's candidate is known before the cohort above asks for it.
-        self._deepest_first = sorted(self._nodes, key=lambda name: -name.count("/") if name else 1)
+        self._paths = [path.split("/") for path in self._queues]
+        self._held = cluster.used[:]
         self.resized(cluster)
 
     def resized(self, cluster: Cluster) -> None:
@@ -50,35 +52,51 @@ class Kueue(Turns):
         totals = zip(self._names, cluster.totals, strict=True)
         self._nodes[ROOT] = Node(None, {name: max(0, total - promised[name]) for name, total in totals})
         self._tree = Tree(self._nodes)
+        held = {path: self._amounts(row) for path, row in zip(self._queues, self._held, strict=True)}
+        self._used = self._tree.used(held)
+        self._shares: dict[str, dict[int, int]] = {name: {} for name in self._nodes}
+
+    def changed(self, cluster: Cluster, users: Iterable[int]) -> None:
+        """Count what users hold, and what their cohorts do: no node keeps anything to itself."""
+        for user in users:
+            if (held := cluster.used[user]) is not self._held[user]:
+                more = self._amounts(list(map(sub, held, self._held[user])))
+                self._held[user] = held
+                for name in self._tree.upwards(self._queues[user]):
+                    self._used[name] = added(self._used[name], more)
+                    self._shares[name].clear()
 
     def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
-        """Return the winner at the root."""
-        held = {path: self._amounts(row) for path, row in zip(self._queues, cluster.used, strict=True)}
-        used = self._tree.used(held)
-        winners: dict[str, dict[str, int]] = {name: {} for name in self._nodes}
-        shares = {}
-        for user, kind in asking.items():
-            path = self._queues[user]
-            shares[user] = self._tree.after(path, self._amounts(cluster.plan.kinds[kind].demand), used)
-            winners[path][path] = user
-        for name in self._deepest_first:
-            above = self._nodes[name].parent
-            if winners[name] and above is not None:
-                winners[above][name] = self._best(cluster, winners[name], shares, asking)
-        return self._best(cluster, winners[ROOT], shares, asking)
+        """Return the winner at the root: in each cohort the candidate with the lowest share of who nominates it."""
+        users, nodes = cluster.plan.scenario.users, self._nodes
+        # By depth, so that a cohort's candidate is known before the cohort above asks for it.
+        levels: dict[int, list[tuple[str, int]]] = {}
+        for user in asking:
+            levels.setdefault(len(self._paths[user]), []).append((self._queues[user], user))
+        winner = None
+        for depth in range(max(levels), 0, -1):
+            best: dict[str | None, tuple] = {}
+            for name, user in levels.get(depth, ()):
+                kind = asking[user]
+                share = self._share(cluster, name, kind)
+                rank = share, -users[user].tier, cluster.queues[user][kind][0].number, user
+                above = nodes[name].parent
+                if above not in best or rank < best[above]:
+                    best[above] = rank
+            winners = [(str(above), rank[-1]) for above, rank in best.items()]
+            levels.setdefault(depth - 1, []).extend(winners)
+            winner = winners[0][1]
+        return winner
 
-    def _best(self, cluster: Cluster, candidates: Mapping[str, int], shares: Mapping, asking: Mapping[int, int]) -> int:
-        """Return the candidate with the lowest share of the child that nominates it."""
-        users = cluster.plan.scenario.users
+    def _share(self, cluster: Cluster, name: str, kind: int) -> int:
+        """Return the share that a node would have with another task of the kind."""
+        known = self._shares[name]
+        if kind not in known:
+            grown = added(self._used[name], self._amounts(cluster.demands[kind]))
+            known[kind] = self._tree.share(name, grown).value
+        return known[kind]
 
-        def rank(child: str) -> tuple:
-            user = candidates[child]
-            first = cluster.queues[user][asking[user]][0].number
-            return shares[user][child].value, -users[user].tier, first, user
-
-        return candidates[min(candidates, key=rank)]
-
-    def _amounts(self, row: list[int] | tuple[int, ...]) -> Amounts:
+    def _amounts(self, row: Sequence[int]) -> Amounts:
         return dict(zip(self._names, row, strict=True))
 
 

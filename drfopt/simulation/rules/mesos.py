@@ -19,6 +19,7 @@ from collections.abc import Collection
 
 from ..cluster import Cluster
 from ..guarantees import whole_guarantees
+from ..places import Full
 from ..rule import Rule
 from ..schedulers.amounts import Amount, Amounts, added, fits
 from ..schedulers.mesos import Client
@@ -70,6 +71,8 @@ class Mesos(Rule):
                 promised[role] = added(promised.get(role, {}), self._amounts(amounts))
         self._quotas = {role: Quota(amounts) for role, amounts in promised.items()}
         weights = {**own, **scenario.groups}
+        if void := [name for name, weight in weights.items() if not weight]:
+            raise self.refuse(f"divides shares by weights, and that of role {void[0]!r} is 0: make it positive")
         self._offering = Offering(self._amounts(cluster.totals), roles, weights, self._quotas, self.excluded)
         self._tiers: dict[str, int] = {}
         if self.priorities:
@@ -79,6 +82,11 @@ class Mesos(Rule):
         self._kinds: list[set[int]] = [set() for _ in range(cluster.n)]
         self._refused: list[dict[int, tuple[float, Amounts]]] = [{} for _ in range(cluster.n)]
         self._open: set[int] = set()
+        self._changed: dict[int, None] = {}
+        self._full = Full(cluster)
+        self._members: dict[str, list[int]] = {role: [] for role in self._roles}
+        for user, role in enumerate(self._roles):
+            self._members[role].append(user)
         self._cycle = math.inf
 
     def resized(self, cluster: Cluster) -> None:
@@ -90,8 +98,11 @@ class Mesos(Rule):
         self._look(cluster)
         if cluster.opened or cluster.now >= self._cycle or not self.interval:
             self._cycle = math.inf
+            self._prune(cluster)
             while self._make_offers(cluster) and not self.interval:
                 pass
+        elif self._cycle == math.inf:
+            self._prune(cluster)
         if self._open and self.interval and self._cycle == math.inf:
             number = math.floor(cluster.now / self.interval) + 1
             # A quotient rounded down would make the next cycle this moment, again and again.
@@ -99,37 +110,43 @@ class Mesos(Rule):
             cluster.wake(self._cycle)
 
     def _look(self, cluster: Cluster) -> None:
-        """Take note of what tasks gave back, of kinds that are new to a framework, and of machines to be offered."""
-        for user in range(cluster.n):
-            if cluster.used[user] != self._held[user]:
-                self._note(cluster, user)
+        """Take note of whose tasks gave something back, of kinds that are new to a framework, and of open machines.
+
+        Until the next cycle nothing else depends on them.
+        """
+        for user in cluster.moved:
+            self._changed[user] = None
             if kinds := cluster.queues[user].keys() - self._kinds[user]:
                 self._kinds[user] |= kinds
                 self._refused[user].clear()
-        new = {machine for kind in cluster.opened for machine in cluster.able[kind]}
-        # What is kept free for quotas may be needed no more wherever something ended.
-        everything = range(len(cluster.up)) if self._quotas else ()
-        self._open = {machine for machine in {*self._open, *cluster.freed, *new, *everything} if cluster.up[machine]}
-        self._prune(cluster)
+        self._full.learn(cluster)
+        self._open.update(cluster.freed, *(cluster.able[kind] for kind in cluster.opened))
 
     def _prune(self, cluster: Cluster) -> None:
-        asked = [kind for kind, askers in enumerate(cluster.askers) if askers]
-        self._open = {machine for machine in self._open if any(cluster.fits(kind, machine) for kind in asked)}
+        """Keep those machines open on which somebody's task fits."""
+        self._open = {machine for machine in self._open if self._full.fitting(cluster, machine)}
 
     def _make_offers(self, cluster: Cluster) -> int:
         """Offer every machine that is open; return how many tasks were started."""
         before = cluster.started
+        for user in self._changed:
+            if cluster.used[user] is not self._held[user]:
+                self._note(cluster, user)
+        self._changed.clear()
+
+        def idle(role: str) -> bool:
+            return not any(cluster.waiting[user] for user in self._members[role])
 
         def refused(offer: Offer) -> bool:
             user = int(offer.framework)
             until, amounts = self._refused[user].get(offer.agent, (-math.inf, {}))
-            return not cluster.queues[user] or (until > cluster.now and fits(offer.amounts, amounts))
+            return not cluster.waiting[user] or (until > cluster.now and fits(offer.amounts, amounts))
 
         def accept(offer: Offer) -> Amounts:
             return self._accept(cluster, offer)
 
         rooms = {machine: self._amounts(cluster.free[machine]) for machine in sorted(self._open)}
-        self._offering.cycle(rooms, accept, refused, self._tiers)
+        self._offering.cycle(rooms, accept, refused, self._tiers, idle)
         self._prune(cluster)
         return cluster.started - before
 
@@ -143,13 +160,13 @@ class Mesos(Rule):
                 cluster.start(user, kind, machine)
                 left = [amount - part for amount, part in zip(left, need, strict=True)]
         self._refused[user][machine] = cluster.now + self.refusal, self._amounts(left)
-        self._held[user] = list(cluster.used[user])
+        self._held[user] = cluster.used[user]
         rest = self._amounts(left)
         return {name: amount - rest[name] for name, amount in offer.amounts.items()}
 
     def _note(self, cluster: Cluster, user: int) -> None:
         """Count what the framework holds since tasks of it have ended."""
-        self._held[user] = list(cluster.used[user])
+        self._held[user] = cluster.used[user]
         role, name = self._roles[user], self._id(user)
         before = self._offering.frameworks[role][name].allocations
         self._offering.put(role, name, Client(self._amounts(self._held[user]), before))

@@ -9,12 +9,13 @@ Source: Apache Hadoop, scheduler/fair/policies/DominantResourceFairnessPolicy.ja
 """
 
 import functools
+from operator import mul
 from typing import Any
 
 from ...errors import PolicyError, suggestion
 from ..cluster import Cluster
 from ..schedulers.hierarchy import Node
-from ..schedulers.yarn import VERSIONS, Queue, compare
+from ..schedulers.yarn import VERSIONS, compare_standings, ratio, stand
 from .hierarchy import Hierarchy
 
 __all__ = ["Yarn", "build"]
@@ -38,7 +39,7 @@ class Yarn(Hierarchy):
         super().__init__("sum")
         self.name = f"yarn:{version}"
         self._faults = VERSIONS[version]
-        self._first = functools.cmp_to_key(self._compared)
+        self._first = functools.cmp_to_key(functools.partial(compare_standings, faults=self._faults))
 
     def begin(self, cluster: Cluster) -> None:
         """Build the tree, and note when each application first comes."""
@@ -52,11 +53,11 @@ class Yarn(Hierarchy):
     def key(self, node: Node) -> Any:
         """Return what orders siblings: YARN's own comparison."""
         start = self._start.get(node.name, 0)
-        queue = Queue(node.held, node.weight, self.guaranteed[node.name], start, f"{node.position:09}")
-        return self._first(queue)
-
-    def _compared(self, one: Queue, other: Queue) -> int:
-        return compare(one, other, self.capacity, self._faults)
+        minimum = self.guaranteed[node.name]
+        ratios = [ratio(used, bound, self._faults) for used, bound in zip(node.held, minimum, strict=True)]
+        levels = list(map(mul, node.held, node.rates))
+        standing = stand((node.held, minimum, levels, levels), ratios, start, node.position, self._faults)
+        return self._first(standing) if self._faults else standing.key
 
 
 def build(argument: str) -> Yarn:

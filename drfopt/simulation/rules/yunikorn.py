@@ -3,12 +3,11 @@
 Source: Apache YuniKorn core, pkg/scheduler/objects (sorting of queues by fairness) and pkg/common/resources.
 """
 
-from fractions import Fraction
-from typing import Any
+from operator import mul
 
 from ..cluster import Cluster
+from ..schedulers.amounts import Amount
 from ..schedulers.hierarchy import Node
-from ..schedulers.yunikorn import Queue, fair_share
 from .hierarchy import Hierarchy
 
 __all__ = ["Yunikorn", "build"]
@@ -21,17 +20,13 @@ class Yunikorn(Hierarchy):
         super().__init__("sum")
         self.name = "yunikorn"
 
-    def key(self, node: Node) -> Any:
-        """Return the share of the guarantee; a resource of which nothing is guaranteed is measured on the cluster."""
-        promised = {name: amount for name, amount in self.guaranteed[node.name].items() if amount}
-        return fair_share(Queue(node.held, promised, self.capacity)) / node.weight, node.position
+    def bounds(self, node: Node) -> list[int]:
+        """Return what the node is guaranteed; a resource of which nothing is guaranteed is measured on the cluster."""
+        return [promised or total for promised, total in zip(self.guaranteed[node.name], self.totals, strict=True)]
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Fraction:
-        """Return the share of the guarantee of who holds so much."""
-        names = cluster.plan.scenario.resources
-        promised = {name: amount for name, amount in self.guaranteed[self._leaves[user].name].items() if amount}
-        queue = Queue(dict(zip(names, used, strict=True)), promised, self.capacity)
-        return fair_share(queue) / cluster.plan.weights[user]
+    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Amount:
+        """Return the share of the guarantee of who holds so much, in a unit common to all."""
+        return max(map(mul, used, self._leaves[user].rates))
 
 
 def build(argument: str = "") -> Yunikorn:

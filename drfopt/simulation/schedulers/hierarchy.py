@@ -21,17 +21,22 @@ Sources: Bhattacharya, Culler, Friedman, Ghodsi, Shenker and Stoica, Hierarchica
 Workloads, SoCC 2013; Volcano, docs/design/hdrf.md and pkg/scheduler/plugins/drf (hdrf_test.go).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, mul, sub
 from typing import Any
 
 from ...errors import PolicyError, suggestion
-from .amounts import Amount, Amounts, added, dominant_share, fits
+from .amounts import Amount, Amounts, fits
 
 __all__ = ["MEASURES", "Leaf", "Node", "Tree", "hierarchical_filling"]
 
 MEASURES = ("sum", "scaled", "hdrf")
+
+Row = Sequence[Amount]
+"""An amount of each resource, in one order."""
 
 
 @dataclass(frozen=True)
@@ -54,58 +59,48 @@ class Node:
         When it was listed.
     weight : Fraction
         Against its siblings.
-    held : mapping
-        What all below it hold, truly; of a leaf, as it was last told.
-    blocked : bool
-        Whether nothing below it can grow; of a leaf, as it was last told.
-    counted : mapping
-        What its share is taken of.
-    share, level : Fraction
-        Dominant share of `counted`, and the same over the weight.
+    held : list (m,)
+        What all below it hold, truly.
+    rates : list (m,)
+        By these held amounts are shares over the weight, in a unit that is common to the tree.
+    level : int or Fraction
+        Share over weight, in that unit, of what the node counts for.
     """
 
-    def __init__(self, name: str, position: int, weight: Amount) -> None:
-        self.name, self.position, self.weight = name, position, Fraction(weight)
+    def __init__(self, name: str, position: int, weight: Amount, above: "Node | None" = None) -> None:
+        self.name, self.position, self.weight, self.above = name, position, Fraction(weight), above
         self.children: dict[str, Node] = {}
         self.leaf = False
-        self.held: Amounts = {}
-        self.counted: Amounts = {}
-        self.blocked = False
-        self.share = self.level = Fraction(0)
-
-    def update(self, capacity: Amounts, measure: str) -> None:
-        """Compute what follows from the leaves below."""
-        if self.leaf:
-            self.counted = self.held
-        else:
-            children = list(self.children.values())
-            for child in children:
-                child.update(capacity, measure)
-            self.held = added(*(child.held for child in children))
-            self.blocked = all(child.blocked for child in children)
-            self.counted = added(*_scaled(children, measure))
-        self.share = dominant_share(self.counted, capacity)
-        self.level = self.share / self.weight
+        self.held: Row = []
+        self.rates: Row = []
+        self.level: Amount = 0
+        self.rank: Any = None
+        # Of a group whose children are scaled: what each of them is counted with, and the sums of both kinds.
+        self.counted: Row = []
+        self.parts: dict[Node, tuple[bool, Row, Row]] = {}
+        self.whole: Row = []
+        self.scaled: Row = []
+        self.lowest: Amount | None = None
 
 
-def _lowest(node: Node) -> tuple[Fraction, int]:
+def _lowest(node: Node) -> tuple[Any, int]:
     return node.level, node.position
 
 
 class Tree:
-    """Users in groups, and whose turn it is.
+    """Users in groups, and whose turn it is; only what has changed is worked out anew.
 
     Parameters
     ----------
     paths : of the users, in the order that breaks ties
     weights : by path, of groups too; 1 where there is none
     measure : one of `MEASURES`
-    key : what orders siblings, lowest first
+    key : what orders siblings, lowest first; under the measure ``sum`` it may look at nothing but the node
 
     Attributes
     ----------
     leaves : dict
-        Path to the node of a user, to be told what she holds and whether she is blocked.
+        Path to the node of a user.
 
     Raises
     ------
@@ -124,17 +119,110 @@ class Tree:
             raise PolicyError(f"measure is {measure!r}{suggestion(measure, MEASURES)} (known: {', '.join(MEASURES)})")
         self.measure, self.key = measure, key
         self.root = Node("", 0, 1)
+        self.nodes: list[Node] = []
         self.leaves = {path: self._plant(path, position, weights or {}) for position, path in enumerate(paths)}
 
-    def first(self, capacity: Amounts) -> Node | None:
-        """Return the leaf whose turn it is; None when all are blocked."""
-        self.root.update(capacity, self.measure)
-        if self.root.blocked:
-            return None
+    def resize(self, bounds: Callable[[Node], Row]) -> None:
+        """Say of how much of each resource shares are taken, of each node; amounts of 0 do not count."""
+        none = Fraction(0)
+        rates = [
+            [1 / (bound * node.weight) if bound else none for bound in map(Fraction, bounds(node))]
+            for node in self.nodes
+        ]
+        unit = math.lcm(*{rate.denominator for row in rates for rate in row})
+        for node, row in zip(self.nodes, rates, strict=True):
+            node.rates = [int(rate * unit) for rate in row]
+            node.held = node.held or [0] * len(row)
+            node.rank, node.parts, node.whole, node.scaled = None, {}, [0] * len(row), [0] * len(row)
+            self._measure(node, node.held)
+
+    def hold(self, leaf: Node, held: Row) -> None:
+        """Say what a user holds now."""
+        if held is leaf.held:
+            return
+        more = list(map(sub, held, leaf.held))
+        node: Node | None = leaf.above
+        while node is not None and node.above is not None:
+            node.held = list(map(add, node.held, more))
+            self._hear(node)
+            node = node.above
+        leaf.held = held
+        self._hear(leaf)
+
+    def first(self, able: Iterable[Node]) -> Node | None:
+        """Return the leaf whose turn it is of those that can grow, given in their order; None when there are none."""
+        below: dict[Node, dict[Node, None]] = {}
+        for node in able:
+            above = node.above
+            while above is not None:
+                rivals = below.setdefault(above, {})
+                if node in rivals:
+                    break
+                rivals[node] = None
+                node, above = above, above.above
         node = self.root
-        while not node.leaf:
-            node = min((child for child in node.children.values() if not child.blocked), key=self.key)
-        return node
+        while (rivals := below.get(node, {})) or node is not self.root:
+            if not rivals:
+                return node
+            node = self._foremost(rivals, below)
+        return None
+
+    def _foremost(self, rivals: Mapping[Node, None], below: Mapping[Node, Mapping[Node, None]]) -> Node:
+        """Return which sibling comes first."""
+        if len(rivals) == 1:
+            return next(iter(rivals))
+        for node in rivals:
+            if self.measure != "sum" and not node.leaf:
+                self._scale(node, below)
+            if node.rank is None:
+                node.rank = self.key(node)
+        # In the order in which they are listed: some schedulers' comparisons go round in circles.
+        return min(sorted(rivals, key=_position), key=_rank)
+
+    def _hear(self, node: Node) -> None:
+        """Measure a node again that holds something else; a group whose children are scaled, when it is compared."""
+        node.rank = None
+        if node.leaf or self.measure == "sum":
+            self._measure(node, node.held)
+
+    def _measure(self, node: Node, counted: Row) -> None:
+        node.counted = counted
+        node.level = max(map(mul, counted, node.rates), default=0)
+        node.rank = None
+
+    def _scale(self, node: Node, below: Mapping[Node, Mapping[Node, None]]) -> None:
+        """Work out what a group counts for: of what its children count for now, only what has changed is added anew."""
+        able = below.get(node, {})
+        lowest: Amount | None = None
+        changed = not node.counted
+        for child in node.children.values():
+            if not child.leaf:
+                self._scale(child, below)
+            whole = self.measure == "hdrf" and child not in able
+            if not whole and child.level and (lowest is None or child.level < lowest):
+                lowest = child.level
+            before = node.parts.get(child)
+            if before is not None and before[0] == whole and before[1] is child.counted:
+                continue
+            changed = True
+            if before is not None:
+                self._count(node, before, sub)
+            part = child.counted
+            if not whole:
+                # Who holds nothing counts for nothing.
+                part = [Fraction(amount) / child.level if child.level else 0 for amount in child.counted]
+            node.parts[child] = whole, child.counted, part
+            self._count(node, node.parts[child], add)
+        if changed or lowest != node.lowest:
+            node.lowest, scale = lowest, lowest or 0
+            self._measure(node, [one + other * scale for one, other in zip(node.whole, node.scaled, strict=True)])
+
+    def _count(self, node: Node, part: tuple[bool, Row, Row], how: Callable[[Any, Any], Any]) -> None:
+        """Add what a child counts for to a group, or take it away again."""
+        if part[0]:
+            node.whole = list(map(how, node.whole, part[2]))
+        else:
+            node.scaled = list(map(how, node.scaled, part[2]))
 
     def _plant(self, path: str, position: int, weights: Mapping[str, Amount]) -> Node:
         node = self.root
@@ -142,11 +230,22 @@ class Tree:
             name = f"{node.name}/{step}" if node.name else step
             if not step or node.leaf:
                 raise PolicyError(f"path {path!r} has an empty step or goes through a user: name groups only")
-            node = node.children.setdefault(step, Node(name, position, weights.get(name, 1)))
+            if step not in node.children:
+                node.children[step] = Node(name, position, weights.get(name, 1), node)
+                self.nodes.append(node.children[step])
+            node = node.children[step]
         if node.children or node.leaf:
             raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of its own")
         node.leaf = True
         return node
+
+
+def _position(node: Node) -> int:
+    return node.position
+
+
+def _rank(node: Node) -> Any:
+    return node.rank
 
 
 def hierarchical_filling(
@@ -170,27 +269,18 @@ def hierarchical_filling(
     >>> {path: order.count(path) for path in order}
     {'sci': 1, 'eng/dev': 1, 'eng/ops': 1}
     """
-    tree, free = Tree([leaf.path for leaf in leaves], weights, measure, key), dict(capacity)
-    left = {leaf.path: leaf.tasks for leaf in leaves}
-    demands = {leaf.path: leaf.demand for leaf in leaves}
+    tree, names = Tree([leaf.path for leaf in leaves], weights, measure, key), list(capacity)
+    tree.resize(lambda node: list(capacity.values()))
+    free, left = dict(capacity), [leaf.tasks for leaf in leaves]
+    places = {path: i for i, path in enumerate(tree.leaves)}
     started: list[str] = []
     while True:
-        for path, node in tree.leaves.items():
-            node.blocked = not left[path] or not fits(demands[path], free)
-        if (found := tree.first(capacity)) is None:
+        able = [i for i, leaf in enumerate(leaves) if left[i] and fits(leaf.demand, free)]
+        if (found := tree.first([tree.leaves[leaves[i].path] for i in able])) is None:
             return started
-        left[found.name] -= 1
-        found.held = added(found.held, demands[found.name])
-        free = {name: amount - demands[found.name].get(name, 0) for name, amount in free.items()}
+        i = places[found.name]
+        left[i] -= 1
+        demand = [leaves[i].demand.get(name, 0) for name in names]
+        tree.hold(found, list(map(add, found.held, demand)))
+        free = {name: amount - need for (name, amount), need in zip(free.items(), demand, strict=True)}
         started.append(found.name)
-
-
-def _scaled(children: Sequence[Node], measure: str) -> list[Amounts]:
-    """Return what each child counts for in the share of the node above."""
-    if measure == "sum":
-        return [child.counted for child in children]
-    whole = [child for child in children if child.blocked] if measure == "hdrf" else []
-    rest = [child for child in children if child not in whole and child.share]
-    lowest = min((child.level for child in rest), default=Fraction(0))
-    scaled = [{name: amount * lowest / child.level for name, amount in child.counted.items()} for child in rest]
-    return [*(child.counted for child in whole), *scaled]

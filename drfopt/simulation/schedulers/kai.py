@@ -10,14 +10,15 @@ Left out is the term that lowers the weight of queues by their past usage, which
 Source: NVIDIA KAI-Scheduler, pkg/scheduler/plugins/proportion/resource_division, and its test.
 """
 
-import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TypeVar
 
 from .amounts import Amount
 
 __all__ = ["Queue", "divide"]
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -32,54 +33,72 @@ class Queue:
     created: int = 0
 
     @property
-    def wanted(self) -> Fraction:
+    def wanted(self) -> Amount:
         """The request, as far as it is allowed."""
-        return Fraction(self.request if self.most is None else min(self.request, self.most))
+        return self.request if self.most is None else min(self.request, self.most)
 
 
-def divide(total: Amount, queues: Mapping[str, Queue]) -> tuple[dict[str, Fraction], Fraction]:
+def divide(total: Amount, queues: Mapping[Name, Queue], unit: int = 1) -> tuple[dict[Name, Amount], Amount]:
     """Return the fair share of every queue, and what nobody gets.
+
+    Parameters
+    ----------
+    total : Amount
+    queues : mapping from name to Queue
+    unit : int
+        Of so much a part is rounded down to multiples.
 
     >>> shares, _ = divide(11, {"a": Queue(2, 10, weight=1), "b": Queue(2, 10, weight=4)})
     >>> {name: int(share) for name, share in shares.items()}
     {'a': 3, 'b': 8}
     """
-    shares = {name: min(Fraction(queue.deserved), queue.wanted) for name, queue in queues.items()}
-    rest = max(Fraction(0), total - sum(shares.values(), Fraction(0)))
+    wanted = {name: queue.wanted for name, queue in queues.items()}
+    if (spare := total - sum(wanted.values())) >= 0 and all(queue.weight for queue in queues.values()):
+        # Round after round would come to the same: while anybody lacks something, somebody's part is more than enough.
+        return wanted, spare
+    shares = {name: min(queue.deserved, wanted[name]) for name, queue in queues.items()}
+    rest = max(0, total - sum(shares.values()))
     classes = [
         {name: queue for name, queue in queues.items() if queue.priority == priority}
         for priority in sorted({queue.priority for queue in queues.values()}, reverse=True)
     ]
-    remainders: list[dict[str, Fraction]] = []
+    remainders: list[dict[Name, Amount]] = []
     for members in classes:
-        rest, left = _rounds(rest, members, shares)
+        rest, left = _rounds(rest, members, shares, wanted, unit)
         remainders.append(left)
     for left in remainders:
         for name in sorted(left, key=lambda name: (-left[name], queues[name].created, name)):
-            unit = min(Fraction(1), rest)
-            shares[name] += unit
-            rest -= unit
+            given = min(unit, rest)
+            shares[name] += given
+            rest -= given
     return shares, rest
 
 
 def _rounds(
-    rest: Fraction, members: Mapping[str, Queue], shares: dict[str, Fraction]
-) -> tuple[Fraction, dict[str, Fraction]]:
-    """Share what is left inside a class; return what then is left, and the fractions that rounding took."""
-    lost: dict[str, Fraction] = {}
-    while rest:
-        asking = {name: queue for name, queue in members.items() if queue.weight and shares[name] < queue.wanted}
-        weight = sum((Fraction(queue.weight) for queue in asking.values()), Fraction(0))
-        pot, again = rest, False
-        for name, queue in asking.items():
-            part, missing = pot * Fraction(queue.weight) / weight, queue.wanted - shares[name]
-            given = missing if missing <= part else Fraction(math.floor(part))
-            lost.pop(name, None)
-            if given < missing and given < part:
-                lost[name] = part - given
+    rest: Amount,
+    members: Mapping[Name, Queue],
+    shares: dict[Name, Amount],
+    wanted: Mapping[Name, Amount],
+    unit: int,
+) -> tuple[Amount, dict[Name, Amount]]:
+    """Share what is left inside a class; return what then is left, and what rounding took, times the weight of all."""
+    lost: dict[Name, Amount] = {}
+    asking = [(name, queue.weight) for name, queue in members.items() if queue.weight and shares[name] < wanted[name]]
+    while rest and asking:
+        weight, pot, again = sum(part for _, part in asking), rest, False
+        lost.clear()
+        for name, own in asking:
+            # Parts, pot * own / weight, are compared and rounded without a fraction.
+            part, missing = pot * own, wanted[name] - shares[name]
+            if missing * weight <= part:
+                given, again = missing, again or missing * weight < part
+            else:
+                given = part // (weight * unit) * unit
+                if given * weight < part:
+                    lost[name] = part - given * weight
             shares[name] += given
             rest -= given
-            again = again or missing < part
         if not again:
             break
+        asking = [(name, own) for name, own in asking if shares[name] < wanted[name]]
     return rest, lost

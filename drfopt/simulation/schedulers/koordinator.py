@@ -7,10 +7,14 @@ largest remainders; what exceeds a request is shared again among the others.
 Source: Koordinator, pkg/scheduler/plugins/elasticquota/core/runtime_quota_calculator.go and its test.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any, TypeVar
 
 __all__ = ["Group", "runtime_quotas"]
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,15 @@ class Group:
     lends: bool = True
 
 
-def runtime_quotas(total: int, groups: Mapping[str, Group]) -> dict[str, int]:
+def runtime_quotas(total: int, groups: Mapping[Name, Group]) -> dict[Name, int]:
     """Return the runtime quota of each group.
 
     >>> runtime_quotas(10, {"a": Group(2, weight=1), "b": Group(9, weight=1), "c": Group(9, weight=1)})
     {'a': 2, 'b': 4, 'c': 4}
     """
+    requests = {name: group.request for name, group in groups.items()}
+    if sum(requests.values()) <= total and all(group.lends and group.weight > 0 for group in groups.values()):
+        return requests
     floors = {name: max(group.minimum, group.guarantee) for name, group in groups.items()}
     quotas = {name: min(group.request, floors[name]) if group.lends else floors[name] for name, group in groups.items()}
     asking = [name for name, group in groups.items() if group.request > floors[name]]
@@ -44,13 +51,14 @@ def runtime_quotas(total: int, groups: Mapping[str, Group]) -> dict[str, int]:
     return quotas
 
 
-def _largest_remainders(amount: int, weights: Mapping[str, int]) -> dict[str, int]:
+def _largest_remainders(amount: int, weights: Mapping[Any, int]) -> dict[Any, int]:
     """Share whole units by weight; of equal remainders the name that comes first gets the unit."""
     total = sum(weights.values())
-    parts = {name: amount * weight // total for name, weight in weights.items()}
-    by_remainder = sorted(
-        (name for name, weight in weights.items() if weight), key=lambda name: (-(amount * weights[name] % total), name)
-    )
-    for name in by_remainder[: amount - sum(parts.values())]:
+    parts, remainders = {}, []
+    for name, weight in weights.items():
+        parts[name], rest = divmod(amount * weight, total)
+        if weight:
+            remainders.append((-rest, name))
+    for _, name in nsmallest(amount - sum(parts.values()), remainders):
         parts[name] += 1
     return parts

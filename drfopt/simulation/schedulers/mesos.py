@@ -9,14 +9,19 @@ client that has clients below it competes with them as ``eng/.``, of weight 1.
 Source: Apache Mesos, src/master/allocator/mesos/sorter/drf/sorter.cpp, and its tests in src/tests/sorter_tests.cpp.
 """
 
+import math
+from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from .amounts import Amount, Amounts, added, dominant_share
+from .amounts import Amount, Amounts, added
 
 __all__ = ["Client", "Tree", "Volume", "order", "shares", "together"]
+
+FEW = 8
+"""Children of a node whose places are found one by one; when more have moved, all are sorted."""
 
 VIRTUAL = "."
 """Name of the leaf that stands for an inner node that is a client itself."""
@@ -39,6 +44,12 @@ class Client:
     volumes: frozenset[Volume] = frozenset()
 
 
+Rank = tuple[Amount, int, str]
+"""Share over weight in a unit common to the tree, allocations, path."""
+
+NOTHING = Client()
+
+
 class Tree:
     """Clients in their tree, each node's share computed again only when something below it has changed.
 
@@ -57,7 +68,7 @@ class Tree:
         weights: Mapping[str, Amount] | None = None,
         excluded: Collection[str] = (),
     ) -> None:
-        self.total, self.weights, self.excluded = total, weights or {}, excluded
+        self.weights, self.excluded = weights or {}, excluded
         self._root = _Node("", 1)
         self._steps: dict[str, list[_Node]] = {}
         inner = {path.rsplit("/", depth)[0] for path in clients for depth in range(1, path.count("/") + 1)}
@@ -66,23 +77,29 @@ class Tree:
             self._steps[path] = []
             for step in path.split("/") + ([VIRTUAL] if path in inner else []):
                 below = f"{node.path}/{step}" if node.path else step
-                node = node.children.setdefault(step, _Node(below, self.weights.get(below, 1)))
+                node = node.children.setdefault(step, _Node(below, self.weights.get(below, 1), node))
                 self._steps[path].append(node)
             node.client = path
+        self.resize(total)
         for path, client in clients.items():
             self.put(path, client)
 
     def put(self, path: str, client: Client) -> None:
         """Say what a client of the tree holds now."""
         for node in self._steps[path]:
-            node.members[path] = client
-            node.changed = True
+            node.put(path, client)
+            node.hear()
 
     def resize(self, total: Amounts) -> None:
         """Say what the whole cluster has now."""
         self.total = total
-        for node in (node for steps in self._steps.values() for node in steps):
-            node.changed = True
+        counted = {name: amount for name, amount in total.items() if amount > 0 and name not in self.excluded}
+        nodes = {node.path: node for steps in self._steps.values() for node in steps}.values()
+        rates = [{name: 1 / (Fraction(amount) * node.weight) for name, amount in counted.items()} for node in nodes]
+        self._unit = math.lcm(*{rate.denominator for row in rates for rate in row.values()})
+        for node, row in zip(nodes, rates, strict=True):
+            node.rates = [(name, int(rate * self._unit)) for name, rate in row.items()]
+            node.hear()
 
     def order(self) -> Iterator[str]:
         """Yield the paths of the clients, first served first; the tree must not change meanwhile."""
@@ -90,34 +107,71 @@ class Tree:
 
     def shares(self) -> dict[str, Fraction]:
         """Return the weighted dominant share of every node, by path."""
-        return {node.path: self._rank(node)[0] for steps in self._steps.values() for node in steps}
+        list(self.order())
+        return {node.path: Fraction(node.rank[0]) / self._unit for steps in self._steps.values() for node in steps}
 
     def _below(self, node: "_Node") -> Iterator[str]:
         if node.client is not None:
             yield node.client
-        for child in sorted(node.children.values(), key=self._rank):
-            yield from self._below(child)
-
-    def _rank(self, node: "_Node") -> tuple[Fraction, int, str]:
-        if node.changed:
-            volumes = frozenset[Volume]().union(*(member.volumes for member in node.members.values()))
-            held = added(*(m.held for m in node.members.values()), *({v.resource: v.amount} for v in volumes))
-            share = dominant_share(held, self.total, self.excluded) / Fraction(node.weight)
-            node.rank = share, sum(member.allocations for member in node.members.values()), node.path
-            node.changed = False
-        return node.rank
+        for child in node.sorted():
+            if child.children:
+                yield from self._below(child)
+            elif child.client is not None:
+                yield child.client
 
 
 class _Node:
     """A node of the tree: the clients below it, and its place among its siblings."""
 
-    def __init__(self, path: str, weight: Amount) -> None:
-        self.path, self.weight = path, weight
+    def __init__(self, path: str, weight: Amount, above: "_Node | None" = None) -> None:
+        self.path, self.weight, self.above = path, Fraction(weight), above
         self.client: str | None = None
         self.children: dict[str, _Node] = {}
         self.members: dict[str, Client] = {}
-        self.changed = True
-        self.rank = Fraction(0), 0, path
+        self.rates: list[tuple[str, int]] = []
+        self.held: dict[str, Amount] = {}
+        self.allocations = 0
+        self.shared: dict[str, frozenset[Volume]] = {}
+        self.rank: Rank = 0, 0, path
+        # Children in their order, by their ranks, and those whose place has to be found again.
+        self._ranked: list[tuple[Rank, _Node]] = []
+        self._moved: dict[_Node, None] = {}
+
+    def put(self, path: str, client: Client) -> None:
+        """Count what a client below holds instead of what it held."""
+        before = self.members.get(path, NOTHING)
+        self.members[path] = client
+        self.held = added(self.held, client.held, {name: -amount for name, amount in before.held.items()})
+        self.allocations += client.allocations - before.allocations
+        if client.volumes or before.volumes:
+            self.shared[path] = client.volumes
+
+    def hear(self) -> None:
+        """Have the place among the siblings found again."""
+        if self.above is not None:
+            self.above._moved[self] = None
+
+    def sorted(self) -> "Iterator[_Node]":
+        """Yield the children, first served first."""
+        ranked, moved = self._ranked, self._moved
+        if len(moved) > FEW or len(ranked) < len(self.children):
+            for child in moved:
+                child.rank = child._rank()
+            ranked[:] = sorted((child.rank, child) for child in self.children.values())
+        else:
+            for child in moved:
+                del ranked[bisect_left(ranked, (child.rank,))]
+                child.rank = child._rank()
+                insort(ranked, (child.rank, child))
+        moved.clear()
+        return (child for _, child in ranked)
+
+    def _rank(self) -> "Rank":
+        held = self.held
+        if self.shared:
+            volumes = frozenset[Volume]().union(*self.shared.values())
+            held = added(held, *({volume.resource: volume.amount} for volume in volumes))
+        return max((held.get(name, 0) * rate for name, rate in self.rates), default=0), self.allocations, self.path
 
 
 def order(

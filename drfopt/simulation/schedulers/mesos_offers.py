@@ -9,7 +9,7 @@ Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp, and its tests
 src/tests/hierarchical_allocator_tests.cpp.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,15 +57,34 @@ class Offering:
     ) -> None:
         self.frameworks = {role: dict(frameworks) for role, frameworks in roles.items() if frameworks}
         self._quotas = quotas or {}
-        whole = {role: together(frameworks.values()) for role, frameworks in self.frameworks.items()}
-        self._ranks = Tree(total, whole, weights, excluded)
+        self._whole = {role: together(frameworks.values()) for role, frameworks in self.frameworks.items()}
+        self._ranks = Tree(total, self._whole, weights, excluded)
         self._inside = {role: Tree(total, clients, None, excluded) for role, clients in self.frameworks.items()}
+        # What all hold; and of each bound what the role and the roles below it, whom it binds together, still lack.
+        self._held: Amounts = added(*(client.held for client in self._whole.values()))
+        self._lacks = {role: self._missing(role, quota.guarantee) for role, quota in self._quotas.items()}
+        self._below = {role: self._missing(role, quota.limit) for role, quota in self._quotas.items()}
+        self._lack: Amounts = added(*self._lacks.values())
 
     def put(self, role: str, framework: str, client: Client) -> None:
         """Say what a framework holds now."""
+        before, whole = self.frameworks[role][framework], self._whole[role]
         self.frameworks[role][framework] = client
         self._inside[role].put(framework, client)
-        self._ranks.put(role, together(self.frameworks[role].values()))
+        more = added(client.held, {name: -amount for name, amount in before.held.items()})
+        if client.volumes or whole.volumes:
+            self._whole[role] = together(self.frameworks[role].values())
+        else:
+            given = whole.allocations + client.allocations - before.allocations
+            self._whole[role] = Client(added(whole.held, more), given)
+        self._ranks.put(role, self._whole[role])
+        if self._quotas:
+            self._held = added(self._held, more)
+            for name in self._quotas:
+                if role == name or role.startswith(f"{name}/"):
+                    self._lacks[name] = self._missing(name, self._quotas[name].guarantee)
+                    self._below[name] = self._missing(name, self._quotas[name].limit)
+            self._lack = added(*self._lacks.values())
 
     def resize(self, total: Amounts) -> None:
         """Say what the whole cluster has now."""
@@ -78,6 +97,7 @@ class Offering:
         accept: Callable[[Offer], Amounts],
         refused: Callable[[Offer], bool] = lambda offer: False,
         tiers: Mapping[str, int] | None = None,
+        idle: Callable[[str], bool] = lambda role: False,
     ) -> None:
         """Offer what is free on agents, each amount once.
 
@@ -87,25 +107,30 @@ class Offering:
         accept : is told an offer and returns what is taken of it, which is held from then on
         refused : whether an offer is not to be made (the framework said no to as much a moment ago)
         tiers : by role; roles of a higher one come first, whatever their shares
+        idle : whether all frameworks of a role refuse whatever it is
         """
         rooms = {k: dict(free) for k, free in agents.items()}
         for k, room in rooms.items() if self._quotas else ():
-            for role in self._order(tiers):
-                if role in self._quotas:
-                    lack = self._missing(role, self._quotas[role].guarantee)
+            for role in self._order(tiers) if any(self._lack.values()) else ():
+                if role in self._quotas and not idle(role):
+                    lack = self._lacks[role]
                     self._offer(
                         k, role, {j: min(room.get(j, 0), most) for j, most in lack.items()}, room, accept, refused
                     )
         for k, room in rooms.items():
             for role in self._order(tiers):
-                self._offer(k, role, self._allowed(role, room), room, accept, refused)
-                if not any(room.values()):
-                    break
+                if not idle(role):
+                    self._offer(k, role, self._allowed(role, room), room, accept, refused)
+                    if not any(room.values()):
+                        break
 
-    def _order(self, tiers: Mapping[str, int] | None) -> list[str]:
-        # Listed before anything is offered: who is served changes the order of the next agent only.
-        roles = list(self._ranks.order())
-        return sorted(roles, key=lambda role: -tiers.get(role, 0)) if tiers else roles
+    def _order(self, tiers: Mapping[str, int] | None) -> Iterable[str]:
+        """Return the roles as they stand; who is served changes the order of the next agent only."""
+        roles = self._ranks.order()
+        if tiers:
+            return sorted(roles, key=lambda role: -tiers.get(role, 0))
+        # Without quotas whoever is served is offered all there is, and nobody is looked at after.
+        return list(roles) if self._quotas else roles
 
     def _offer(
         self,
@@ -133,18 +158,14 @@ class Offering:
         """Return how much of an agent the role may be offered: above headroom, and below its own limit."""
         if not self._quotas:
             return room
-        held = added(*(client.held for clients in self.frameworks.values() for client in clients.values()))
-        headroom = added(*(self._missing(o, quota.guarantee) for o, quota in self._quotas.items() if o != role))
-        limit = self._quotas[role].limit if role in self._quotas else {}
-        below = self._missing(role, limit)
-        total = self._ranks.total
+        below, mine, total = self._below.get(role, {}), self._lacks.get(role, {}), self._ranks.total
         return {
             name: max(
                 0,
                 min(
                     amount,
-                    total.get(name, 0) - held.get(name, 0) - headroom.get(name, 0),
-                    below[name] if name in limit else amount,
+                    total.get(name, 0) - self._held.get(name, 0) - self._lack.get(name, 0) + mine.get(name, 0),
+                    below.get(name, amount),
                 ),
             )
             for name, amount in room.items()
@@ -152,14 +173,8 @@ class Offering:
 
     def _missing(self, role: str, bound: Amounts) -> dict[str, Amount]:
         """Return what the role and the roles below it still lack of the bound."""
-        held = added(
-            *(
-                client.held
-                for name, clients in self.frameworks.items()
-                if name == role or name.startswith(f"{role}/")
-                for client in clients.values()
-            )
-        )
+        below = f"{role}/"
+        held = added(*(whole.held for name, whole in self._whole.items() if name == role or name.startswith(below)))
         return {name: max(0, amount - held.get(name, 0)) for name, amount in bound.items()}
 
 

@@ -20,14 +20,16 @@ Sources: Apache Hadoop, DominantResourceFairnessPolicy.java and its test; issue 
 """
 
 import functools
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from ...errors import PolicyError, suggestion
 from .amounts import Amount, Amounts
 
-__all__ = ["FAULTS", "VERSIONS", "Queue", "compare", "order"]
+__all__ = ["FAULTS", "VERSIONS", "Queue", "Standing", "compare", "compare_standings", "order", "ratio", "stand"]
 
 FAULTS = ("nan-ties", "tie-to-first", "tie-to-last", "start-overflow", "yarn-11482")
 
@@ -40,6 +42,10 @@ VERSIONS = {
 """What has been in the code: before 2017, until YARN-11482 was mended, and since."""
 
 BITS = 32
+
+NONE = Fraction(0)
+
+Row = Sequence[Amount]
 
 
 @dataclass(frozen=True)
@@ -75,17 +81,71 @@ def compare(one: Queue, other: Queue, cluster: Amounts, faults: Collection[str] 
             raise PolicyError(
                 f"{fault!r} is no fault of YARN's{suggestion(fault, FAULTS)} (known: {', '.join(FAULTS)})"
             )
-    first, second = _ranking(one, cluster, faults), _ranking(other, cluster, faults)
-    needy = _needy(one.usage, one.minimum, first, cluster, faults)
-    reading = one.usage if "yarn-11482" in faults else other.usage
-    other_needy = _needy(reading, other.minimum, second, cluster, faults)
+    first, second = (_standing(queue, cluster, faults) for queue in (one, other))
+    return compare_standings(first, second, faults)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a queue is compared by, resource by resource in the order of the cluster's.
+
+    Attributes
+    ----------
+    usage, minimum : rows
+    shares, levels : rows
+        Of the cluster, and the same over the weight; or both over the weight, if it is positive.
+    ratios : row
+        Usage over minimum share; None compares equal to everything.
+    start, name
+        As in `Queue`; a name is anything that compares.
+    ranking : list of int
+        The resources, the largest share first.
+    needy : bool
+        Whether less than a minimum share is used of the first, or of one that ties with it.
+    """
+
+    usage: Row
+    minimum: Row
+    shares: Row
+    levels: Row
+    ratios: Sequence[Any]
+    start: int
+    name: Any
+    ranking: list[int]
+    needy: bool
+
+    @property
+    def key(self) -> tuple:
+        """What orders queues where there are no faults."""
+        values = self.ratios if self.needy else self.levels
+        return (not self.needy, *[values[j] for j in self.ranking], self.start, self.name)
+
+
+def stand(
+    rows: tuple[Row, Row, Row, Row], ratios: Sequence[Any], start: int, name: Any, faults: Collection[str] = ()
+) -> Standing:
+    """Return the standing of a queue with these rows: usage, minimum shares, shares and levels."""
+    usage, minimum, shares, levels = rows
+    places = range(len(shares))[::-1] if "tie-to-last" in faults else range(len(shares))
+    ranking = sorted(places, key=lambda j: -shares[j])
+    return Standing(
+        usage, minimum, shares, levels, ratios, start, name, ranking, _needy(usage, shares, minimum, ranking, faults)
+    )
+
+
+def compare_standings(one: Standing, other: Standing, faults: Collection[str] = ()) -> int:
+    """Return what `compare` returns."""
+    if not faults:
+        first, second = one.key, other.key
+        return (first > second) - (first < second)
+    needy, other_needy = one.needy, other.needy
+    if "yarn-11482" in faults:
+        other_needy = _needy(one.usage, one.shares, other.minimum, other.ranking, faults)
     if needy != other_needy:
         return -1 if needy else 1
-    for j, k in zip(first, second, strict=True):
-        if needy:
-            a, b = _ratio(one.usage, one.minimum, j, faults), _ratio(other.usage, other.minimum, k, faults)
-        else:
-            a, b = _level(one, cluster, j), _level(other, cluster, k)
+    mine, others = (one.ratios, other.ratios) if needy else (one.levels, other.levels)
+    for j, k in zip(one.ranking, other.ranking, strict=True):
+        a, b = mine[j], others[k]
         if a is not None and b is not None and a != b:
             return 1 if a > b else -1
     gap = one.start - other.start
@@ -104,32 +164,26 @@ def order(queues: Iterable[Queue], cluster: Amounts, faults: Collection[str] = (
     return sorted(queues, key=functools.cmp_to_key(compared))
 
 
-def _ranking(queue: Queue, cluster: Amounts, faults: Collection[str]) -> list[str]:
-    """Return the resources by the share of the cluster that is used, largest first."""
-    names = list(cluster)[::-1] if "tie-to-last" in faults else list(cluster)
-    return sorted(names, key=lambda j: -_share(queue.usage, cluster, j))
+def _standing(queue: Queue, cluster: Amounts, faults: Collection[str]) -> Standing:
+    usage, minimum = ([amounts.get(name, 0) for name in cluster] for amounts in (queue.usage, queue.minimum))
+    shares = [Fraction(used) / total if total else NONE for used, total in zip(usage, cluster.values(), strict=True)]
+    # A queue of weight 0 comes after all others as soon as it uses anything.
+    levels: list[Any] = [
+        share / Fraction(queue.weight) if queue.weight else math.inf if share else share for share in shares
+    ]
+    ratios = [ratio(used, bound, faults) for used, bound in zip(usage, minimum, strict=True)]
+    return stand((usage, minimum, shares, levels), ratios, queue.start, queue.name, faults)
 
 
-def _needy(usage: Amounts, minimum: Amounts, ranking: list[str], cluster: Amounts, faults: Collection[str]) -> bool:
-    top = _share(usage, cluster, ranking[0])
-    tied = [j for j in ranking if _share(usage, cluster, j) == top]
-    if "tie-to-first" in faults or "tie-to-last" in faults:
-        tied = ranking[:1]
-    return any(usage.get(j, 0) < minimum.get(j, 0) for j in tied)
-
-
-def _share(usage: Amounts, cluster: Amounts, j: str) -> Fraction:
-    return Fraction(usage.get(j, 0)) / cluster[j] if cluster[j] else Fraction(0)
-
-
-def _level(queue: Queue, cluster: Amounts, j: str) -> Fraction | float:
-    """Return share over weight; a queue of weight 0 comes after all others as soon as it uses anything."""
-    share = _share(queue.usage, cluster, j)
-    return share / Fraction(queue.weight) if queue.weight else float("inf") if share else share
-
-
-def _ratio(usage: Amounts, minimum: Amounts, j: str, faults: Collection[str]) -> Fraction | float | None:
+def ratio(used: Amount, bound: Amount, faults: Collection[str] = ()) -> Fraction | float | None:
     """Return usage over minimum share; None compares equal to everything."""
-    if bound := minimum.get(j, 0):
-        return Fraction(usage.get(j, 0)) / bound
-    return None if "nan-ties" in faults and not usage.get(j, 0) else float("inf")
+    if bound:
+        return Fraction(used) / bound
+    return None if "nan-ties" in faults and not used else math.inf
+
+
+def _needy(usage: Row, shares: Row, minimum: Row, ranking: Sequence[int], faults: Collection[str]) -> bool:
+    if "tie-to-first" in faults or "tie-to-last" in faults:
+        return usage[ranking[0]] < minimum[ranking[0]]
+    top = shares[ranking[0]]
+    return any(usage[j] < minimum[j] for j in ranking if shares[j] == top)

@@ -1,0 +1,40 @@
+"""Every command on every kind of instance answers or refuses: no fault, and no answer that it then calls wrong."""
+
+import itertools
+from collections import Counter
+
+import cells
+import pytest
+
+SAMPLE = cells.covering()
+
+
+def at_fault(chosen):
+    """Run some cells; return what went wrong."""
+    return [f"{cell}: {outcome}" for cell, outcome in cells.outcomes(chosen) if not outcome.sound]
+
+
+@pytest.mark.parametrize("command", [row.name for row in cells.COMMANDS])
+def test_no_command_is_at_fault(command):
+    faults = at_fault([cell for cell in SAMPLE if cell.command == command])
+    assert not faults, "\n".join(faults)
+
+
+def test_the_sample_has_every_pair_of_kinds():
+    seen = Counter(itertools.chain.from_iterable(itertools.combinations(astuple(cell), 2) for cell in SAMPLE))
+    for command, feature, policy in itertools.product(cells.COMMANDS, cells.FEATURES, cells.POLICIES):
+        assert seen[("feature", feature), ("policy", policy)]
+        assert seen[("command", command.name), ("feature", feature)]
+        assert seen[("command", command.name), ("policy", policy)]
+
+
+def astuple(cell):
+    return tuple(vars(cell).items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", cells.COMMANDS, ids=lambda row: row.name)
+@pytest.mark.parametrize("cluster", cells.CLUSTERS)
+def test_no_cell_is_a_fault(row, cluster):
+    faults = at_fault([cell for cell in cells.cells() if (cell.command, cell.cluster) == (row.name, cluster)])
+    assert not faults, "\n".join(faults)

@@ -1,0 +1,100 @@
+"""Beside whole tasks: a continuous bound that is one, and who says that nothing is better."""
+
+import numpy as np
+import pytest
+
+from drfopt.certificates import whole
+from drfopt.compare import compare
+from drfopt.instance import Instance
+from drfopt.policies import policy_named
+from drfopt.solve import solve
+
+WIDE = Instance([[3, 1], [2, 2], [1, 4], [4, 1], [2, 3], [5, 2], [1, 1], [2, 5]], [180, 190])
+"""Too many users for an exact search to finish, few enough for the search near a bound."""
+
+
+def test_who_cannot_have_a_whole_task_takes_nothing_from_the_bound():
+    # One whole task of the second user is more than there is: divisible, it would take half of what the first has.
+    instance = Instance([[1], [11]], [10])
+    found = compare(instance, ["drf", "ceei", "utilitarian"], integer=True)
+    for row in found.beside.values():
+        assert row.optimum == pytest.approx(10 if "mean" in row.measure else 1)
+        assert row.continuous >= row.optimum * (1 - 1e-9)
+    assert found.beside["drf"].continuous == pytest.approx(1)
+
+
+def test_limits_are_whole_in_the_bound_too():
+    instance = Instance([[1], [1]], [10], max_tasks=[0.5, None])
+    row = compare(instance, ["drf"], integer=True).beside["drf"]
+    assert (row.continuous, row.optimum) == pytest.approx((1, 1))
+
+
+def test_nobody_can_have_a_task():
+    for policy in ("drf", "ceei", "utilitarian"):
+        row = compare(Instance([[5], [4]], machines=[[3]]), [policy], integer=True).beside[policy]
+        assert (row.continuous, row.optimum) == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_whole_is_above_the_bound(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    demands = rng.integers(0, 9, (n, 2))
+    demands[np.arange(n), rng.integers(0, 2, n)] += 1
+    limits = [None if rng.random() < 0.5 else float(rng.integers(0, 7)) / 2 for _ in range(n)]
+    room = rng.integers(4, 14, 2) if seed % 2 else None
+    machines = None if seed % 2 else rng.integers(2, 12, (2, 2))
+    instance = Instance(demands, room, machines=machines, max_tasks=limits)
+    found = compare(instance, ["drf", "asset", "tasks", "ceei", "utilitarian", "throughput"], integer=True)
+    for policy, row in found.beside.items():
+        assert row.continuous is None or row.continuous >= row.optimum * (1 - 1e-9), policy
+
+
+# ---- who says so ---------------------------------------------------------------------------------------------------
+
+
+def test_the_same_search_is_no_second_author():
+    found = solve(WIDE, "ceei", integer=True)
+    assert found.engine == "nash-halves"
+    proof = found.certificate
+    assert proof.valid
+    assert not proof.rigorous
+    assert proof.evidence["judge"] == "the same search, run again"
+    assert "the word of the same search, run again: no proof in exact numbers" in str(found)
+    assert proof.to_dict()["judge"] == "the same search, run again"
+    other = solve(WIDE, "ceei", integer=True, engine="nash-milp").certificate
+    assert other.evidence["judge"] == "a search near a bound"
+    assert not other.rigorous, "it prunes on logarithms in floats"
+
+
+def test_a_short_exact_search_is_a_second_author():
+    proof = solve(Instance.library("nsdi2011"), "ceei", integer=True).certificate
+    assert proof.valid
+    assert proof.rigorous
+    assert proof.evidence["judge"] == "exact search"
+    # Weights that are no small multiples of one number: products are compared by sixty digits of their logarithms.
+    long = Instance([[1, 4], [3, 1]], [9, 18], weights=[1 / 3, 0.123456789])
+    assert not solve(long, "ceei", integer=True).certificate.rigorous
+
+
+def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
+    from drfopt.certificates import exhaust
+    from drfopt.certificates.refute import Inconclusive
+
+    def inconclusive(*arguments, **options):
+        raise Inconclusive
+
+    monkeypatch.setattr(whole, "refute", inconclusive)
+    monkeypatch.setattr(exhaust, "NODES", 0)
+    monkeypatch.setattr(whole, "Halves", lambda *arguments: pytest.fail("not of leximin and sums"))
+    paper = Instance.library("nsdi2011")
+    for policy in ("drf", "utilitarian"):
+        chosen, tasks = policy_named(policy), solve(paper, policy, integer=True, solver="highs").tasks
+        for solver, judge in (("highs", "CBC"), ("PULP_CBC_CMD", "HiGHS"), ("COIN_CMD", "HiGHS")):
+            proof = whole.certify(paper, chosen, tasks, None, finder=whole.Finder("sum-milp", solver))
+            assert proof.valid
+            assert proof.evidence["judge"] == judge
+            assert not proof.rigorous
+            worse = whole.certify(paper, chosen, np.array([2, 2]), None, finder=whole.Finder("sum-milp", solver))
+            assert worse.valid is False
+            assert worse.reason.startswith(judge)

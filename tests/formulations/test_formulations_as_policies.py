@@ -1,0 +1,285 @@
+"""Formulation files where a policy has a name: whole tasks by themselves, in time, in true words, without a fault."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from drfopt.audit import audit
+from drfopt.audit.search import search
+from drfopt.audit.search.space import Space
+from drfopt.cli.app import app
+from drfopt.compare import compare
+from drfopt.errors import EngineError, TimeLimitError
+from drfopt.instance import Instance
+from drfopt.solve import in_whole_tasks, solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Solution may be inaccurate")
+
+FOLDER = Path(__file__).resolve().parents[2] / "formulations"
+DIVISIBLE, WHOLE = str(FOLDER / "drf.py"), str(FOLDER / "drf_integer.py")
+POOL = Instance([[1, 4], [3, 1]], [9, 18], users=["x", "y"], resources=["cpu", "mem"], max_tasks=[None, 3])
+RACKS = Instance(
+    [[1, 2], [2, 1]], machines=[[4, 6], [6, 4]], users=["x", "y"], resources=["cpu", "mem"], max_tasks=[None, 3]
+)
+HEAD = (
+    "from typing import Any, NamedTuple\nimport time\nimport numpy as np\nimport pulp\nimport cvxpy as cp\n\n"
+    "class Program(NamedTuple):\n    problem: Any\n    tasks: Any\n    levels: Any = None\n\n"
+    "def build(data, held):\n    n = len(data.demands)\n"
+)
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
+
+
+def written(folder, name, body):
+    file = folder / f"{name}.py"
+    file.write_text(HEAD + "".join(f"    {line}\n" for line in body), encoding="utf-8")
+    return str(file)
+
+
+# ---- whole tasks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("instance", [POOL, RACKS], ids=["pool", "machines"])
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)
+def test_integer_variables_are_whole_tasks(file, instance):
+    if file.stem == "hierarchy" and instance is RACKS:
+        pytest.skip("a notion of one pool")
+    whole = file.stem.endswith("_integer")
+    assert in_whole_tasks(instance, str(file)) is whole, "hierarchy has integer variables, and divisible tasks"
+    found = solve(instance, str(file))
+    assert found.integer is whole
+    assert f"{'whole' if whole else 'divisible'} tasks" in str(found)
+
+
+def test_parts_of_integer_variables_are_not_whole(tmp_path):
+    half = written(
+        tmp_path,
+        "half",
+        [
+            "problem = pulp.LpProblem('half', pulp.LpMaximize)",
+            "y = [pulp.LpVariable(f'y_{i}', 0, 3, cat='Integer') for i in range(n)]",
+            "problem += pulp.lpSum(y)",
+            "return Program(problem, [0.5 * x for x in y])",
+        ],
+    )
+    found = solve(Instance([[1], [1]], [9]), half)
+    assert not found.integer
+    assert found.tasks.tolist() == [1.5, 1.5]
+    whole = written(
+        tmp_path,
+        "whole",
+        [
+            "x = cp.Variable(n, integer=True)",
+            "return Program(cp.Problem(cp.Maximize(cp.sum(x)), [x >= 0, data.demands.T @ x <= data.capacity]), 1 * x)",
+        ],
+    )
+    assert solve(Instance([[2], [2]], [9]), whole).integer
+
+
+# ---- words and statuses --------------------------------------------------------------------------------------------
+
+
+def test_what_is_best_is_the_files_own_claim():
+    found = run("solve", "nsdi2011", "--policy", DIVISIBLE)
+    assert found.exit_code == 0
+    last = found.output.strip().splitlines()[-1]
+    assert last.startswith("solved; certificate (feasibility) feasible, and what is best is the file's own claim")
+    assert "optimal" not in found.output
+    document = json.loads(run("solve", "nsdi2011", "--policy", WHOLE, "--json").output)
+    assert (document["status"], document["integer"]) == ("solved", True)
+    assert document["certificate"]["valid"] is None
+
+
+def test_equal_spending_shows_what_is_spent():
+    paper = Instance.library("nsdi2011")
+    assert solve(paper, str(FOLDER / "asset_equality.py")).levels == pytest.approx([0.84, 0.84])
+    assert solve(paper, str(FOLDER / "drf_equality.py")).levels == pytest.approx([2 / 3, 2 / 3])
+    weighted = Instance([[1, 4], [3, 1]], [9, 18], weights=[2, 1])
+    levels = solve(weighted, str(FOLDER / "asset_equality.py")).levels
+    assert levels == pytest.approx(levels[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("file", [DIVISIBLE, WHOLE])
+@pytest.mark.parametrize("integer", [False, True])
+def test_a_file_is_not_solved_in_fractions(file, integer):
+    with pytest.raises(EngineError, match="is solved as it is written, in floats"):
+        solve(POOL, file, exact=True, integer=integer)
+
+
+# ---- every command -------------------------------------------------------------------------------------------------
+
+COMMANDS = [
+    ("solve",),
+    ("solve", "--integer"),
+    ("solve", "--exact"),
+    ("solve", "--integer", "--exact"),
+    ("compare", "--policies", "drf,FILE"),
+    ("compare", "--policies", "drf,FILE", "--integer"),
+    ("crosscheck",),
+    ("crosscheck", "--integer"),
+    ("schedule",),
+    ("audit",),
+    ("audit", "--integer"),
+    ("explain",),
+    ("whatif", "--set-weight", "x=2"),
+    ("price",),
+    ("size", "--target", "x>=5", "--cost", "cpu=1,mem=1"),
+    ("rebalance", "--current", "CURRENT"),
+    ("sweep",),
+    ("report", "-o", "REPORT", "--policies", "FILE"),
+    ("report", "-o", "REPORT", "--policies", "drf,FILE", "--integer"),
+    ("export", "--to", "csv"),
+]
+REFUSED = ("schedule", "explain", "price", "size", "rebalance")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("instance", [POOL, RACKS], ids=["pool", "machines"])
+@pytest.mark.parametrize("stem", ["drf", "drf_integer", "ceei_integer", "efficient_sharing"])
+def test_every_command_answers_or_says_why_not(stem, instance, words, tmp_path):
+    file, cluster, today = str(FOLDER / f"{stem}.py"), tmp_path / "cluster.toml", tmp_path / "today.json"
+    instance.save(cluster)
+    today.write_text('{"tasks": {"x": 1}}', encoding="utf-8")
+    put = {"FILE": file, "CURRENT": str(today), "REPORT": str(tmp_path / "report.html")}
+    command, *rest = words
+    for name, value in put.items():
+        rest = [word.replace(name, value) for word in rest]
+    policy = [] if "--policies" in rest else ["--policy", file]
+    found = CliRunner().invoke(app, [command, str(cluster), *policy, *rest])
+    assert "at fault" not in found.output
+    if command in REFUSED or "--exact" in rest:
+        assert found.exit_code == 2
+    assert found.exit_code in (0, 1, 2, 3)
+    if found.exit_code == 2:
+        assert len(found.output.strip().splitlines()) == 1, found.output
+
+
+def test_a_rule_of_a_simulation_is_no_file():
+    found = run("simulate", "two-users", "--rule", DIVISIBLE)
+    assert found.exit_code == 2
+    assert "there is no rule" in found.output
+
+
+def test_whole_tasks_of_a_file_on_machines_are_audited():
+    found = audit(RACKS, WHOLE, "envy-freeness")
+    assert found.integer
+    assert found.results[0].verdict
+
+
+def test_a_search_is_in_the_tasks_of_the_file():
+    space = Space(2, 1, 2, 2)
+    assert ", whole tasks" in str(search(str(FOLDER / "ceei_integer.py"), "pareto-efficiency", space))
+    assert ", divisible tasks" in str(search(DIVISIBLE, "pareto-efficiency", Space(1, 1, 1, 1)))
+
+
+def test_whole_and_divisible_tasks_side_by_side():
+    found = compare(RACKS, ["drf", WHOLE])
+    assert [allocation.integer for allocation in found.allocations] == [False, True]
+    assert "whole tasks, for their tasks are integer variables: " in str(found).replace("\n", " ")
+    assert not found.failed
+    found = compare(RACKS, ["drf", WHOLE], integer=True)
+    assert set(found.beside) == {"drf"}
+    assert found.price_of_fairness[WHOLE] == pytest.approx(found.price_of_fairness["drf"])
+
+
+def test_a_file_at_fault_is_a_failure_of_the_comparison(tmp_path):
+    broken = written(tmp_path, "broken", ["raise RuntimeError('on purpose')"])
+    found = compare(POOL, ["drf", broken])
+    assert found.failed
+    assert "line 14: RuntimeError: on purpose" in found.refusals[broken]
+
+
+# ---- in time -------------------------------------------------------------------------------------------------------
+
+
+def spent(*words):
+    begun = time.monotonic()
+    found = run(*words)
+    return found, time.monotonic() - begun
+
+
+@pytest.mark.slow
+def test_a_long_program_ends_in_time_with_what_is_known():
+    """Two jobs on 48 machines: the counting of whole tasks runs past ten minutes."""
+    found, seconds = spent("solve", "sec71-phase3", "--policy", WHOLE, "--time-limit", 3, "--json")
+    assert found.exit_code == 3
+    assert seconds < 15
+    document = json.loads(found.output)
+    assert document["status"] == "time_limit"
+    assert "the time limit ran out" in document["certificate"]["reason"]
+    assert sum(user["tasks"] for user in document["users"]) > 0
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_all_rounds_together_have_the_time(tmp_path, pause):
+    """Two rounds of 0.3 s and more are not done in half a second; the first one's tasks are known then."""
+    rounds = written(
+        tmp_path,
+        "rounds",
+        [
+            f"time.sleep({pause})",
+            "x, t = cp.Variable(n, nonneg=True), cp.Variable()",
+            "free = np.isnan(held)",
+            "rows = [x >= np.nan_to_num(held) + free * t, data.demands.T @ x <= data.capacity, x <= data.limits]",
+            "return Program(cp.Problem(cp.Maximize(t if free.any() else 0), rows), 1 * x, 1 * x)",
+        ],
+    )
+    instance = Instance([[1], [1], [1]], [6], max_tasks=[1, 2, 9])
+    if not pause:
+        assert solve(instance, rounds).tasks == pytest.approx([1, 2, 3])
+        return
+    begun = time.monotonic()
+    try:
+        found = solve(instance, rounds, time_limit=1.6)
+        assert found.status == "time_limit"
+        assert not found.finished
+        assert (found.tasks >= 1 - 1e-6).all()
+        assert "the best tasks that it gave" in str(found)
+    except TimeLimitError as error:
+        assert "the time limit ran out" in str(error)
+    assert time.monotonic() - begun < 6
+
+
+def test_what_a_solver_leaves_is_a_point_only_if_it_keeps_the_rows(tmp_path, monkeypatch):
+    import pulp
+
+    from drfopt.deadline import Deadline
+    from drfopt.engines import modelling
+
+    problem = pulp.LpProblem("late", pulp.LpMaximize)
+    x = pulp.LpVariable("x", 1, 4, cat="Integer")
+    problem += x
+    problem += 2 * x <= 5
+
+    def gives_up(left):
+        def solved(self, solver):
+            x.varValue, self.status, self.sol_status = left, pulp.LpStatusOptimal, pulp.LpSolutionIntegerFeasible
+
+        return solved
+
+    for left, status in ((2.0, "feasible"), (3.0, "stopped"), (None, "stopped")):
+        monkeypatch.setattr(pulp.LpProblem, "solve", gives_up(left))
+        assert modelling.SOLVERS["pulp"](problem, Deadline.after(1.0)) == status
+    assert np.isfinite(modelling.LEAST)
+
+
+def test_cvxpy_is_told_the_time():
+    import cvxpy as cp
+
+    from drfopt.deadline import Deadline
+    from drfopt.engines import modelling
+
+    x = cp.Variable(2, nonneg=True)
+    for objective in (cp.sum(x), cp.sum(cp.log(x))):
+        model = cp.Problem(cp.Maximize(objective), [cp.sum(x) <= 1])
+        assert modelling.SOLVERS["cvxpy"](model, Deadline.after(20.0)) == "optimal"
+    late = cp.Problem(cp.Maximize(cp.sum(cp.log(cp.Variable(2000, nonneg=True)))), [])
+    late = cp.Problem(late.objective, [cp.sum(late.variables()[0]) <= 1])
+    assert modelling.SOLVERS["cvxpy"](late, Deadline(0.0)) in ("stopped", "feasible")

@@ -1,0 +1,48 @@
+"""What explain and whatif say where a user's own ceiling, its number of tasks, a sum or an enclosure is in play."""
+
+import pytest
+
+from drfopt import Instance, Machine, Organisation, TaskType
+from drfopt.enclosures import Enclosure
+from drfopt.planning import explain, whatif
+
+ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 2, "memory": 1}}
+ROOM = {"cpu": 9, "memory": 18}
+TYPES = {"A": [TaskType({"cpu": 1}, 3), TaskType({"memory": 2}, 1)], "B": {"cpu": 1}}
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian"])
+@pytest.mark.parametrize("cluster", [{"capacity": ROOM}, {"machines": [Machine("m", ROOM)]}])
+def test_an_own_ceiling_is_named_and_what_raising_it_brings(policy, cluster):
+    found = explain(Instance(ROWS, **cluster, organisation=Organisation(ceilings={"A": {"cpu": 1}})), policy, "A")
+    row = found.users[0]
+    assert row.reason == "ceiling"
+    assert row.remedy.startswith("raise its ceiling: without one it would have") and row.remedy.endswith("instead of 1")
+
+
+def test_a_ceiling_of_what_a_user_does_not_need_stops_nobody():
+    rules = Organisation(ceilings={"A": {"gpu": 0}})
+    row = explain(Instance(ROWS, ROOM | {"gpu": 1}, organisation=rules), "drf", "A").users[0]
+    assert (row.reason, row.stopped_by) == ("capacity", ("cpu",))
+
+
+@pytest.mark.parametrize("policy", ["utilitarian", "throughput"])
+def test_types_on_machines_under_a_sum(policy):
+    cluster = Instance(TYPES, machines=[Machine("m", {"cpu": 2, "memory": 9})])
+    for row in explain(cluster, policy).users:
+        assert row.reason != "efficiency" or "owes nobody anything" in row.remedy
+
+
+@pytest.mark.parametrize("cluster", [{"capacity": ROOM}, {"machines": [Machine("m", ROOM)]}])
+def test_who_runs_all_its_types_is_not_told_to_raise_a_limit(cluster):
+    row = explain(Instance(TYPES, **cluster), "drf", "A").users[0]
+    assert (row.reason, row.remedy) == ("limit", "all of its 4 tasks run")
+
+
+def test_the_lowest_of_enclosures_is_enclosed():
+    theorem = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
+    found = whatif(theorem, ["set-weight u1=2"], "ceei", exact=True)
+    before, after = found.totals()["lowest level"]
+    assert isinstance(before, Enclosure) and isinstance(after, Enclosure)
+    assert float(before) == pytest.approx(min(map(float, found.before.levels)), rel=1e-12)
+    assert float(after) < float(before) and found.to_dict()["totals"]
