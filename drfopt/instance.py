@@ -51,10 +51,11 @@ class Instance:
     name, source : str
         A title, and where the instance comes from.
 
-    Attributes
-    ----------
-    demands (n, m), capacity (m,) of the whole cluster, weights (n,) or (n, m), limits (n,) with inf for none;
-    for machines also machine_capacity (k, m) of one machine, counts (k,), eligible (n, k); for a pool these are None.
+    Notes
+    -----
+    Attributes: ``demands`` (n, m), ``capacity`` (m,) of the whole cluster, ``weights`` (n,) or (n, m), ``limits`` (n,)
+    with inf for none; for machines also ``machine_capacity`` (k, m) of one machine, ``counts`` (k,), ``eligible``
+    (n, k); for a pool these are None.
     ``task_types`` is None, or one entry a user: None, or her types with exact demands (m,). ``organisation`` is None,
     or settled: one entry a user. A user of weight 0 is in ``organisation.last``, and has 1 in ``weights``.
     All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as fractions.

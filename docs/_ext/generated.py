@@ -85,8 +85,10 @@ def command_line() -> None:
             takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or parameter.type.name.upper()
             names = ", ".join(f"`{o}`" for o in parameter.opts) if parameter.opts[0].startswith("-") else ""
             said = " ".join((getattr(parameter, "help", "") or "").split())
-            default = getattr(parameter, "show_default", False)
-            said += f" Default: {default}." if isinstance(default, str) else ""
+            default, value = getattr(parameter, "show_default", False), parameter.default
+            if default is True and isinstance(value, str | int) and not isinstance(value, bool):
+                default = str(value)
+            said += f" Default: {default}." if isinstance(default, str) and default else ""
             options.append(row([names or f"`{takes}`", f"`{takes}`" if names and takes else "", said]))
         lines.append("".join(options))
     (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")
