@@ -80,8 +80,8 @@ def _way(policy: str, seconds: float, error: Callable[[Allocation], float | None
     def judge(instance: Instance, allocation: Allocation) -> Verdict:
         found = None if error is None else error(allocation)
         evidence = allocation.certificate.evidence
-        # Where the exact search gave up, its time is in that of CBC.
-        note = f"{allocation.engine}, proven by {evidence['judge']} in {evidence['seconds']:.2g} s of it"
+        # Where the exact search gave up, its time is in that of the second solver.
+        note = f"{allocation.engine}, judged by {evidence['judge']} in {evidence['seconds']:.2g} s of it"
         return proven(allocation.certificate, found, note)
 
     return Way(policy, "drfopt", lambda i: solve(i, policy, integer=True, time_limit=seconds), judge)

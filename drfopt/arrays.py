@@ -38,6 +38,8 @@ everything negative are above."""
 EXACT_INTEGERS = 2**53
 """Every integer up to here is a float."""
 
+NOTHING = Fraction(0)
+
 LONG_BITS = 128
 """Numbers longer than this are not written out in an error."""
 
@@ -108,7 +110,9 @@ def thaw(floats: np.ndarray) -> tuple:
     """Return what the floats stand for, their shortest decimals, as nested tuples; inf is None."""
     if floats.ndim > 1:
         return tuple(thaw(row) for row in floats)
-    return tuple(None if value == np.inf else Fraction(repr(value)) for value in floats.tolist())
+    return tuple(
+        NOTHING if value == 0 else None if value == np.inf else Fraction(repr(value)) for value in floats.tolist()
+    )
 
 
 def as_float(value: Fraction | None, place: str) -> float:
@@ -152,7 +156,8 @@ def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: b
     found = _shape(values)
     if found != shape:
         raise InstanceError(f"{places.title} has shape {found}, but {shape} is needed {places.reason}".rstrip())
-    return _from_values(values, shape, places, unlimited)
+    plain = _plain(values, shape)
+    return _from_values(values, shape, places, unlimited) if plain is None else Table(_freeze(plain))
 
 
 @dataclass(frozen=True)
@@ -218,6 +223,18 @@ def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
     first_idle = next((row for row in idle if row is not None), None)
     least = np.min(lowest, axis=0) + np.uint64(1)
     return Extent(np.max(highest, axis=0).view(np.float64), least.view(np.float64), first_idle)
+
+
+def _plain(values: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return floats, where they are the whole truth and all of them are good: a table by names is mostly zeros."""
+    leaves = _leaves(values, len(shape))
+    if not set(map(type, leaves)) <= {int, float}:
+        return None
+    try:
+        floats = np.array(leaves, dtype=np.float64).reshape(shape)
+    except OverflowError:
+        return None
+    return floats + 0.0 if ((floats >= 0) & (floats <= EXACT_INTEGERS)).all() else None
 
 
 def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:

@@ -12,6 +12,7 @@ DrfoptError
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 
 __all__ = [
     "CertificateError",
@@ -24,9 +25,6 @@ __all__ = [
     "TimeLimitError",
     "suggestion",
 ]
-
-ALIKE = 0.9
-"""Names whose first letters differ are taken for one another from this likeness on."""
 
 
 class DrfoptError(Exception):
@@ -65,18 +63,31 @@ class CertificateError(DrfoptError, RuntimeError):
     """An answer was found, and its certificate does not hold; the answer is not returned."""
 
 
+LONGEST_WORD, MOST_WORDS = 100, 10_000
+"""Letters of a word and number of words that are compared: a mistake in a large file should cost no time."""
+
+SHORT = 5
+"""Letters below which another first letter makes another word: a gpu is no cpu."""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string.
 
-    A long name that begins as a short word does, such as that of a machine class, is near to it too.
+    Near is a word with few letters changed, or a long one that begins as a short word does, such as the name of a
+    machine class.
     """
-    words = list(known)
+    words = [name for name in islice(known, MOST_WORDS) if len(name) <= LONGEST_WORD]
+    if not word or len(word) > LONGEST_WORD:
+        return ""
     near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
-    near = near or [name for name in words if word and name.casefold().startswith(word.casefold())]
+    near = near or [name for name in words if name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""
 
 
 def _slip(word: str, name: str) -> bool:
-    """Say whether a slip of the fingers makes one of the other: a gpu that is missing is no cpu with a wrong letter."""
-    a, b = word.casefold(), name.casefold()
-    return a[:1] == b[:1] or sorted(a) == sorted(b) or difflib.SequenceMatcher(None, a, b).ratio() >= ALIKE
+    """Say whether a word can be a slip of the pen for a name."""
+    edits = difflib.SequenceMatcher(None, word, name).get_opcodes()
+    changed = sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in edits if kind != "equal")
+    kind, *_ = edits[0]
+    begins = word.casefold()[0] == name.casefold()[0] or kind != "replace"
+    return changed <= max(2, len(word) // 3) and (begins or (len(word) >= SHORT and changed == 1))

@@ -10,8 +10,8 @@ import numpy as np
 
 from .arrays import Places, as_float, table
 from .errors import InstanceError
-from .machine import Machine, capacity_table, named_classes
-from .naming import listed, resource_names, row_of, rows_of_users, unique
+from .machine import Machine, capacity_table, first_named, named_classes
+from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .task_types import TaskType, TypeTable
 from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
@@ -25,9 +25,15 @@ FEATURES = {
 }
 """What an instance may have beyond one demand, weight and limit a user."""
 
+MOST_CELLS = 50_000_000
+"""Users or classes times resources by name: a small file could name so many that no memory holds the table."""
+
 
 class Instance:
     """A cluster and the users who want to run tasks on it. Immutable.
+
+    Whatever has labels (mapping, pandas Series or frame) is aligned by them in every argument, or refused by the label
+    that is missing or unknown; arrays and lists are positional. The index that pandas makes up is no label.
 
     Parameters
     ----------
@@ -37,7 +43,7 @@ class Instance:
     capacity : mapping from resource to number, or array of shape (m,)
         One divisible pool. Give either this or `machines`.
     machines : sequence of Machine, or array of shape (k, m)
-        Classes of machines instead of a pool.
+        Classes of machines instead of a pool. The index of a frame names them, and its column ``count`` counts them.
     users, resources : sequences of str
         Names; taken from the mappings where these are given, otherwise u1, u2 ... and r1, r2 ...
     weights : number per user (n,), table per resource (n, m), or mapping by user; positive, 1 by default
@@ -99,13 +105,19 @@ class Instance:
         n = len(rows) if self._users is None else len(self._users)
         if n == 0:
             raise InstanceError("the instance has no users: list at least one")
-        columns = resource_names(resources, rows, capacity if classes is None else classes[0].capacity)
+        columns = resource_names(resources, rows, capacity if classes is None else first_named(classes))
         self.resources = unique(columns, "resource")
         m = len(self.resources)
         if m == 0:
             raise InstanceError("the cluster has no resources: list at least one")
+        if isinstance(rows, list) and max(n, len(classes or ())) * m > MOST_CELLS:
+            raise InstanceError(
+                f"{m} resources for {n} users and {len(classes or ())} classes of machines are too many to list: leave "
+                "out those that are never scarce, or give arrays"
+            )
         self._n = n
 
+        rows = listed(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
         names, labels = _Names(self), [machine.name for machine in classes or ()]
         rows, self.task_types = types_of_users(rows, names, self.resources, labels)
         self._demands = demand_table(rows, names, self.resources)
@@ -207,7 +219,8 @@ class Instance:
             return self._capacity.exact()
         rows, counts = self.exact_machine_capacity, [machine.count for machine in self.machines]
         return tuple(
-            sum((count * row[j] for count, row in zip(counts, rows, strict=True)), Fraction(0)) for j in range(self.m)
+            sum((count * has for count, has in zip(counts, column, strict=True) if has), Fraction(0))
+            for column in zip(*rows, strict=True)
         )
 
     @cached_property
@@ -355,18 +368,22 @@ class Instance:
         Columns called ``weight`` and ``max_tasks`` are taken as such (an empty cell is no limit), the index names the
         users; `capacity` and the rest are those of `Instance`.
         """
-        special = [column for column in ("weight", "max_tasks") if column in frame.columns]
+        columns = {"weight": "weights", "max_tasks": "max_tasks"}
+        special = [column for column in columns if column in frame.columns]
+        for column in special:
+            if rest.get(columns[column]) is not None:
+                raise InstanceError(
+                    f"the frame has a column {column!r}, and {columns[column]} is given as well: drop one of them"
+                )
+            values = frame[column]
+            if column == "max_tasks" and values.isna().any():
+                floats = values.dtype.kind == "f"
+                values = values.fillna(np.inf) if floats else values.astype(object).where(values.notna(), None)
+            rest[columns[column]] = values
         demands = frame.drop(columns=special)
-        if "weight" in special:
-            rest.setdefault("weights", frame["weight"].to_numpy())
-        if "max_tasks" in special:
-            limits = frame["max_tasks"].astype(float).to_numpy()
-            rest.setdefault("max_tasks", np.where(np.isnan(limits), np.inf, limits))
         rest.setdefault("users", [str(user) for user in frame.index])
         rest.setdefault("resources", [str(column) for column in demands.columns])
-        if isinstance(capacity, Mapping):
-            capacity = row_of(capacity, rest["resources"], "capacity")
-        return cls(demands.to_numpy(), capacity, **rest)
+        return cls(demands, capacity, **rest)
 
     def parts(self) -> dict[str, Any]:
         """Return the arguments that make an equal instance, exact: ``Instance(**(it.parts() | {"name": "new"}))``."""
@@ -427,9 +444,10 @@ class Instance:
     def _place_machines(self, capacity: Any, classes: tuple[Machine, ...] | None) -> None:
         if classes is None:
             if isinstance(capacity, Mapping):
-                capacity = row_of(capacity, self.resources, "capacity")
+                capacity = row_of(capacity, self.resources, "capacity", missing=None)
             places = Places("capacity", columns=self.resources, row_word="")
-            self._capacity = table(listed(capacity), (self.m,), places)
+            room = listed(aligned(capacity, "capacity", ("resource", self.resources)))
+            self._capacity = table(room, (self.m,), places)
             self.capacity = self._capacity.floats
             return
         self._capacity, self.counts = capacity_table(classes, self.resources)

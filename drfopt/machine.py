@@ -1,16 +1,16 @@
 """Machines at the door: classes of identical ones, given as `Machine`s or as rows of an array."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .arrays import Places, Table, table
 from .errors import InstanceError
-from .naming import listed, row_of, unique
+from .naming import aligned, labels, listed, row_of, unique, with_names
 
-__all__ = ["Machine", "capacity_table", "named_classes"]
+__all__ = ["Machine", "capacity_table", "first_named", "named_classes"]
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,46 @@ def named_classes(machines: Any) -> tuple[Machine, ...]:
         if machines.ndim != 2:
             raise InstanceError(f"machines have shape {machines.shape}: an array of shape (k, m) is needed")
         return tuple(Machine(f"m{k}", row) for k, row in enumerate(machines, start=1))
-    listed = tuple(machines)
-    if listed and all(isinstance(row, list | tuple) for row in listed):
-        return tuple(Machine(f"m{k}", row) for k, row in enumerate(listed, start=1))
-    for machine in listed:
+    if len(found := labels(machines)) == 2:
+        machines = _rows_of(machines, *found)
+    given = tuple(machines)
+    if given and all(isinstance(row, list | tuple) for row in given):
+        return tuple(Machine(f"m{k}", row) for k, row in enumerate(given, start=1))
+    for machine in given:
         if not isinstance(machine, Machine):
             raise InstanceError(f"{machine!r} is not a machine: use Machine(name=..., capacity=..., count=...)")
-    if not listed:
+    if not given:
         raise InstanceError("the cluster has no machines: list at least one class")
-    names: dict[str, None] = {}
-    for machine in listed:
-        if isinstance(machine.capacity, Mapping):
-            names.update(dict.fromkeys(map(str, machine.capacity)))
+    named = [
+        Machine(str(one.name), with_names(one.capacity, f"machine class {str(one.name)!r}"), one.count) for one in given
+    ]
+    names = dict.fromkeys(r for machine in named if isinstance(machine.capacity, dict) for r in machine.capacity)
     # A resource that one class lacks is 0 there: every class speaks of all resources.
     return tuple(
-        Machine(str(machine.name), {r: machine.capacity.get(r, 0) for r in names}, machine.count)
-        if isinstance(machine.capacity, Mapping)
-        else Machine(str(machine.name), machine.capacity, machine.count)
-        for machine in listed
+        replace(machine, capacity={r: machine.capacity.get(r, 0) for r in names})
+        if isinstance(machine.capacity, dict)
+        else machine
+        for machine in named
     )
+
+
+def _rows_of(frame: Any, index: tuple[str, ...] | None, columns: tuple[str, ...] | None) -> list[Machine]:
+    """Return the rows of a frame, whose column ``count``, if it has one, says how many machines there are."""
+    names = index or [f"m{k}" for k in range(1, len(frame) + 1)]
+    rows = aligned(frame, "machines", ("machine class", None), ("resource", None)).tolist()
+    if columns is None:
+        return [Machine(name, row) for name, row in zip(names, rows, strict=True)]
+    amounts = [dict(zip(unique(columns, "resource"), row, strict=True)) for row in rows]
+    counts = [row.pop("count", 1) for row in amounts]
+    return [
+        Machine(name, row, int(count) if isinstance(count, float) and count.is_integer() else count)
+        for name, row, count in zip(names, amounts, counts, strict=True)
+    ]
+
+
+def first_named(classes: Sequence[Machine]) -> Any:
+    """Return the first capacity that names resources, or the first of all."""
+    return next((one.capacity for one in classes if isinstance(one.capacity, dict)), classes[0].capacity)
 
 
 def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[Table, np.ndarray]:
@@ -63,7 +84,7 @@ def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tu
     names = unique([machine.name for machine in classes], "machine class")
     rows = [
         row_of(machine.capacity, resources, f"machine class {machine.name!r}")
-        if isinstance(machine.capacity, Mapping)
+        if isinstance(machine.capacity, dict)
         else listed(machine.capacity)
         for machine in classes
     ]

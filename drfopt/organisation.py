@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from .errors import InstanceError, suggestion
-from .naming import by_user, some
+from .naming import by_user, some, with_names
 from .quantities import amount
 
-__all__ = ["MEANINGS", "Group", "Organisation"]
+__all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation"]
 
 MEANINGS = {
     "floor": "nobody is below its guarantee; levels count all that it has",
@@ -25,6 +27,9 @@ MEANINGS = {
 HIGHEST_TIER = 10**6
 
 SEPARATOR = "/"
+
+DEEPEST = 64
+"""Levels of groups; a company has six, and what goes down the tree calls itself."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,8 @@ class Organisation:
 
 
 def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Fraction]:
-    if not isinstance(given, Mapping):
+    given = with_names(given, place)
+    if not isinstance(given, dict):
         raise InstanceError(f"{place} is {given!r}: write a table of resource and amount, such as {{ cpu = 4 }}")
     amounts = {}
     for resource, value in given.items():
@@ -202,9 +208,10 @@ def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mappi
 
 
 def _tier(value: Any, owner: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > HIGHEST_TIER:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or abs(int(value)) > HIGHEST_TIER:
         raise InstanceError(f"{owner}: tier is {value!r}: write a whole number, higher is served first")
-    return value
+    return int(value)
 
 
 def _group(group: Any, resources: Sequence[str]) -> Group:
@@ -219,6 +226,9 @@ def _group(group: Any, resources: Sequence[str]) -> Group:
 
 
 def _check_path(path: Any, owner: str) -> None:
+    if isinstance(path, str) and path.count(SEPARATOR) >= DEEPEST:
+        levels = path.count(SEPARATOR) + 1
+        raise InstanceError(f"{owner} is called {path[:40]!r}..., {levels} levels deep: groups have at most {DEEPEST}")
     if not isinstance(path, str) or not path or any(not part.strip() for part in path.split(SEPARATOR)):
         raise InstanceError(f"{owner} is called {path!r}: write its path from the root, such as 'eng/dev'")
 

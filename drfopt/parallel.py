@@ -8,10 +8,11 @@ asking.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
-from threading import Event
+from threading import Event, Thread
+from time import perf_counter
 from typing import Any, TypeVar
 
 from .errors import DrfoptError, EngineError, SolverError
@@ -24,6 +25,12 @@ Result = TypeVar("Result")
 
 DEATHS = 3
 """Times in a row that workers may die without a result in between: after that it is the work that kills them."""
+
+ALONE_FOR = 0.3
+"""Seconds of work after which others are thought of: the first items pay for imports, and tell little of the rest."""
+
+WORTH_IT = 1.0
+"""Seconds of work that must be left by then: a worker takes about as long to start."""
 
 PATIENCE = 10
 """Seconds to wait for a Dask scheduler, and for its first worker."""
@@ -68,7 +75,8 @@ def spread(
     items : iterable
         Taken one by one as workers get free, so it may be a generator without an end.
     jobs : int, optional
-        Processes; by default one a core. 1 works in this process. On a cluster its cores count, not this.
+        Processes; by default one a core, once there is work for them: what takes a second is done in this process, and
+        of longer work the beginning. 1 works in this process. On a cluster its cores count, not this.
     dask : str, optional
         Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``.
     what : str
@@ -101,11 +109,49 @@ def _results(
     if dask is None and (jobs == 1 or _inside_a_worker()):
         yield from map(function, items)
         return
+    waiting = iter(items)
     with _backend(dask):
-        for outcome in _outcomes(function, iter(items), jobs):
+        if jobs is None and dask is None and _own_processes():
+            yield from _begun(function, waiting, len(items) if isinstance(items, Sized) else None)
+        for outcome in _outcomes(function, waiting, jobs):
             if isinstance(outcome, _Failure):
                 raise outcome.error
             yield outcome
+
+
+def _begun(function: Callable[[Item], Result], waiting: Iterator[Item], total: int | None) -> Iterator[Result]:
+    """Do in this process what is done before workers are there; they start when there is enough left for them."""
+    import joblib
+
+    several = joblib.cpu_count() > 1
+    starting: Thread | None = None
+    spent = 0.0
+    for done, item in enumerate(waiting, start=1):
+        begun = perf_counter()
+        result = function(item)
+        spent += perf_counter() - begun
+        yield result
+        if starting is not None:
+            if not starting.is_alive():
+                return
+        elif several and spent > ALONE_FOR and (total is None or (total - done) * spent / done > WORTH_IT):
+            starting = Thread(target=_start, args=(function,), daemon=True)
+            starting.start()
+    if starting is not None:
+        # A program that ends while its workers start leaves noise behind.
+        starting.join()
+
+
+def _start(function: Callable[..., Any]) -> None:
+    """Start the workers, which have read the function by the time this ends, and imported what it needs for that."""
+    import joblib
+
+    with _backend(None), suppress(BrokenProcessPool):
+        joblib.Parallel(n_jobs=-1)(joblib.delayed(_read)(function) for _ in range(joblib.cpu_count()))
+
+
+def _read(function: Callable[..., Any]) -> None:
+    """Do nothing: the function has been read."""
 
 
 def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs: int | None) -> Iterator[Any]:
@@ -169,16 +215,22 @@ def _inside_a_worker() -> bool:
     return bool(get_active_backend()[0].nesting_level)
 
 
+def _own_processes() -> bool:
+    """Say whether the surroundings chose nobody to work but processes of this machine."""
+    from joblib.parallel import get_active_backend
+
+    return type(get_active_backend()[0]).__name__ == "LokyBackend"
+
+
 @contextmanager
 def _backend(dask: str | None) -> Iterator[None]:
     """Set up joblib: a Dask cluster, the surroundings' choice, or processes whose solvers keep to one thread each."""
     import joblib
-    from joblib.parallel import get_active_backend
 
     if dask is not None:
         with _client(dask) as client, joblib.parallel_config(backend="dask", client=client):
             yield
-    elif type(get_active_backend()[0]).__name__ == "LokyBackend":
+    elif _own_processes():
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             yield
     else:

@@ -130,10 +130,11 @@ class Policy:
             raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
             i = int(np.isfinite(instance.limits).argmax())
-            what = "limit" if instance.max_tasks[i] is not None else "ceiling"
+            counted = instance.task_types is not None and instance.task_types[i] is not None
+            what = "count of tasks" if counted else "limit" if instance.max_tasks[i] is not None else "ceiling"
             raise PolicyError(
                 f"{self.name} divides every machine by itself and knows no {what} on all of them, but user "
-                f"{instance.users[i]!r} has one: leave {what}s out, or use drf"
+                f"{instance.users[i]!r} has one: leave {'task type' if counted else what}s out, or use drf"
             )
         if self.measure == "single":
             j = self.column(instance)

@@ -68,6 +68,10 @@ def _solved(policy: Policy, how: dict[str, Any], instance: Instance) -> Allocati
     return solve(instance, policy, **how)
 
 
+def _changed(instance: Instance, policy: Policy, how: dict[str, Any], changes: tuple[Change | str, ...]) -> Allocation:
+    return solve(changed(instance, changes), policy, **how)
+
+
 @dataclass(frozen=True)
 class Axis:
     """A change with its value left open.
@@ -218,6 +222,7 @@ def sweep(
     along = axis or multiplied(resource)
     wanted, first = tuple(exact(value) for value in values), tuple(changes)
     chosen = policy_named(policy)
-    clusters = [changed(instance, (*first, along.at(value))) for value in wanted]
-    found = tuple(solve_each(clusters, chosen, jobs=jobs, dask=dask, **how))
+    # A change is made where the answer is found: in one pool it may take longer than the answer.
+    each = [(*first, along.at(value)) for value in wanted]
+    found = tuple(spread(partial(_changed, instance, chosen, how), each, jobs=jobs, dask=dask, what="instances"))
     return Sweep(instance, chosen.name, along, wanted, found)

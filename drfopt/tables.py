@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 __all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "clean", "finite"]
@@ -24,6 +24,9 @@ WIDTH = 110
 
 SHORTEST = 10
 """Letters to which a column of names is narrowed at most; on a screen too narrow for that, lines run on."""
+
+PRINTED = 100
+"""Lines handed to rich at a time: it copies what it is given several times."""
 
 GAP = 2
 """Spaces between columns, the last of them drawn by the box."""
@@ -95,11 +98,12 @@ class Sheet:
         blocks = _can_write(console.encoding, BLOCKS)
         drawn = [[_drawn(cell, blocks) for cell in row] for row in self.rows[:rows]]
         widths = self._widths(drawn, console.width)
-        lines = Text("\n").join(self._lines(drawn, widths, "─" if blocks else "-"))
+        lines = self._lines(drawn, widths, "─" if blocks else "-")
         if self.title:
             console.print(Text(clean(self.title), style="bold"), soft_wrap=True)
         # soft_wrap: on a screen too narrow for its columns a line runs on.
-        console.print(lines, soft_wrap=True)
+        while some := list(islice(lines, PRINTED)):
+            console.print(Text("\n").join(some), soft_wrap=True)
         if len(self.rows) > rows:
             more = f"... and {len(self.rows) - rows} more of {len(self.rows)} (csv and json have them all)"
             console.print(Text(more, style="dim"), soft_wrap=True)

@@ -1,11 +1,11 @@
 """Users whose tasks are not all alike: several types, each with a count, run in the proportions of the counts.
 
 A user with the types ``t`` has ``count_t`` tasks of each.  Divisible, she runs one fraction of all of them, so she is
-described by her *average* task, the sum of ``count_t * demand_t`` over the sum of counts, of which she has as many as
+described by her *average* task, the sum of ``count_t * givent`` over the sum of counts, of which she has as many as
 the counts add up to: in one pool nothing else is new.  On machines every type is placed by itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from .errors import InstanceError
-from .naming import row_of
+from .naming import row_of, with_names
 from .quantities import amount
 
 __all__ = ["TaskType", "TypeTable", "average", "given_types", "settled"]
+
+NOTHING = Fraction(0)
+"""What is needed of a resource that is not listed."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,14 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
     count = kind.count
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
         raise InstanceError(f"{place}: count is {count!r}: write a whole number, 1 or more")
-    row = row_of(kind.demand, resources, place) if isinstance(kind.demand, Mapping) else list(kind.demand)
+    given = with_names(kind.demand, place)
+    row = row_of(given, resources, place, missing=NOTHING) if isinstance(given, dict) else list(given)
     if len(row) != len(resources):
         raise InstanceError(f"{place} has {len(row)} demands, but there are {len(resources)} resources")
-    demand = tuple(amount(value, f"{place}: demand of {r!r}") for value, r in zip(row, resources, strict=True))
+    demand = tuple(
+        value if value is NOTHING else amount(value, f"{place}: demand of {r!r}")
+        for value, r in zip(row, resources, strict=True)
+    )
     if not any(demand):
         raise InstanceError(f"{place} demands nothing: give its tasks a positive demand, or leave it out")
     if kind.machines is not None and not classes:
@@ -102,5 +109,6 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
 def average(types: Sequence[TaskType]) -> list[Fraction]:
     """Return what the average task of settled types needs, (m,)."""
     total = sum(kind.count for kind in types)
-    sums = (sum(kind.count * kind.demand[j] for kind in types) for j in range(len(types[0].demand)))
+    columns = zip(*(kind.demand for kind in types), strict=True)
+    sums = (sum(kind.count * need for kind, need in zip(types, needs, strict=True) if need) for needs in columns)
     return [Fraction(amount, total) for amount in sums]

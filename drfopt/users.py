@@ -11,7 +11,7 @@ import numpy as np
 
 from .arrays import Places, Table, table
 from .errors import InstanceError, suggestion
-from .naming import by_user, listed, row_of, some
+from .naming import aligned, by_user, labels, listed, row_of, some, with_names
 from .task_types import TaskType, average, given_types, settled
 
 __all__ = ["bounded", "demand_table", "eligible_classes", "limit_table", "types_of_users", "weight_table"]
@@ -56,9 +56,12 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, n
     n = len(users)
     if weights is None:
         return Table(np.broadcast_to(1.0, (n,))), None  # one float, however many users
+    weights = aligned(weights, "weights", ("user", users), ("resource", resources))
     if isinstance(weights, Mapping):
         weights = by_user(weights, users, "weights", 1)
     values = listed(weights)
+    if isinstance(values, list):
+        values = [with_names(value, "weights") for value in values]
     per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
     scalar = [not isinstance(value, Mapping | list | tuple) for value in values] if per_resource else []
     if per_resource:
@@ -94,6 +97,7 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
 def limit_table(limits: Any, users: Names, types: Types | None) -> Table:
     """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
     found, places = Table(np.broadcast_to(np.inf, (len(users),))), Places("max_tasks", users)
+    limits = aligned(limits, "max_tasks", ("user", users))
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)
     if limits is not None:
@@ -114,13 +118,13 @@ def bounded(limits: Table, bounds: Sequence[Fraction | None], users: Names) -> T
 def eligible_classes(eligible: Any, users: Names, classes: Names) -> np.ndarray:
     """Return the machine classes that each user may use, bool (n, k)."""
     shape = (len(users), len(classes))
-    if eligible is None or isinstance(eligible, Mapping):
+    if eligible is None or isinstance(eligible, Mapping) or len(labels(eligible)) == 1:
         allowed = np.ones(shape, dtype=bool)
-        for i, names in enumerate(by_user(eligible or {}, users, "machines", None) if eligible else ()):
+        for i, names in enumerate([] if eligible is None else by_user(eligible, users, "machines", None)):
             if names is not None:
                 allowed[i] = _classes_named(users[i], names, classes)
     else:
-        allowed = np.array(eligible)
+        allowed = np.array(aligned(eligible, "eligible", ("user", users), ("machine class", classes)))
         if allowed.shape != shape or allowed.dtype != bool:
             raise InstanceError(
                 f"eligible has shape {allowed.shape} and type {allowed.dtype}, but bool of shape {shape} is needed"
@@ -130,6 +134,11 @@ def eligible_classes(eligible: Any, users: Names, classes: Names) -> np.ndarray:
 
 
 def _classes_named(user: str, names: Iterable[str], known: Names) -> np.ndarray:
+    if isinstance(by_name := with_names(names, f"user {user!r}: machines"), dict):
+        names = row_of(by_name, known, f"user {user!r}: machines", missing=None)
+        if not all(isinstance(open_, bool | np.bool_) for open_ in names):
+            raise InstanceError(f"user {user!r}: machines by name need true or false each: write a list of names")
+        return np.array(names, dtype=bool)
     named = [names] if isinstance(names, str) else list(names)
     for name in named:
         if name not in known:

@@ -5,6 +5,7 @@ An expectation is never edited after its first measurement; where it was wrong, 
 
 from . import (
     bulk,
+    costs,
     crowds,
     exact,
     integers,
@@ -36,6 +37,7 @@ QUESTIONS: tuple[Question, ...] = (
     *purchases.QUESTIONS,
     *section7.QUESTIONS,
     *reports.QUESTIONS,
+    *costs.QUESTIONS,
 )
 """The registry. A question is one row in a file of this folder and one function."""
 

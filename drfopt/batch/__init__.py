@@ -72,9 +72,11 @@ def solve_many(
 
     Parameters
     ----------
-    demands : array (b, n, m)
+    demands : array (b, n, m), or list of b frames
         What one task of each user needs.  To leave a user out of some pools, give her a limit of 0 there.
     capacity : array (m,) or (b, m)
+        Here and below whatever has labels (mapping, Series, frame, or a list of them) is aligned by users and
+        resources; a frame of two dimensions has one pool a row.
     policy : str or Policy
         ``drf``, ``asset``, ``single:RESOURCE``, ``tsf``, ``tasks`` or ``ceei``.
     weights : array (n,) or (b, n), or per resource (1, n, m) or (b, n, m)
@@ -82,7 +84,7 @@ def solve_many(
     limits : array (n,) or (b, n)
         The most tasks of each user, inf for no limit.
     resources : sequence of m names
-        For ``single:RESOURCE``; r1, r2 ... by default.
+        For ``single:RESOURCE``; r1, r2 ... by default, or those of the labels.
 
     Raises
     ------

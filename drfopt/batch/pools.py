@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InstanceError, PolicyError, suggestion
 from ..policies import MEASURES, POLICIES, Policy, policy_named
+from .named import positional
 
 __all__ = ["Batch", "Pools", "batch_of", "quiet"]
 
@@ -192,10 +193,11 @@ def batch_of(
     Raises
     ------
     InstanceError
-        On a shape that is none of those allowed, or on what is not an array of numbers.
+        On a shape that is none of those allowed, on what is not an array of numbers, or on a label at fault.
     PolicyError
         When batches of the policy are not solved.
     """
+    demands, capacity, weights, limits, resources = positional(demands, capacity, weights, limits, resources)
     needs = _numbers("demands", demands)
     if needs.ndim != 3:
         raise InstanceError(f"demands have shape {needs.shape}: an array (b, n, m) is needed, a pool of (n, m) a row")

@@ -40,7 +40,8 @@ def certify(
     """Return the certificate of exact tasks (n,), Fractions or Enclosures, placed as (n, k)."""
     rates = policy.exact_rates(instance)
     levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
-    report = verify(document(instance, policy.name, tasks, levels, placement, evidence))
+    made = document(instance, policy.name, tasks, levels, placement, evidence)
+    report = verify(made, bounded=False)
     fault = next((f"{check.name}: {check.worst}" for check in report.checks if not check.holds), "")
     # Of an enclosure the answer is what is certain: how far its ends are apart is not a violation, but how good it is.
     widths = [float(x.width / x.upper) for x in tasks if isinstance(x, Enclosure) and x.upper]

@@ -154,7 +154,7 @@ Jobs = Annotated[
         metavar="N",
         parser=_processes,
         show_default=False,
-        help="Work in N processes; by default 1 for one answer, else a core each.",
+        help="Work in N processes; by default 1 for one answer or little work, else a core each.",
     ),
 ]
 Dask = Annotated[

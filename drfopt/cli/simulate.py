@@ -159,7 +159,7 @@ def simulate(
             slowdown=Slowdown(exponents),
             preemption=None if grace is None else Preemption(grace),
             optimum=optimum,
-            jobs=jobs if jobs is not None or dask is not None or len(names) * replications > 1 else 1,
+            jobs=jobs,
             dask=dask,
         )
         runs = [run for row in trials.runs for run in row]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
+from ..naming import some
 from ..readers.text import read_text
 
 __all__ = ["Current", "current_of", "load_current"]
@@ -138,7 +139,8 @@ def _table(value: Any, place: str) -> Mapping:
 
 def _index(name: Any, known: tuple[str, ...], what: str) -> int:
     if name not in known:
-        raise InstanceError(f"names {what} {name!r}, which the instance does not have{suggestion(str(name), known)}")
+        near = suggestion(str(name), known)
+        raise InstanceError(f"names {what} {name!r}, which the instance does not have{near} (it has {some(known)})")
     return known.index(name)
 
 

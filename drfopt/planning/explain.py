@@ -10,6 +10,7 @@ import numpy as np
 from ..allocation import Allocation
 from ..errors import InstanceError, PolicyError, suggestion
 from ..instance import Instance
+from ..naming import some
 from ..policies import Policy, policy_named
 from ..progress import report
 from ..solve import solve
@@ -179,7 +180,7 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
     ----------
     instance : Instance
     policy : str or Policy
-        Any but a formulation file, in divisible tasks.
+        Any but a formulation file and ``per-server``, in divisible tasks.
     user : str, optional
         Whom to explain; by default everybody.
 
@@ -191,11 +192,13 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
         When nothing is known of what stops users under the policy.
     """
     if user is not None and user not in instance.users:
-        raise InstanceError(f"there is no user {user!r}{suggestion(user, instance.users)}")
+        raise InstanceError(
+            f"there is no user {user!r}{suggestion(user, instance.users)} (there are {some(instance.users)})"
+        )
     chosen = policy_named(policy)
     if chosen.objective not in ("leximin", "alpha", "sum"):
         raise PolicyError(
-            f"nothing is known of what stops users under {chosen.name}: explain a built-in policy, such as drf"
+            f"nothing is known here of what stops users under {chosen.name}: explain another policy, such as drf"
         )
     allocation = solve(instance, chosen)
     rows = range(instance.n) if user is None else [instance.users.index(user)]

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
 from ..machine import Machine
+from ..naming import some
 from ..quantities import exact
 from ..task_types import TaskType
 
@@ -183,7 +184,7 @@ def shop(
     for given, key in ((costs, "cost"), (most or {}, "most"), (steps or {}, "unit")):
         for name in given:
             if name not in known:
-                raise InstanceError(f"{key} of {name!r}: the cluster has no such {what}{suggestion(name, known)}")
+                raise InstanceError(f"{key} of {name!r}: the cluster has {some(known)}{suggestion(name, known)}")
             if name not in costs:
                 raise InstanceError(f"{key} of {name!r}: it is not for sale: give its cost too")
     if steps and not pool:

@@ -15,6 +15,7 @@ from ..allocation import Allocation
 from ..enclosures import Enclosure
 from ..errors import InstanceError, suggestion
 from ..instance import Instance
+from ..naming import some
 from ..quantities import exact
 from ..tolerances import LEVEL
 
@@ -113,7 +114,8 @@ def _whose(left: str, instance: Instance) -> tuple[str, str]:
         raise InstanceError(
             f"a target is about {', '.join(MEASURES)}, not about {measure!r}{suggestion(measure, MEASURES)}"
         )
-    raise InstanceError(f"there is no user {left!r} to have a target{suggestion(left, instance.users)}")
+    near = suggestion(left, instance.users)
+    raise InstanceError(f"there is no user {left!r} to have a target{near} (there are {some(instance.users)})")
 
 
 def _able(instance: Instance, i: int) -> bool:

@@ -72,7 +72,7 @@ class Trials:
         after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
         now = float(self.allocation.tasks[i])
         if after <= now * (1 + LEVEL):
-            return "its ceiling stops it, and others' claims do at the same point: a higher one alone does not help"
+            return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
         return f"raise its ceiling: without one it would have {after:.6g} tasks instead of {now:.6g}"
 
     def capacity(self, i: int) -> str:

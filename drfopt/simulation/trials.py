@@ -14,6 +14,7 @@ from ..errors import InstanceError, PolicyError
 from ..parallel import spread
 from ..tables import Column, Sheet
 from .distance import distance
+from .expected import expected_tasks
 from .pace import Slowdown
 from .preemption import Preemption
 from .rule import Rule
@@ -22,6 +23,9 @@ from .run import Run, simulate
 from .scenario import Scenario
 
 __all__ = ["CONFIDENCE", "Trials", "measures", "simulate_each"]
+
+WORTH = 40_000
+"""Tasks of all runs together below which processes take longer to start than they save: about a second's work."""
 
 CONFIDENCE = 0.95
 """Of the intervals: so often the true mean of endlessly many replications lies within."""
@@ -179,7 +183,8 @@ def simulate_each(
     optimum : bool
         Whether to measure the distance from the fair optimum of every moment.
     jobs, dask : int, str
-        Processes, None for one a core, or the address of a Dask scheduler.  The answers do not depend on them.
+        Processes, None for one a core if the work is worth it, or the address of a Dask scheduler.  The answers do not
+        depend on them.
     """
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
         raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")
@@ -194,6 +199,8 @@ def simulate_each(
     items = [
         _Trial(scenario, rule, replication, how, optimum) for rule in chosen for replication in range(replications)
     ]
+    if jobs is None and dask is None and expected_tasks(scenario.stopping(until)) * len(items) < WORTH:
+        jobs = 1
     found = list(spread(_run, items, jobs=jobs, dask=dask, what="runs"))
     rows = [found[r * replications : (r + 1) * replications] for r in range(len(names))]
     return Trials(

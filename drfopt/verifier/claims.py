@@ -13,6 +13,7 @@ from typing import Any
 
 from .reading import Cluster, Report, number, shown, total
 from .whole import unpacked
+from .work import bits, spend
 
 __all__ = ["SCHEMA", "Claim"]
 
@@ -171,7 +172,9 @@ class Claim:
 
     def cost(self, at: int, k: int) -> Fraction:
         """Return what a task of a kind costs on class k, at the prices of the last `market`."""
-        return sum((self.c.kinds[at].d[j] * v for j, v in self.paid[k]), number(0))
+        found = sum((self.c.kinds[at].d[j] * v for j, v in self.paid[k]), number(0))
+        spend(bits(found))
+        return found
 
     def alone(self, at: int) -> Fraction:
         """Return the tasks of a kind for which there would be room if everything were theirs."""

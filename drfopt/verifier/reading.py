@@ -7,11 +7,14 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+from .work import bits, grant, spend
 
 __all__ = ["Check", "Cluster", "Report", "loads", "number", "shown", "total"]
 
@@ -22,6 +25,11 @@ LARGEST_EXPONENT = 400
 LONG = 4000
 """Characters beyond which a number is read in another way."""
 
+
+FRACTION = re.compile(r"[+-]?[0-9]++(?:/[0-9]++)?+")
+
+BITS_A_DIGIT = 6
+"""Of a number that is read, twice as many as it has: reading takes longer than dividing."""
 
 LONG_BITS = 400
 """Bits of a numerator or denominator beyond which nobody reads it."""
@@ -61,10 +69,14 @@ def number(value: Any) -> Fraction:
         raise ValueError(f"{value!r} is not a number")
     given = repr(value) if isinstance(value, float) else value
     if isinstance(given, str):
+        grant()
+        spend(BITS_A_DIGIT * len(given))
         exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
         if abs(int(exponent)) > LARGEST_EXPONENT:
             raise ValueError(f"{given[:40]!r} is beyond the range of numbers")
         if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
+            if not FRACTION.fullmatch(given):
+                raise ValueError(f"{given[:40]!r}... is no fraction, and too long for another number")
             top, _, bottom = given.partition("/")
             return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
     return Fraction(given)
@@ -73,7 +85,12 @@ def number(value: Any) -> Fraction:
 def shown(value: Any) -> str:
     """Return an amount for a sentence; of a long fraction its first digits."""
     long = isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG_BITS
-    return f"{float(value):.17g}..." if long else str(value)
+    if not long:
+        return str(value)
+    try:
+        return f"{float(value):.17g}..."
+    except OverflowError:
+        return f"a number of some {(bits(value.numerator) - bits(value.denominator)) * 3 // 10} digits"
 
 
 def loads(text: str) -> dict[str, Any]:
@@ -94,6 +111,8 @@ def total(values: Iterable[Fraction]) -> Fraction:
     """Return the sum, in pairs: one by one, long fractions would be reduced again and again."""
     found = list(values) or [Fraction(0)]
     while len(found) > 1:
+        for value in found:
+            spend(bits(value))
         found = [sum(found[at : at + 2], Fraction(0)) for at in range(0, len(found), 2)]
     return found[0]
 

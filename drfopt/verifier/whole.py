@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from .reading import Cluster, number
+from .reading import Cluster, number, shown, total
+from .work import bits, spend
 
 __all__ = ["better", "score", "unpacked"]
 
@@ -27,21 +28,21 @@ def unpacked(
         k, count = cluster.classes.index(entry["class"]), number(entry["machines"])
         pattern = {at[name]: number(x) for name, x in entry["tasks"].items()}
         if not {c.denominator for c in (count, *pattern.values())} <= {1} or min([count, *pattern.values()]) < 0:
-            yield f"{entry['class']}: {count} machines with {entry['tasks']}"
+            yield f"{entry['class']}: {shown(count)} machines with {', '.join(map(shown, pattern.values()))} tasks"
         machines[k] += count
         for i, x in pattern.items():
             held[i] += count * x
             if x and k not in fits[i]:
                 yield f"{cluster.users[i]} does not fit on {entry['class']}"
         for j, room in enumerate(cluster.C[k]):
-            if (used := sum(x * cluster.d[i][j] for i, x in pattern.items())) > room:
-                yield f"a machine of {entry['class']}: {used} of {room} {cluster.resources[j]}"
+            if (used := total(x * cluster.d[i][j] for i, x in pattern.items())) > room:
+                yield f"a machine of {entry['class']}: {shown(used)} of {shown(room)} {cluster.resources[j]}"
     for k, name in enumerate(cluster.classes):
         if machines[k] > cluster.count[k]:
-            yield f"{machines[k]} machines of {name}, of {cluster.count[k]}"
+            yield f"{shown(machines[k])} machines of {name}, of {cluster.count[k]}"
     for i, name in enumerate(cluster.users):
         if held[i] != tasks[i]:
-            yield f"{name}: {tasks[i]} tasks, {held[i]} packed"
+            yield f"{name}: {shown(tasks[i])} tasks, {shown(held[i])} packed"
 
 
 def score(objective: str, rates: list[Fraction], weights: list[Fraction]) -> Callable[[list[int]], Any] | None:
@@ -78,6 +79,7 @@ def better(
     def extend(left: list[Fraction], chosen: list[int]) -> list[int] | None:
         nonlocal branches
         branches += 1
+        spend(max(map(bits, left)), n)
         if branches > BRANCHES or not value([*chosen, *(alone(i, left) for i in range(len(chosen), n))]) > least:
             return None
         if len(chosen) == n:
@@ -86,6 +88,8 @@ def better(
         for x in range(alone(len(chosen), left), -1, -1):
             if found := extend([c - x * d for c, d in zip(left, row, strict=True)], [*chosen, x]):
                 return found
+            if branches > BRANCHES:
+                break
         return None
 
     if n > BRANCHES // 1000:

@@ -12,6 +12,11 @@ from drfopt.cli.interrupt import GRACE
 PROGRAM = [sys.executable, "-m", "drfopt"]
 
 
+def hears_control_c():
+    """In a child: reset SIGINT, which a shell's background job ignores, and so would whatever it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def run(*arguments, **rest):
     return subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=30, **rest)
 
@@ -32,8 +37,7 @@ def test_control_c_is_one_line():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background job ignores SIGINT, and so would what it starts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hears_control_c,
     )
     threading.Timer(1.0, waiting.send_signal, [signal.SIGINT]).start()
     out, err = waiting.communicate(timeout=30) if waiting.wait(timeout=30) else ("", "")
@@ -49,7 +53,9 @@ def test_control_c_is_heard_inside_a_solver():
         "with working('deep in C'):\n"
         "    hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, timeout=20 + GRACE)
+    ran = subprocess.run(
+        [sys.executable, "-c", work], capture_output=True, text=True, timeout=20 + GRACE, preexec_fn=hears_control_c
+    )
     assert ran.returncode == 130
     assert ran.stderr == "interrupted\n"
 

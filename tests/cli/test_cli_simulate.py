@@ -64,7 +64,7 @@ def test_revocation_and_slowdown_are_options(drfopt):
         (["two-users", "--slowdown", "memory"], "--slowdown has 'memory'"),
         (["two-users", "--rule", "slots:3", "--slowdown", "memory=-1"], "slowdown of 'memory' is -1.0"),
         (["two-users", "--rule", "drf,fifo", "--slowdown", "memory=2"], "which drf,fifo does to none: leave it out"),
-        (["two-users", "--rule", "slots:3", "--slowdown", "gpu=1"], "did you mean 'cpu'?"),
+        (["two-users", "--rule", "slots:3", "--slowdown", "cpus=1"], "did you mean 'cpu'?"),
         (["two-users", "--records", "jobs.txt"], "written as .csv or .parquet"),
         (["two-users", "--records", "no/jobs.csv"], "there is no folder 'no'"),
         (["two-users", "--plot", "picture.txt"], "a picture is written as"),

@@ -40,7 +40,8 @@ def test_no_time_is_status_3(drfopt):
     [
         (("--cost", "cpu"), "--cost: 'cpu' is no amount"),
         (("--cost", "cpu=1,cpu=2"), "'cpu' is given twice"),
-        (("--cost", "gpu=1"), "did you mean 'cpu'"),
+        (("--cost", "cpus=1"), "did you mean 'cpu'"),
+        (("--cost", "gpu=1"), "cost of 'gpu': the cluster has cpu, memory"),
         (("--cost", "cpu=1", "--policy", "drff"), "there is no policy 'drff'"),
         (("--cost", "cpu=1", "--cluster", "nowhere/x.toml"), "there is no folder"),
     ],

@@ -14,6 +14,8 @@ import os, signal, threading
 from drfopt.cli import interrupt
 from drfopt.cli.app import app
 
+# A shell's background job ignores SIGINT, and so would whatever it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 inner = interrupt.stopping
 def stopping(asked):
     threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 
+import joblib
 import pytest
 
 from drfopt.errors import EngineError, InstanceError, SolverError
@@ -66,6 +67,26 @@ def test_an_error_comes_when_its_turn_has_come(jobs):
         next(results)
 
 
+def where(seconds):
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_nobody_is_started_for_little_work():
+    """By default: the work of a second is not worth a worker, and of longer work the beginning is done here."""
+    assert set(spread(where, [0.01] * 8)) == {os.getpid()}
+    assert set(spread(where, [0.4, 0.01])) == {os.getpid()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(joblib.cpu_count() < 2, reason="a core for each worker")
+@pytest.mark.parametrize("items", [[0.1] * 80, itertools.repeat(0.1)], ids=["so many", "who knows how many"])
+def test_workers_take_over_when_they_are_there(items):
+    by = list(itertools.islice(spread(where, items), 80))
+    assert by[0] == os.getpid() != by[-1]
+    assert by == sorted(by, key=lambda process: process != os.getpid())
+
+
 def test_a_killed_worker_changes_nothing(tmp_path):
     assert list(spread(functools.partial(die_once, tmp_path), range(8), jobs=2)) == [x * x for x in range(8)]
     assert (tmp_path / "died").exists()
@@ -89,7 +110,15 @@ def test_progress_is_told():
     assert heard == ["1 of 2 squares done", "2 of 2 squares done", "1 items done"]
 
 
-def test_an_interrupt_ends_it(tmp_path):
+@pytest.fixture
+def hears_control_c():
+    """SIGINT heard, though a shell's background job ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_it(tmp_path, hears_control_c):
     results = spread(time.sleep, itertools.repeat(0.05), jobs=2)
     next(results)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drfopt import Instance, Machine, Organisation, TaskType
+from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.enclosures import Enclosure
 from drfopt.planning import explain, whatif
 
@@ -37,6 +37,11 @@ def test_types_on_machines_under_a_sum(policy):
 def test_who_runs_all_its_types_is_not_told_to_raise_a_limit(cluster):
     row = explain(Instance(TYPES, **cluster), "drf", "A").users[0]
     assert (row.reason, row.remedy) == ("limit", "all of its 4 tasks run")
+
+
+def test_a_count_of_tasks_is_not_called_a_limit():
+    with pytest.raises(PolicyError, match="knows no count of tasks on all of them, but user 'A' has one"):
+        solve(Instance(TYPES, ROOM), "per-server")
 
 
 def test_the_lowest_of_enclosures_is_enclosed():

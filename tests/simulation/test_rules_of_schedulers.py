@@ -11,7 +11,9 @@ import pytest
 from drfopt import InstanceError, Machine, PolicyError
 from drfopt.quantities import exact
 from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
+from drfopt.simulation.requests import Requests
 from drfopt.simulation.rules import RULES, rule_named
+from drfopt.simulation.rules.fifo import Fifo
 from drfopt.simulation.rules.hierarchy import Hierarchy
 from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
@@ -390,3 +392,29 @@ def test_every_rule_with_an_argument_has_an_example_that_is_one():
 def test_a_rule_that_cannot_be_is_refused(rule, words):
     with pytest.raises(PolicyError, match=words):
         simulate(Scenario({"cpu": 1}, (for_ever("A", {"cpu": 1}, 1),)), rule)
+
+
+@pytest.mark.parametrize("rule", ["hierarchy:hdrf", "yunikorn", "yarn:intended", "mesos"])
+def test_a_group_of_weight_0_is_refused_where_shares_are_divided_by_it(rule):
+    scenario = Scenario({"cpu": 4}, (for_ever("A", {"cpu": 1}, 9, group="g"),), groups={"g": 0})
+    with pytest.raises(PolicyError, match="'g' is 0: make it positive"):
+        simulate(scenario, rule)
+    assert counts(simulate(scenario, "kueue")) == {"A": 4}
+    with pytest.raises(InstanceError, match="group 'g': weight is -1"):
+        Scenario({"cpu": 4}, scenario.users, groups={"g": -1})
+
+
+def test_a_task_of_a_closed_stage_that_was_revoked_asks_for_itself_alone():
+    # At 3 A's stage without end is over; of what is taken back at 6 one task waits, not as many as there is room for.
+    class Asked(Fifo):
+        def dispatch(self, cluster):
+            requests = Requests(cluster)
+            requests.renew(cluster, [0])
+            asked[cluster.now] = requests.columns
+            super().dispatch(cluster)
+
+    asked = {}
+    user = User("A", Job(Stage({"cpu": 1, "gpu": 1}, None, 90.0, lasts=3.0)))
+    scenario = Scenario((Machine("m", {"cpu": 1, "gpu": 9}, 4),), (user,), (Outage("m", 6.0, 1),), until=8)
+    simulate(scenario, Asked(), checked=True)
+    assert asked == {0: [[4], [36]], 3: [[4], [4]], 6: [[3], [4]]}

@@ -7,8 +7,9 @@ import pytest
 from small_scenarios import small_scenario
 
 from drfopt import Instance, InstanceError, Machine, PolicyError, solve
-from drfopt.simulation import Draw, Job, Preemption, Scenario, Stage, User, simulate, simulate_each
+from drfopt.simulation import Draw, Job, Preemption, Scenario, Stage, User, simulate, simulate_each, trials
 from drfopt.simulation.distance import MEASURES, distance
+from drfopt.simulation.expected import expected_tasks
 from drfopt.simulation.records import job_table, timeline_table, write_table
 from drfopt.simulation.trials import measures
 
@@ -34,6 +35,32 @@ def test_processes_give_what_one_loop_gives():
     for one, other in zip(alone.runs, spread.runs, strict=True):
         for run, again in zip(one, other, strict=True):
             assert all(run.jobs[name].tobytes() == again.jobs[name].tobytes() for name in run.jobs)
+
+
+def test_little_work_stays_in_one_process(monkeypatch):
+    asked = []
+
+    def noted(function, items, *, jobs, dask, what):
+        asked.append(jobs)
+        return map(function, items)
+
+    monkeypatch.setattr(trials, "spread", noted)
+    simulate_each(THREE, ("drf",), replications=2, jobs=None)
+    monkeypatch.setattr(trials, "WORTH", 2 * expected_tasks(THREE))
+    simulate_each(THREE, ("drf",), replications=2, jobs=None)
+    simulate_each(THREE, ("drf",), replications=2, jobs=3)
+    assert asked == [1, None, 3]
+
+
+def test_how_many_tasks_are_expected():
+    assert expected_tasks(THREE) == 3 * 3 * 20
+    again = User("A", Job(Stage({"cpu": 1}, 2, 5.0), count=None))
+    endless = User("B", Job(Stage({"cpu": 2}, None, 10.0, lasts=20.0), arrival=5.0))
+    # A's two tasks come when it is 0, 5, ..., 30; B has room for 4 at once, and three times in its 20 seconds.
+    assert expected_tasks(Scenario({"cpu": 8}, (again, endless), until=30)) == 7 * 2 + 4 * 3
+    for_ever = User("C", Job(Stage({"cpu": 1}, 2, 5.0), count=None), leaves=10.0)
+    assert expected_tasks(Scenario({"cpu": 8}, (for_ever,))) == 3 * 2
+    assert expected_tasks(Scenario({"cpu": 8}, (User("D", ()),))) == 0
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...errors import InstanceError
+from ...organisation import DEEPEST
 from ..conversion import Notes
 
 __all__ = ["Queue", "organised"]
@@ -124,8 +125,12 @@ def _path(name: str, known: Mapping[str, Queue]) -> list[str]:
     seen: set[str] = set()
     while name:
         if name in seen:
-            raise InstanceError(f"queue {name!r} is below itself: correct the parent of one of {', '.join(seen)}")
+            raise InstanceError(
+                f"queue {name!r} is below itself: correct the parent of one of {', '.join(sorted(seen)[:12])}"
+            )
         seen.add(name)
+        if len(seen) > DEEPEST + len(ROOT):
+            raise InstanceError(f"queue {name!r} is above more than {DEEPEST} levels: leave some out")
         queue = known[name]
         if not (name in ROOT and not queue.parent and not queue.minimum and not queue.maximum):
             path.insert(0, (queue.label or name).replace("/", "|"))

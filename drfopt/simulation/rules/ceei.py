@@ -2,7 +2,10 @@
 
 At every moment the users who run tasks or have tasks waiting stand for an instance: one pool of all machines that are
 up, each user with the average demand of her tasks.  Its competitive equilibrium from equal incomes says how many tasks
-each should run; served is who runs the smallest part of hers.  A user with fewer tasks than her part has a limit.
+each should run; served is who runs the smallest part of its own.  A user with fewer tasks than its part has a limit.
+
+A task that ends changes its user's limit, hence the equilibrium, and Newton's method has to find the prices again: that
+is what a task costs here, whatever else is kept.
 
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 5.2, for the policy; recomputing it as tasks come
 and go is the obvious way of scheduling by it.
@@ -30,45 +33,54 @@ class Ceei(LowestFirst):
         """Forget the equilibria of another cluster."""
         super().resized(cluster)
         self._known: dict[tuple, list[float]] = {}
+        self._there: dict[int, tuple] = {}
         self._asking: tuple = ()
         self._tasks: list[float] = [0.0] * cluster.n
+        self._due = self._fresh = False
 
     def dispatch(self, cluster: Cluster) -> None:
-        """Work out the equilibrium of the moment, then serve."""
-        if any(cluster.askers[kind] for kind in range(len(cluster.askers))):
-            asking = self._moment(cluster)
-            if asking != self._asking:
-                self._asking = asking
-                self._tasks = self._equilibrium(cluster, asking)
-                cluster.moved.update(dict.fromkeys(range(cluster.n)))
+        """Work out the equilibrium of the moment if anybody can be served, then serve."""
+        for user in cluster.moved:
+            self._meet(cluster, user)
+        self._due = any(cluster.waiting)
+        if cluster.opened or any(self._full.fitting(cluster, machine) for machine in cluster.freed):
+            self._catch_up(cluster)
+        if self._fresh:
+            self._fresh = False
+            cluster.moved.update(dict.fromkeys(range(cluster.n)))
         super().dispatch(cluster)
 
     def level(self, cluster: Cluster, user: int, kind: int) -> float:
         """Return the tasks that run as a part of those of the equilibrium."""
-        return self.standing(cluster, user, cluster.used[user], cluster.running[user])
+        return self._part(user, cluster.running[user])
 
     def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> float:
         """Return so many tasks as a part of those of the equilibrium."""
+        self._catch_up(cluster)
+        return self._part(user, running)
+
+    def _part(self, user: int, running: int) -> float:
         tasks = self._tasks[user]
         return running / tasks if tasks > 0 else float(running)
 
-    def _moment(self, cluster: Cluster) -> tuple:
-        """Return who asks for tasks of which average demand, up to which limit."""
-        found = []
-        totals = cluster.totals
-        for user in range(cluster.n):
-            tasks = cluster.running[user] + cluster.waiting[user]
-            if not tasks:
-                continue
-            total = cluster.used[user]
-            for kind, line in cluster.queues[user].items():
-                count = sum(lot.waiting for lot in line)
-                total = [amount + count * need for amount, need in zip(total, cluster.demands[kind], strict=True)]
-            demand = tuple(amount / tasks for amount in total)
-            most = min((room / need for room, need in zip(totals, demand, strict=True) if need), default=0.0)
-            limit = None if tasks >= most or tasks > ENDLESS // 2 else tasks
-            found.append((user, demand, limit))
-        return tuple(found)
+    def _catch_up(self, cluster: Cluster) -> None:
+        """Have the equilibrium of the moment, if somebody waits."""
+        if self._due:
+            self._due = False
+            asking = tuple(self._there[user] for user in sorted(self._there))
+            if asking != self._asking:
+                self._asking, self._fresh = asking, True
+                self._tasks = self._equilibrium(cluster, asking)
+
+    def _meet(self, cluster: Cluster, user: int) -> None:
+        """Write down for tasks of which average demand a user asks, up to which limit."""
+        tasks = cluster.running[user] + cluster.waiting[user]
+        if not tasks:
+            self._there.pop(user, None)
+            return
+        demand = tuple(amount / tasks for amount in cluster.wanted[user])
+        most = min((room / need for room, need in zip(cluster.totals, demand, strict=True) if need), default=0.0)
+        self._there[user] = user, demand, None if tasks >= most or tasks > ENDLESS // 2 else tasks
 
     def _equilibrium(self, cluster: Cluster, asking: tuple) -> list[float]:
         """Return the tasks of each user in the equilibrium, (n,)."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ....errors import InstanceError
+from ....organisation import DEEPEST
 from ...kubernetes.objects import Objects, name
 from ...parts import Part
 
@@ -70,7 +71,7 @@ class Quotas:
         self.children: dict[str, list[Quota]] = {}
         for quota in [*self.queues.values(), *self.cohorts.values()]:
             self.children.setdefault(quota.parent, []).append(quota)
-        for quota in self.queues.values():
+        for quota in [*self.queues.values(), *self.cohorts.values()]:
             self.root(quota)
         self._subtrees: dict[int, dict[Key, Fraction]] = {}
 
@@ -80,7 +81,7 @@ class Quotas:
         Raises
         ------
         InstanceError
-            When a cohort is below itself.
+            When a cohort is below itself, or the tree is deeper than `DEEPEST`.
         """
         seen = set()
         while quota.parent:
@@ -88,6 +89,8 @@ class Quotas:
             if quota.name in seen:
                 raise InstanceError(f"cohort {quota.name!r} is below itself: correct its parentName")
             seen.add(quota.name)
+            if len(seen) > DEEPEST:
+                raise InstanceError(f"cohort {quota.name!r} is above more than {DEEPEST} levels: leave some out")
         return quota
 
     def subtree(self, quota: Quota) -> dict[Key, Fraction]:
@@ -204,6 +207,8 @@ def _quota(item: Part, parent: str) -> Quota:
 def _by_name(some: Iterable[Quota], kind: str) -> dict[str, Quota]:
     found: dict[str, Quota] = {}
     for quota in some:
+        if not quota.name:
+            raise InstanceError(f"a {kind} has no metadata.name: give it one, others are below it by its name")
         if quota.name in found:
             raise InstanceError(f"{kind} {quota.name!r} is listed twice: keep one of them")
         found[quota.name] = quota
