@@ -64,8 +64,8 @@ def solve(
         Who is asked integer programs, with ``integer=True``: ``highs``, ``cbc``, ``gurobi`` ..., a name of
         ``drfopt.engines.solvers.SOLVERS`` or of ``pulp.listSolvers()``; all but ``highs`` through PuLP.
     exact : bool
-        Compute in rational numbers; tasks and levels are `Fraction`s, or of CEEI and alpha where they are not known
-        to be rational `Enclosure`s.
+        Compute in rational numbers; tasks and levels are fractions; of CEEI and alpha, where they are not known
+        to be rational, enclosures.
     time_limit : float, optional
         Seconds, the proof included.
     precision : number
