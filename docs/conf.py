@@ -21,8 +21,11 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_design",
 ]
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["_build", "generated/parts"]
+
+templates_path = ["_templates"]
+smartquotes = False  # it makes one dash of the two before an option
 
 html_theme = "furo"
 html_title = f"drfopt {release}"

@@ -124,7 +124,7 @@ class Allocation:
     instance : Instance
     policy : str
     tasks : array (n,)
-        Tasks of each user: floats, or `Fraction`s (dtype object) when asked for exact values.
+        Tasks of each user: floats, or fractions (dtype object) when asked for exact values.
     levels : array (n,)
         The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
     placed : callable
@@ -187,7 +187,7 @@ class Allocation:
 
     @property
     def exact(self) -> bool:
-        """Whether tasks and levels are `Fraction`s."""
+        """Whether tasks and levels are fractions."""
         return self.tasks.dtype == object
 
     @property

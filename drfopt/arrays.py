@@ -21,7 +21,18 @@ import numpy as np
 from .errors import InstanceError
 from .quantities import exact
 
-__all__ = ["Extent", "Table", "as_float", "columns", "in_blocks", "table", "thaw"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Extent",
+    "Table",
+    "as_float",
+    "columns",
+    "in_blocks",
+    "in_mid_range",
+    "table",
+    "thaw",
+]
 
 Result = TypeVar("Result")
 
@@ -37,6 +48,9 @@ everything negative are above."""
 
 EXACT_INTEGERS = 2**53
 """Every integer up to here is a float."""
+
+SMALLEST, LARGEST = 1e-280, 1e280
+"""Positive floats outside of these are near the ends of the range: they, or products with them, lose digits."""
 
 NOTHING = Fraction(0)
 
@@ -99,6 +113,13 @@ def columns(values: np.ndarray, rows: slice) -> np.ndarray:
     """Return some rows of a table (n, m) as its columns, (m, rows), each contiguous in memory."""
     block = values[rows].T
     return block if block.strides[-1] <= block.strides[0] else np.ascontiguousarray(block)
+
+
+def in_mid_range(values: np.ndarray) -> bool:
+    """Say whether all of the numbers, none negative, are far from the ends of the range of floats, or 0, or inf."""
+    if not values.size or (values.min() >= SMALLEST and values.max() <= LARGEST):
+        return True
+    return bool((((values >= SMALLEST) & (values <= LARGEST)) | (values == 0) | (values == np.inf)).all())
 
 
 def _cores() -> int:

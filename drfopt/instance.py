@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Places, as_float, table
+from .arrays import Places, as_float, in_mid_range, table
 from .errors import InstanceError
 from .machine import Machine, capacity_table, first_named, named_classes
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
@@ -57,13 +57,14 @@ class Instance:
     name, source : str
         A title, and where the instance comes from.
 
-    Attributes
-    ----------
-    demands (n, m), capacity (m,) of the whole cluster, weights (n,) or (n, m), limits (n,) with inf for none;
-    for machines also machine_capacity (k, m) of one machine, counts (k,), eligible (n, k); for a pool these are None.
+    Notes
+    -----
+    Attributes: ``demands`` (n, m), ``capacity`` (m,) of the whole cluster, ``weights`` (n,) or (n, m), ``limits`` (n,)
+    with inf for none; for machines also ``machine_capacity`` (k, m) of one machine, ``counts`` (k,), ``eligible``
+    (n, k); for a pool these are None.
     ``task_types`` is None, or one entry a user: None, or her types with exact demands (m,). ``organisation`` is None,
     or settled: one entry a user. A user of weight 0 is in ``organisation.last``, and has 1 in ``weights``.
-    All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as `Fraction`s.
+    All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as fractions.
     An array of demands is copied once, unless it is of float64 and read-only: a memory-mapped file
     (``numpy.load(path, mmap_mode="r")``) stays where it is and is read a block at a time.
 
@@ -191,6 +192,13 @@ class Instance:
         """Whether some weight is not 1."""
         return bool((_once(self.weights) != 1).any())
 
+    @cached_property
+    def mid_range(self) -> bool:
+        """Whether all its numbers are far from the ends of the range of floats, so that computing loses no digits."""
+        extent = self._demands.extent
+        given = (extent.lowest, extent.highest, self.capacity, _once(self.weights), _once(self.limits))
+        return all(map(in_mid_range, given))
+
     @property
     def weights_per_resource(self) -> bool:
         """Whether some user has different weights on different resources."""
@@ -208,12 +216,12 @@ class Instance:
 
     @cached_property
     def exact_demands(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Demands as `Fraction`s, n rows of m."""
+        """Demands as fractions, n rows of m."""
         return self._demands.exact()
 
     @cached_property
     def exact_capacity(self) -> tuple[Fraction, ...]:
-        """Capacity of the whole cluster as `Fraction`s, (m,)."""
+        """Capacity of the whole cluster as fractions, (m,)."""
         if self.machines is None:
             return self._capacity.exact()
         rows, counts = self.exact_machine_capacity, [machine.count for machine in self.machines]
@@ -224,17 +232,17 @@ class Instance:
 
     @cached_property
     def exact_machine_capacity(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Capacity of one machine of each class as `Fraction`s, k rows of m; empty for a pool."""
+        """Capacity of one machine of each class as fractions, k rows of m; empty for a pool."""
         return () if self.machines is None else self._capacity.exact()
 
     @cached_property
     def exact_weights(self) -> tuple:
-        """Weights as `Fraction`s, (n,) or n rows of m."""
+        """Weights as fractions, (n,) or n rows of m."""
         return self._weights.exact()
 
     @cached_property
     def exact_limits(self) -> tuple[Fraction | None, ...]:
-        """Limits as `Fraction`s, (n,); None for no limit."""
+        """Limits as fractions, (n,); None for no limit."""
         return self._limits.exact()
 
     @cached_property

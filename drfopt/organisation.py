@@ -68,7 +68,7 @@ class Organisation:
     ----------
     guarantees, ceilings : mapping from user to {resource: number}
         What a user is promised, and the most of a resource that she may use; a resource not listed has neither.
-        Behind the door a tuple of one dict of `Fraction`s a user.
+        Behind the door a tuple of one dict of fractions a user.
     tiers : mapping from user to int
         Higher ones are served first; 0 by default. Behind the door (n,).
     paths : mapping from user to str

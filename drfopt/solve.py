@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -16,10 +17,11 @@ from .certificates import bottleneck, chain, duals, exactly, prices, rational, s
 from .certificates.feasibility import infeasibility
 from .deadline import Deadline
 from .enclosures import Enclosure
-from .engines import Answer, Problem, engine_for
+from .engines import Answer, Engine, Problem, engine_for, others
 from .engines.placing import fewest
+from .engines.problem import in_floats
 from .engines.solvers import DIRECT, interface
-from .errors import CertificateError, EngineError, PolicyError
+from .errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError
 from .instance import FEATURES, Instance
 from .parallel import Workers
 from .policies import Policy, policy_named
@@ -62,8 +64,8 @@ def solve(
         Who is asked integer programs, with ``integer=True``: ``highs``, ``cbc``, ``gurobi`` ..., a name of
         ``drfopt.engines.solvers.SOLVERS`` or of ``pulp.listSolvers()``; all but ``highs`` through PuLP.
     exact : bool
-        Compute in rational numbers; tasks and levels are `Fraction`s, or of CEEI and alpha where they are not known
-        to be rational `Enclosure`s.
+        Compute in rational numbers; tasks and levels are fractions; of CEEI and alpha, where they are not known
+        to be rational, enclosures.
     time_limit : float, optional
         Seconds, the proof included.
     precision : number
@@ -118,22 +120,7 @@ def solve(
             f"engine {runner.name!r} has nothing here to divide among processes, lp-chain has on machines: "
             "leave jobs and dask out"
         )
-    answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
-    if not answer.engine:
-        answer = replace(answer, engine=runner.name)
-    tasks = _spread(problem, answer, exact)
-    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
-    proof = _prove(problem, tasks, placement, answer)
-    if answer.status != "optimal" and proof.valid is False and not proof.violation:
-        # Something better exists, and the engine did not say otherwise.
-        proof = replace(proof, valid=None)
-    if "whole_part" in answer.evidence:
-        proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
-    if proof.valid is False or proof.violation > CAPACITY:
-        raise CertificateError(
-            f"engine {answer.engine!r} found an allocation that its certificate ({proof.kind}) does not prove: "
-            f"{proof.reason}"
-        )
+    answer, tasks, placement, proof = _proven(problem, runner, exact, next_ones=engine == "auto")
     # Of a policy of single machines the placement is the answer, and nobody's to change.
     placed = (lambda: placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
     return Allocation(
@@ -167,6 +154,54 @@ def _as_stated(problem: Problem) -> Problem:
     from .engines.formulation import as_stated
 
     return as_stated(problem)
+
+
+def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> tuple:
+    """Return an engine's answer, tasks, placement and a certificate that holds.
+
+    Where the engine fails, or its answer is not proven, those that its row names are asked one after the other, and the
+    result says so.
+
+    Raises
+    ------
+    SolverError, CertificateError
+        The error of the first, when none succeeds.
+    """
+    try:
+        return _attempt(problem, runner, exact)
+    except TimeLimitError:
+        raise
+    except (SolverError, CertificateError) as error:
+        for other in others(runner, problem) if next_ones and problem.n else ():
+            with suppress(SolverError, CertificateError):
+                answer, *rest = _attempt(problem, other, exact)
+                return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
+        raise error
+
+
+def _attempt(
+    problem: Problem, runner: Engine, exact: bool
+) -> tuple[Answer, np.ndarray, np.ndarray | None, Certificate]:
+    """Return an engine's answer, tasks, placement and certificate, which holds: otherwise that is an error."""
+    answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
+    if runner.exact and not exact:
+        answer = in_floats(answer)
+    if not answer.engine:
+        answer = replace(answer, engine=runner.name)
+    tasks = _spread(problem, answer, exact)
+    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
+    proof = _prove(problem, tasks, placement, answer)
+    if answer.status != "optimal" and proof.valid is False and not proof.violation:
+        # Something better exists, and the engine did not say otherwise.
+        proof = replace(proof, valid=None)
+    if "whole_part" in answer.evidence:
+        proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
+    if proof.valid is False or proof.violation > CAPACITY:
+        raise CertificateError(
+            f"engine {answer.engine!r} found an allocation that its certificate ({proof.kind}) does not prove: "
+            f"{proof.reason}"
+        )
+    return answer, tasks, placement, proof
 
 
 def _width(precision: Any, exact: bool) -> Fraction:
@@ -223,6 +258,13 @@ def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
 
 
 def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
+    if "exact" in answer.evidence:
+        # Rates that floats hold badly would spoil levels that floats hold well.
+        exact = _levels(problem, _spread(problem, answer.evidence["exact"], exact=True), answer.evidence["exact"])
+        try:
+            return exact.astype(np.float64)
+        except OverflowError:
+            raise SolverError("the levels are beyond the range of floats: use exact=True, or change weights") from None
     if "levels" in answer.evidence:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.evidence["levels"]
@@ -256,9 +298,21 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
 def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
     if "exact" in answer.evidence:
-        exact = _spread(problem, replace(answer, tasks=answer.evidence["exact"]), exact=True)
-        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks)
+        exact = _spread(problem, answer.evidence["exact"], exact=True)
+        levels = _levels(problem, tasks, answer)
+        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks, levels)
     return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
+
+
+def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
+    if "exact" not in answer.evidence:
+        return prices.certify(problem.instance, problem.policy, tasks, placement, _priced(answer), problem.all_rates)
+    found = answer.evidence["exact"]
+    exact = _spread(problem, found, exact=True)
+    placed = None if found.amounts is None else problem.by_type.placement(found.amounts)
+    proof = exactly.certify(problem.instance, problem.policy, exact, placed, found.evidence)
+    return exactly.rounded(proof, problem.instance, exact, tasks, placement)
 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
@@ -290,7 +344,7 @@ PROOFS: dict[str, Proof] = {
     "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
-    "alpha": lambda p, x, z, a: prices.certify(p.instance, p.policy, x, z, _priced(a), p.all_rates),
+    "alpha": _prices,
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(
         p.instance, p.policy, x, a.evidence.get("packing"), p.deadline, whole.Finder(a.engine, p.solver)

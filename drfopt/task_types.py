@@ -29,7 +29,7 @@ class TaskType:
     Parameters
     ----------
     demand : mapping from resource to number, or array of shape (m,)
-        What one task needs; behind the door a tuple of `Fraction`s, (m,).
+        What one task needs; behind the door a tuple of fractions, (m,).
     count : int
         How many of them the user has, 1 or more.
     machines : sequence of str, optional

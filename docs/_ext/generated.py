@@ -77,12 +77,18 @@ def command_line() -> None:
     lines = ["# Command line\n"]
     for name, command in group.commands.items():
         help_text = (command.help or "").replace("\b", "").strip()
-        lines += [f"## drfopt {name}\n", help_text + "\n"]
+        said, _, example = help_text.partition("Example: ")
+        lines += [f"## drfopt {name}\n", said]
+        lines += [f"```sh\n{' '.join(example.split())}\n```\n"] if example else []
         options = [row(["", "", ""]) + row(["---"] * 3)]
         for parameter in command.params:
             takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or parameter.type.name.upper()
             names = ", ".join(f"`{o}`" for o in parameter.opts) if parameter.opts[0].startswith("-") else ""
             said = " ".join((getattr(parameter, "help", "") or "").split())
+            default, value = getattr(parameter, "show_default", False), parameter.default
+            if default is True and isinstance(value, str | int) and not isinstance(value, bool):
+                default = str(value)
+            said += f" Default: {default}." if isinstance(default, str) and default else ""
             options.append(row([names or f"`{takes}`", f"`{takes}`" if names and takes else "", said]))
         lines.append("".join(options))
     (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")

@@ -6,20 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DrfoptError
+from ..allocation import Allocation
+from ..arrays import LARGEST, SMALLEST
+from ..certificates import bottleneck
+from ..errors import CertificateError, DrfoptError
 from ..instance import Instance
 from ..policies import Policy
 from ..solve import solve
 from ..tolerances import FIRST_ORDER, GAP, LEVEL
 from .equilibrium import clear
 from .filling import fill
-from .pools import Batch, Pools, batch_of
+from .pools import Batch, batch_of
 from .proofs import bottlenecks, clearing
 
 __all__ = ["Solutions", "solve_many"]
 
 POOLS, ENTRIES = 8_192, 131_072
 """Most pools, and most demands, in a block: arrays of it stay in the cache, and a call of numpy is worth its price."""
+
+
+CLOSE = 1e-12
+"""Relative error of levels that a batch promises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +122,23 @@ def solve_many(
     size = max(1, min(POOLS, ENTRIES // (n * m)))
     for start in range(0, b, size):
         stop = min(start + size, b)
-        _block(batch.block(start, stop), found, slice(start, stop))
+        _block(batch, found, slice(start, stop))
     for index in np.flatnonzero(found.singly):
         _alone(batch, found, int(index))
     return found
 
 
-def _block(pools: Pools, found: Solutions, part: slice) -> None:
+def _block(batch: Batch, found: Solutions, part: slice) -> None:
     """Solve and prove a block, and write it into its part of the answer."""
+    pools = batch.block(part.start, part.stop)
     if found.prices is None:
         tasks = fill(pools)
         violation = bottlenecks(pools, tasks)
+        for index in np.flatnonzero(~(violation <= LEVEL)).tolist():
+            # The bound for many at once is coarse: that of a single pool decides.
+            alone = Instance(**batch.alone(part.start + index))
+            proof = bottleneck.certify(alone, batch.policy, tasks[:, index])
+            violation[index] = proof.violation if proof.valid and proof.evidence["error"] <= CLOSE else np.inf
         proven = violation <= LEVEL
     else:
         tasks, prices = clear(pools)
@@ -144,9 +157,20 @@ def _alone(batch: Batch, found: Solutions, index: int) -> None:
     """Solve one pool by itself, and write it into the answer."""
     try:
         single = solve(Instance(**batch.alone(index)), batch.policy, exact=found.prices is None)
+        if single.exact:
+            _check_floats(single)
     except DrfoptError as error:
         raise type(error)(f"instance {index}: {error}") from error
     found.tasks[index], found.levels[index] = single.tasks, single.levels
     found.violation[index], found.gap[index] = single.certificate.violation, single.certificate.gap or 0.0
     if found.prices is not None:
         found.prices[index] = single.prices
+
+
+def _check_floats(single: Allocation) -> None:
+    """Raise when the floats nearest to exact tasks and levels are not near."""
+    for value in [*single.tasks, *single.levels]:
+        if value and not (SMALLEST <= value <= LARGEST):
+            raise CertificateError(
+                f"a number of tasks or level is {'below' if value < 1 else 'above'} what floats hold: change the units"
+            )

@@ -4,13 +4,21 @@ The same conditions, in the same measures, as `drfopt.certificates.bottleneck` a
 single pool to.  What floats cannot decide counts as not proven.
 """
 
+from typing import Any
+
 import numpy as np
 
+from ..arrays import LARGEST, SMALLEST, in_mid_range
 from ..certificates.prices import AT_LIMIT
 from ..tolerances import LEVEL
 from .pools import Pools, quiet
 
 __all__ = ["bottlenecks", "clearing", "infeasibility"]
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+SAME = 8 * EPSILON
+"""Relative distance of levels that are equal but for roundings."""
 
 LITTLE = 1e-3
 """Part of a capacity that the users at the highest level on it hold, below which rounding of what the others hold may
@@ -32,23 +40,85 @@ def infeasibility(pools: Pools, tasks: np.ndarray, used: np.ndarray) -> np.ndarr
 def bottlenecks(pools: Pools, tasks: np.ndarray) -> np.ndarray:
     """Return how far the pools are from leximin, (size,): what is missed of the bottleneck condition, or broken.
 
-    inf where the users at the highest level on a resource hold so little of it that rounding would decide.
+    inf where the error of every level is not bounded by `LEVEL`; the theorem itself, of which this is a coarser form,
+    is in `drfopt.certificates.bottleneck`.
     """
     held = pools.demands * tasks
     used = held.sum(axis=1)
-    on = np.where(pools.demands > 0, pools.rates * tasks, 0.0)
+    levels = pools.rates * tasks
+    on = np.where(pools.demands > 0, levels, 0.0)
     top = on.max(axis=1)
-    of_highest = (held * (on >= (top * (1 - LEVEL))[:, None])).sum(axis=1)
-    unused = np.abs(pools.capacity - used) / of_highest
-    unused[~((of_highest >= LITTLE * pools.capacity) & (top > 0))] = np.inf
+    highest = held * (on >= (top * (1 - SAME))[:, None])
+    of_highest = highest.sum(axis=1)
+    slack = np.abs(pools.capacity - used)
+    full = (slack <= LEVEL * pools.capacity) & (top > 0)
+    unused = np.where(full & (of_highest >= LITTLE * pools.capacity), slack / of_highest, np.inf)
     deficits = np.where(on > 0, np.maximum(1 - on / top[:, None], unused[:, None]), np.inf)
     violations = deficits.min(axis=0)
+    short = None
     if pools.limits is not None:
         short = np.where(pools.limits > 0, np.maximum(1 - tasks / pools.limits, 0), 0.0)
-        violations = np.minimum(violations, np.where(pools.limits < np.inf, short, np.inf))
+        short = np.where(pools.limits < np.inf, short, np.inf)
+        violations = np.minimum(violations, short)
     if pools.unplaced is not None:
         violations = np.where(pools.unplaced, np.where(tasks == 0, 0.0, np.inf), violations)
-    return _told(np.maximum(violations.max(axis=0), infeasibility(pools, tasks, used)))
+    worst = violations.max(axis=0)
+    hidden = (4 + np.sqrt(len(tasks))) * EPSILON
+    rest = np.where(full, slack / pools.capacity, 0.0).max(axis=0) + hidden
+    error = _error(pools, highest, of_highest, top, full, short, rest, worst + SAME)
+    proven = (error <= LEVEL) & _in_mid_range(pools, tasks)
+    return _told(np.where(proven, np.maximum(worst, infeasibility(pools, tasks, used)), np.inf))
+
+
+def _error(
+    pools: Pools,
+    highest: np.ndarray,
+    of_highest: np.ndarray,
+    top: np.ndarray,
+    full: np.ndarray,
+    short: Any,
+    rest: np.ndarray,
+    window: np.ndarray,
+) -> np.ndarray:
+    """Return a bound of the relative error of levels, (size,), coarser than the theorem's.
+
+    Of every full resource: what is used of it by the part that those at its top hold, A, and by F; no more is carried
+    from one to the next.  F is what is held at its top by users below their limits; where another resource may run out
+    before they stop, what one of them holds alone.
+    """
+    if short is not None:
+        highest = np.where(short > SAME, highest, 0.0)
+    free = highest.sum(axis=1)
+    alone = np.where(highest > 0, highest, np.inf).min(axis=1)
+    for j in range(len(top)):
+        for k in range(len(top)):
+            if j != k:
+                later = of_highest[k] * (1 - top[j] / top[k] * (1 + 2 * LEVEL)) > 2 * LEVEL * pools.capacity[k]
+                meets = full[k] & (top[k] >= top[j] * (1 - SAME)) & ~later
+                free[j] = np.where(meets, np.minimum(alone[j], free[j]), free[j])
+    # A top at which all are at their limits is nobody's bottleneck.
+    up = np.where(full & (free > 0), pools.capacity / free, 0.0).max(axis=0)
+    down = np.where(full, pools.capacity / of_highest, 0.0).max(axis=0)
+    error = np.zeros(top.shape[1])
+    for place in range(len(top)):
+        lower = down * (rest + error) + window
+        grown = np.maximum(up * (rest + lower) + window, lower)
+        error = np.where(full.sum(axis=0) > place, grown, error)
+    if short is not None:
+        # So near to a limit that a rounding might decide.
+        error = np.where(((short > SAME) & (short <= 2 * LEVEL)).any(axis=0), np.inf, error)
+    return error + window
+
+
+def _in_mid_range(pools: Pools, tasks: np.ndarray) -> np.ndarray:
+    """Say of which pools all numbers are far from the ends of the range of floats, (size,)."""
+    given = [pools.demands, pools.capacity, pools.rates, tasks, pools.weights, pools.limits]
+    fine = np.ones(tasks.shape[-1], dtype=bool)
+    for values in given:
+        if values is not None and not in_mid_range(values):
+            inside = ((values >= SMALLEST) & (values <= LARGEST)) | (values == 0) | (values == np.inf)
+            fine = fine & inside.all(axis=tuple(range(values.ndim - 1)))
+    return fine
 
 
 @quiet()

@@ -1,24 +1,54 @@
-"""Leximin in one pool: everybody is at her limit or has a bottleneck.
+"""Leximin in one pool: everybody is at her limit or has a bottleneck, and what floats missed moves no level far.
 
 A bottleneck of a user is a saturated resource that she uses and on which no other user of it has a higher level.
 An allocation is max-min fair exactly when every placed user is at her limit or has one (Bertsekas and Gallager,
 Data Networks, 1992, section 6.5.2, for one resource a link; Ghodsi et al., NSDI 2011, for dominant shares).
 
-What rounding leaves is measured in levels: a user's deficit on a resource is how far she is below the highest level on
-it, or how far the highest level could still rise in what is unused (relative to what the users at that level hold),
-whichever is more.  Her violation is the smallest over her resources, and 0 at her limit.
+In floats that holds nearly only, and a condition nearly met is not a level nearly right: what thousands missed of
+a resource together may be many times what one small user holds of it.  So the certificate bounds the levels themselves.
+
+Theorem.  Let t_i be the levels found and T_i the true ones, h_j the highest level found on resource j, and
+
+    full       resources of which at most 1e-9 is unused; s_j what is unused, or used too much, and what rounding hides
+    marks      the different h_j of full resources, ascending, g for short; w how far below the lowest mark of her full
+               resources somebody is who is not at her limit, relative to it
+    A_jg       what users at levels of at least mark g hold of j; R_jg those of them who are not at their limits
+    N_jg       what users hold of j who are at mark g or at most 2e-9 below it
+    tied       full resources that g's users might meet elsewhere before: those of mark g and of higher ones whose
+               A_jg' (1 - mark g / mark g') is no more than 2e-9 of j; a user's set of these is her pattern p
+    F_pj       what users at mark g hold of j who are not at their limits and whose patterns lie within p
+
+    down_g  =  max over full j, h_j >= mark g, of  (s_j + sum over g' < g of (R_jg' - R_j,g'+1) up_g') / A_jg   + w
+    up_gp   =  min over j in p, h_j = mark g, of
+                             (s_j + sum over g' < g of N_jg' down_g' + (N_jg - F_pj) down_g) / F_pj             + w
+    up_g    =  max over patterns p of users at mark g who are below their limits.
+
+If these are at most 1e-9, then T_i <= t_i exp(up_g) for users at mark g who are not at their limits, and
+T_i >= t_i exp(-down_g) for those near it; all other levels are right.
+
+Proof.  Let all levels rise by the clock of progressive filling, whose levels are the T, and take the first moment at
+which somebody leaves these bounds.  (a) User i stops at T_i < t_i, so below her limit, on a resource j that is used up
+then; let g be the first mark from t_i on.  All users of j have T <= T_i.  Who has T > t is below t_i, not at her limit,
+and inside her bounds: all of these together have at most sum (R_jg' - R_j,g'+1) up_g' more than was found.  Everybody
+at mark g or above, A_jg at least, has less, by the factor T_i / mark g or a smaller one.  As j is full in both
+divisions but for s_j, T_i is at least mark g exp(-down_g): so i is near the mark, and inside her bounds.  (b) User i
+still rises at t_i exp(up_g) =: z.  Take the j of her pattern; nobody had more than mark g of it.  Who stopped short of
+what was found did so near a mark, by down_g' at most.  Who is in F_pj has not stopped: she is not at her limit, and
+whatever else stopped her would be full before z, so be tied and in her pattern, thus in p, and would have stopped i
+too.  So these hold exp(up_g - w) times what was found, and with the others more than there is of j.
+
+Rounding is an estimate, of sums whose errors grow with the root of their length; all else is a bound.
 """
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from itertools import chain
 
 import numpy as np
 
 from ..allocation import Certificate
-from ..arrays import columns, in_blocks
+from ..arrays import columns, in_blocks, in_mid_range
 from ..instance import Instance
 from ..policies import Policy
 from ..tolerances import CAPACITY, LEVEL
@@ -26,16 +56,21 @@ from .feasibility import infeasibility
 
 __all__ = ["certify"]
 
-LITTLE = 1e-5
-"""Part of a capacity that the users at the highest level on it hold, below which their sum with the others' tasks is
-taken without rounding: a rounding of the capacity would be more than the accuracy promised of their level."""
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative: of a level it counts `SAME` times, of a sum of n products a quarter of the root of n times more."""
 
-LEAST = 1e-6
-"""The same, below which even the rounding of decimals to floats would be: there the sum is taken in fractions."""
+SAME = 16
+"""Roundings by which equal levels may differ: those of shares, of their sum, of a weight, and of the tasks."""
+
+TIED = 10
+"""Resources that run out at one level up to which users are told apart by the set of them they use."""
 
 HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
 something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
+
+FEW = 0.3
+"""Part of the users from which on adding up what they hold is slower than adding up zeros for the others."""
 
 HALVES = 2.0**27 + 1
 """Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
@@ -45,36 +80,77 @@ HALVES = 2.0**27 + 1
 class Tops:
     """The highest level on each resource (m,), and how far it could still rise in what is unused, relative to it (m,).
 
-    A resource that nobody uses has a top of 0 and could rise for ever.
+    A resource that nobody uses has a top of 0; one that is not full could rise for ever.
     """
 
     level: np.ndarray
     rise: np.ndarray
 
 
+@dataclass(frozen=True)
+class _Marks:
+    """The levels at which full resources run out, ascending.
+
+    Attributes
+    ----------
+    low, high : arrays (g,)
+        The levels that are one mark to rounding.
+    of : int array (m,)
+        The mark of each resource, -1 where it is not full.
+    window : float
+        How far levels may be below their marks, relative to them.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    of: np.ndarray
+    window: float
+
+    @classmethod
+    def of_tops(cls, highest: np.ndarray, full: np.ndarray, window: float) -> "_Marks":
+        """Return the marks of tops (m,)."""
+        order = np.flatnonzero(full)[np.argsort(highest[full], kind="stable")]
+        tops, of = highest[order], np.full(len(highest), -1)
+        first = np.append(True, tops[1:] > tops[:-1] * (1 + window))[: len(tops)]
+        of[order] = np.cumsum(first) - 1
+        last = np.append(first[1:], True)[: len(tops)]
+        return cls(tops[first], tops[last], of, window)
+
+    @property
+    def least(self) -> np.ndarray:
+        """The least levels that count as at the marks, (g,)."""
+        return self.low * (1 - self.window)
+
+
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
-    """Return the bottleneck certificate of tasks (n,) in a pool.
+    """Return the bottleneck certificate of tasks (n,) in a pool; ``evidence["error"]`` bounds that of every level.
 
     `rates` are those of the policy, (n,), where they have been computed before.  Two passes over the users, block by
-    block: beside the instance and the tasks the proof needs next to no memory.
+    block, and further ones only where resources run out at one level, or the bound fails: beside the instance and the
+    tasks the proof needs next to no memory.
     """
     infeasible, reason = infeasibility(instance, tasks, None)
     if not np.isfinite(infeasible):
         return Certificate(kind="bottleneck", valid=False, violation=infeasible, reason=reason)
-    users = _Users(instance, policy.rates(instance) if rates is None else rates, tasks)
-    tops, worst, i = users.examined()
-    violation = max(worst, infeasible)
-    valid = infeasible <= CAPACITY and violation <= LEVEL
+    with np.errstate(all="ignore"):
+        rates = policy.rates(instance) if rates is None else rates
+        users = _Users(instance, rates, tasks, infeasible)
+        tops, missed, i, error = users.examined()
+    violation = max(missed, infeasible)
+    valid = bool(infeasible <= CAPACITY and violation <= LEVEL and error <= LEVEL)
     if not reason and not valid:
         reason = (
             f"user {instance.users[i]!r} has no bottleneck and is not at its limit: "
-            f"its level could rise by {worst:.1e} of it (exact=True computes in fractions)"
+            f"its level could rise by {missed:.1e} of it (exact=True computes in fractions)"
+            if missed > LEVEL
+            else f"floats prove its levels to {error:.1e} only (exact=True computes in fractions)"
         )
     return Certificate(
         kind="bottleneck",
         valid=valid,
         violation=violation,
         stopped_by=partial(users.bottlenecks, tops),
+        evidence={"error": float(error)},
         reason=reason,
     )
 
@@ -82,78 +158,160 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
 class _Users:
     """An instance and tasks (n,), looked at block by block; blocks are columns of the table of demands, (m, rows)."""
 
-    def __init__(self, instance: Instance, rates: np.ndarray, tasks: np.ndarray):
-        self.instance, self.rates, self.tasks = instance, rates, tasks
+    def __init__(self, instance: Instance, rates: np.ndarray, tasks: np.ndarray, infeasible: float):
+        self.instance, self.rates, self.tasks, self.infeasible = instance, rates, tasks, infeasible
         unplaced = instance.unplaced()
         self.unplaced = unplaced if unplaced.any() else None
 
     def levels(self, rows: slice) -> np.ndarray:
         return self.rates[rows] * self.tasks[rows]
 
-    def examined(self) -> tuple[Tops, float, int]:
-        """Return the tops, the largest violation, and whose it is.
-
-        Of the saturated resources a user needs, the one whose top is lowest is the best for her: that bounds her
-        violation from above, and who is near enough to it needs no closer look.  What is held at the tops is added up
-        in the same pass, on the assumption that it is enough on every resource that is full.
-        """
-        instance, demands = self.instance, self.instance.demands
-        highest = np.max(in_blocks(instance.n, self._highest), axis=0)
-        unused = np.abs(instance.capacity - self.tasks @ demands)
-        full = (unused <= LEVEL * instance.capacity) & (instance.capacity > 0) & (highest > 0)
-        tops, worst, i = self._pass(highest, unused, full)
-        if not (tops.rise[full] <= LEVEL).all():
-            tops, worst, i = self._pass(highest, unused, tops.rise <= LEVEL)
-        if worst > LEVEL:
-            # Seldom, and then the reader wants to know by how much: every resource counts, saturated or not.
-            tops = self._pass(highest, unused, (instance.capacity > 0) & (highest > 0))[0]
-            worst, i = max(in_blocks(instance.n, lambda rows: self._closer(rows, tops)))
-        return tops, worst, i
-
-    def _highest(self, rows: slice) -> np.ndarray:
-        """Return the highest level on each resource among some users, (m,)."""
-        with np.errstate(over="ignore"):
-            scaled = columns(self.instance.demands, rows) * HUGE
-        return np.minimum(scaled, self.levels(rows), out=scaled).max(axis=1)
-
-    def _pass(self, highest: np.ndarray, unused: np.ndarray, saturated: np.ndarray) -> tuple[Tops, float, int]:
-        """Look at everybody, taking some resources for saturated."""
+    def examined(self) -> tuple[Tops, float, int, float]:
+        """Return the tops, what is missed of the conditions at most and by whom, and a bound of the levels' error."""
         instance = self.instance
-        nearly = highest * (1 - LEVEL)
-        inverse = np.divide(1, highest, where=saturated, out=np.zeros(instance.m))[:, None]
+        highest, in_range = zip(*in_blocks(instance.n, self._highest), strict=True)
+        highest = np.max(highest, axis=0)
+        unused = instance.capacity - self.tasks @ instance.demands
+        hidden = (SAME + math.sqrt(instance.n) / 4) * ROUNDING
+        full = (np.abs(unused) <= LEVEL * instance.capacity) & (instance.capacity > 0) & (highest > 0)
+        window = SAME * ROUNDING + self.infeasible
+        rise, missed, i, short, error = self._bounded(highest, full, unused, hidden, window)
+        tops = Tops(highest, rise)
+        if window < short <= LEVEL:
+            # A solver's levels are equal to its own tolerance only.
+            window = 2 * short
+            error = self._bounded(highest, full, unused, hidden, window)[-1]
+        if missed <= LEVEL < error:
+            for j in np.flatnonzero(full).tolist():
+                unused[j] = _unused(instance, self.tasks, j)
+            error = self._bounded(highest, full, unused, SAME * ROUNDING, window)[-1]
+        if missed > LEVEL:
+            # Seldom, and then the reader wants to know by how much: every resource counts, saturated or not.
+            tops = Tops(highest, self._rises(highest, np.abs(unused)))
+            missed, i = max(in_blocks(instance.n, lambda rows: self._closer(rows, tops)))
+        return tops, missed, i, error if all(in_range) and instance.mid_range else np.inf
 
-        def look(rows: slice) -> tuple[np.ndarray, float, int]:
-            block, levels, tasks = columns(instance.demands, rows), self.levels(rows), self.tasks[rows]
-            held = np.zeros(instance.m)
-            for j in np.flatnonzero(saturated):
-                there = np.flatnonzero(levels >= nearly[j])
-                held[j] = block[j].take(there) @ tasks.take(there)
-            bound = ((block > 0) * inverse).max(axis=0)
-            none = bound == 0
-            bound *= levels
-            np.subtract(1, bound, out=bound)
-            bound[none] = np.inf
+    def _highest(self, rows: slice) -> tuple[np.ndarray, bool]:
+        """Return the highest level on each resource among some users, (m,), and whether floats hold what they have."""
+        block, levels = columns(self.instance.demands, rows), self.levels(rows)
+        in_range = in_mid_range(levels) and in_mid_range(self.tasks[rows]) and in_mid_range(self.rates[rows])
+        return np.minimum(block * HUGE, levels).max(axis=1), in_range
+
+    def _bounded(
+        self, highest: np.ndarray, full: np.ndarray, unused: np.ndarray, hidden: float, window: float
+    ) -> tuple[np.ndarray, float, int, float, float]:
+        """Return how far the tops could rise (m,), what is missed at most and by whom, how far somebody is below her
+        mark and her limit, and the bound of the theorem."""
+        instance, marks = self.instance, _Marks.of_tops(highest, full, window)
+        inverse = np.divide(1, highest, where=full, out=np.zeros(instance.m))[:, None]
+        parts = in_blocks(instance.n, partial(self._look, marks, inverse))
+        at, free, near = (np.sum([part[q] for part in parts], axis=0) for q in range(3))
+        needed, unclear = (np.any([part[q] for part in parts], axis=0) for q in (3, 4))
+        missed, i = short, _ = max(part[5:] for part in parts)
+        slack = np.abs(unused)
+        rest = slack + hidden * instance.capacity
+        rise = np.full(instance.m, np.inf)
+        js = np.flatnonzero(full)
+        rise[js] = slack[js] / at[js, marks.of[js]]
+        up, down = np.zeros(len(marks.low)), np.zeros(len(marks.low))
+        for g in range(len(up)):
+            later = js[marks.of[js] >= g]
+            carried = (free[later, :g] - free[later, 1 : g + 1]) @ up[:g]
+            down[g] = float(((rest[later] + carried) / at[later, g]).max()) + window
+            tied = self._tied(marks, at, later, g)
+            held = free[tied][:, [g] if needed[g] else []] if len(tied) == 1 else self._by_pattern(marks, tied, g)
+            if held.size:
+                # Of the resources of a pattern, the one that says most.
+                missed = max(missed, float((slack[tied, None] / held).min(axis=0).max()))
+                lost = rest[tied] + near[tied, :g] @ down[:g]
+                found = (lost[:, None] + np.maximum(near[tied, g, None] - held, 0) * down[g]) / held
+                up[g] = float(found.min(axis=0).max()) + window
+        error = float(max(up.max(initial=window), down.max(initial=0.0)))
+        return rise, missed, i, short, np.inf if unclear.any() or short > window else error
+
+    def _look(self, marks: _Marks, inverse: np.ndarray, rows: slice) -> tuple:
+        """Look at some users.
+
+        Returns
+        -------
+        at, free, near : arrays (m, g)
+            What they hold at the marks and above, how much of it below their limits, and what they hold near the marks.
+        needed, unclear : bool arrays (g,)
+            Whether somebody at the mark is below her limit, and so little that rounding might decide.
+        missed, user : float, int
+            Who misses most of her conditions: of what she uses, the lowest mark is the best for her.
+        """
+        block, levels, tasks = columns(self.instance.demands, rows), self.levels(rows), self.tasks[rows]
+        bound = ((block > 0) * inverse).max(axis=0)
+        none = bound == 0
+        bound *= levels
+        np.subtract(1, bound, out=bound)
+        bound[none] = np.inf
+        short = self._short_of_limit(rows)
+        if short is not None:
+            np.minimum(bound, short, out=bound)
+        i = int(bound.argmax())
+        at, stuck, near = np.zeros((3, self.instance.m, len(marks.low)))
+        needed, unclear = np.zeros((2, len(marks.low)), dtype=bool)
+        for g, least in enumerate(marks.least.tolist()):
+            above = levels >= least
+            # Without limits everybody is at the first mark or above: what that holds is all that is used.
+            at[:, g] = _held(block, tasks, above) if g or short is not None else block @ tasks
+            needed[g] = True
+            if short is not None:
+                free = above & (levels <= marks.high[g] * (1 + marks.window)) & (short > marks.window)
+                needed[g], unclear[g] = free.any(), (free & (short <= 2 * LEVEL)).any()
+                close = (levels >= marks.low[g] * (1 - 2 * LEVEL)) & (levels <= marks.high[g] * (1 + marks.window))
+                near[:, g] = _held(block, tasks, close)
+                stuck[:, g] = _held(block, tasks, above & (short <= marks.window))
+        if short is None:
+            near[:] = at
+            near[:, :-1] -= at[:, 1:]
+        return at, at - stuck, near, needed, unclear, float(bound[i]), rows.start + i
+
+    def _tied(self, marks: _Marks, at: np.ndarray, later: np.ndarray, g: int) -> np.ndarray:
+        """Return which of the full resources of a mark and later ones may run out before those who meet it stop."""
+        reached = 1 - marks.low[g] * (1 + 2 * LEVEL) / marks.least
+        certain = np.array([np.max(at[j] * reached, where=np.arange(len(reached)) > g, initial=0.0) for j in later])
+        return later[(marks.of[later] == g) | (certain <= 2 * LEVEL * self.instance.capacity[later])]
+
+    def _by_pattern(self, marks: _Marks, tied: np.ndarray, g: int) -> np.ndarray:
+        """Return F of the tied resources, by the patterns of those who need the mark, (tied, patterns)."""
+        if len(tied) > TIED:
+            return np.zeros((len(tied), 1))
+        size, bits = 1 << len(tied), np.arange(len(tied))[:, None]
+
+        def look(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            block, levels = columns(self.instance.demands, rows)[tied], self.levels(rows)
+            free = levels >= marks.least[g]
+            needs = free & (levels <= marks.high[g])
             short = self._short_of_limit(rows)
             if short is not None:
-                np.minimum(bound, short, out=bound)
-            i = int(bound.argmax())
-            return held, float(bound[i]), rows.start + i
+                free, needs = free & (short > marks.window), needs & (short > marks.window)
+            pattern = ((block > 0) << bits).sum(axis=0)
+            tasks = self.tasks[rows] * free
+            held = [np.bincount(pattern, weights=row * tasks, minlength=size) for row in block]
+            return np.array(held), np.bincount(pattern[needs], minlength=size) > 0
 
-        parts = in_blocks(instance.n, look)
-        rise = self._rises(unused, np.sum([held for held, _, _ in parts], axis=0), saturated)
-        tops = Tops(highest, rise)
-        worst, i = max((worst, i) for _, worst, i in parts)
-        return tops, max(worst, float(rise[saturated].max(initial=0.0))), i
+        parts = in_blocks(self.instance.n, look)
+        held, needed = np.sum([part for part, _ in parts], axis=0), np.any([part for _, part in parts], axis=0)
+        codes = np.arange(size)
+        own = ((codes >> bits) & 1 == 1) & (marks.of[tied] == g)[:, None]
+        within = (codes[:, None] & ~codes) == 0
+        return np.where(own, held @ within, 0.0)[:, needed & own.any(axis=0)]
 
-    def _rises(self, unused: np.ndarray, held: np.ndarray, saturated: np.ndarray) -> np.ndarray:
-        """Return how far the tops could rise in what is unused, relative to them, (m,)."""
-        instance, unused = self.instance, unused.copy()
-        full = unused <= LEVEL * instance.capacity
-        for j in np.flatnonzero(saturated & full & (held < LITTLE * instance.capacity)):
-            # The highest hold so little that rounding of what the others hold would decide.
-            precisely = _unused if held[j] >= LEAST * instance.capacity[j] else _exactly_unused
-            unused[j] = precisely(instance, self.tasks, int(j))
-        return np.divide(unused, held, where=held > 0, out=np.full(instance.m, np.inf))
+    def _rises(self, highest: np.ndarray, slack: np.ndarray) -> np.ndarray:
+        """Return how far the tops of all resources could rise in what is unused, relative to them, (m,)."""
+        instance = self.instance
+        nearly = highest * (1 - LEVEL)
+
+        def look(rows: slice) -> np.ndarray:
+            block, levels, tasks = columns(instance.demands, rows), self.levels(rows), self.tasks[rows]
+            return np.array([row @ (tasks * (levels >= top)) for row, top in zip(block, nearly, strict=True)])
+
+        held = np.sum(in_blocks(instance.n, look), axis=0)
+        used = (held > 0) & (highest > 0) & (instance.capacity > 0)
+        return np.divide(slack, held, where=used, out=np.full(instance.m, np.inf))
 
     def _closer(self, rows: slice, tops: Tops) -> tuple[float, int]:
         """Return the largest violation of some users, and whose it is, with every resource of theirs looked at."""
@@ -196,6 +354,14 @@ class _Users:
         return short
 
 
+def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Return what some users hold of each resource, (m,)."""
+    there = np.flatnonzero(some)
+    if len(there) > FEW * len(tasks):
+        return block @ (tasks if len(there) == len(tasks) else tasks * some)
+    return block.take(there, axis=1) @ tasks.take(there)
+
+
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:
     """Return how far users are from having each resource as a bottleneck, relative to its top; all (m, n)."""
     top, rise = tops.level[:, None], tops.rise[:, None]
@@ -209,20 +375,10 @@ def _unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
     product = column * tasks
     (high, low), (upper, lower) = _halves(column), _halves(tasks)
     error = ((high * upper - product) + high * lower + low * upper) + low * lower
-    return abs(math.fsum(chain((instance.capacity[j],), (-product).tolist(), (-error).tolist())))
+    return math.fsum(chain((instance.capacity[j],), (-product).tolist(), (-error).tolist()))
 
 
 def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scaled = values * HALVES
     high = scaled - (scaled - values)
     return high, values - high
-
-
-def _exactly_unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
-    used = Fraction(0)
-    for i, (x, row) in enumerate(zip(tasks.tolist(), instance.exact_demands, strict=True)):
-        if row[j]:
-            # Who is at her limit has the limit as it was written, of which the float is a rounding.
-            limit = instance.exact_limits[i] if x == instance.limits[i] else None
-            used += (Fraction(x) if limit is None else limit) * row[j]
-    return abs(float(instance.exact_capacity[j] - used))

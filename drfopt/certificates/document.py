@@ -87,7 +87,7 @@ def document(
     ]
     found: dict[str, Any] = {
         "schema": SCHEMA,
-        "instance": native.document(instance),
+        "instance": _as_text(native.document(instance)),
         "policy": policy,
         "integer": integer,
         "users": rows,
@@ -99,6 +99,15 @@ def document(
         }
     found["proof"] = _proof(instance, evidence, text)
     return found
+
+
+def _as_text(data: Any) -> Any:
+    """Return nested tables and lists with their fractions as text: those that an instance file would be refused for."""
+    if isinstance(data, dict):
+        return {key: _as_text(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_as_text(value) for value in data]
+    return _text(data) if isinstance(data, Fraction) else data
 
 
 def _proof(instance: Instance, evidence: dict[str, Any], text: Text) -> dict[str, Any]:

@@ -4,7 +4,7 @@ The document that a certificate file would hold is made, only its fractions not 
 as it would read the file: the answer is returned only when that says it is proven.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..allocation import Certificate
-from ..enclosures import Enclosure, upper
+from ..enclosures import Enclosure, lower, upper
 from ..instance import Instance
 from ..policies import Policy
+from ..tolerances import CAPACITY, LEVEL_CEEI
 from ..verifier import verify
 from .document import document
+from .feasibility import infeasibility
 
-__all__ = ["Link", "certify"]
+__all__ = ["Link", "certify", "rounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,19 @@ def certify(
         rigorous=True,
         reason=fault,
     )
+
+
+def rounded(
+    proof: Certificate, instance: Instance, exact: np.ndarray, tasks: np.ndarray, placement: np.ndarray | None
+) -> Certificate:
+    """Return the certificate of tasks (n,) that are floats next to exact ones with a proof: how far off they may be."""
+    pairs = zip(tasks.tolist(), exact.tolist(), strict=True)
+    off = max((max(abs(Fraction(x) - end) for end in (lower(y), upper(y))) / (upper(y) or 1) for x, y in pairs))
+    infeasible, reason = infeasibility(instance, tasks, placement)
+    violation = max(proof.violation, float(off), infeasible)
+    valid = bool(proof.valid) and violation <= LEVEL_CEEI and infeasible <= CAPACITY
+    reason = proof.reason or reason or ("" if valid else f"the nearest floats are {violation:.1e} off the exact answer")
+    return replace(proof, valid=valid, violation=violation, reason=reason)
 
 
 def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: dict[str, Any]) -> tuple:

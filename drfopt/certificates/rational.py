@@ -59,13 +59,20 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificat
     )
 
 
-def certify_rounded(instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray) -> Certificate:
-    """Return the certificate of tasks (n,) that are floats next to exact ones: theirs, and how far off they are."""
+def certify_rounded(
+    instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, levels: np.ndarray
+) -> Certificate:
+    """Return the certificate of tasks and levels (n,) that are floats next to exact tasks: how far off they are."""
     proof = certify(instance, policy, exact)
-    off = max((abs(Fraction(x) - y) / y if y else abs(Fraction(x)) for x, y in zip(tasks.tolist(), exact, strict=True)))
+    rates = policy.exact_rates(instance)
+    pairs = [(x, y) for x, y in zip(tasks.tolist(), exact, strict=True)]
+    pairs += [(t, r * y) for t, r, y in zip(levels.tolist(), rates, exact, strict=True)]
+    off = max(abs(Fraction(x) - y) / y if y else abs(Fraction(x)) for x, y in pairs)
     violation = max(proof.violation, math.nextafter(float(off), math.inf) if off else 0.0)
     valid = bool(proof.valid) and violation <= LEVEL
-    reason = proof.reason or ("" if valid else f"the tasks are {violation:.1e} off the exact ones")
+    reason = proof.reason or (
+        "" if valid else f"the nearest floats are {violation:.1e} off the exact answer (exact=True returns it)"
+    )
     return replace(proof, valid=valid, violation=violation, reason=reason)
 
 

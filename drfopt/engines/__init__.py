@@ -12,7 +12,7 @@ from ..threads import one_thread
 from .problem import Answer, Problem
 from .solvers import DIRECT
 
-__all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for"]
+__all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for", "others"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class Engine:
     organised: bool = False
     divides: bool = False
     types: bool = False
+    most: int | None = None
+    then: tuple[str, ...] = ()
 
     @property
     def takes(self) -> str:
@@ -93,17 +95,20 @@ LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
 )
 
 ENGINES = (
-    Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL),
+    Engine("filling", "progressive filling from saturation to saturation", LEXIMIN, POOL, then=("rational",)),
     Engine("lp-chain", "leximin by linear programs over HiGHS; duals tell who is finished", LEXIMIN, ANYWHERE,
            divides=True, types=True),
-    Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL),
-    Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE),
+    Engine("newton", "Newton's method on the prices, in a few passes over the users", ALPHA, POOL,
+           then=("barrier", "conic", "enclosure")),
+    Engine("barrier", "primal-dual interior point, then Newton on the optimality conditions", ALPHA, ANYWHERE,
+           then=("conic", "enclosure")),
     Engine("conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE),
     Engine("lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
-    Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True),
+    Engine("rational", "progressive filling in rational numbers", LEXIMIN, POOL, exact=True, most=20_000),
     Engine("rational-chain", "HiGHS's bases round by round, solved in rational numbers", LEXIMIN, MACHINES, exact=True),
     Engine("rational-lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
-    Engine("enclosure", "Newton to many digits, then rational bounds of every user", ALPHA, ANYWHERE, exact=True),
+    Engine("enclosure", "Newton to many digits, then rational bounds of every user", ALPHA, ANYWHERE,
+           exact=True, most=200),
     Engine("frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
     Engine("leximin-milp", "counting programs over HiGHS, by level", LEXIMIN, ANYWHERE,
            integer=True, largest=20_000, programs=True),
@@ -148,6 +153,15 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
             f"engine {name!r} takes {known[name].takes}, not {_what(problem, exact)}: engines that do: {listed}"
         )
     return known[name]
+
+
+def others(engine: Engine, problem: Problem) -> tuple[Engine, ...]:
+    """Return the engines to ask where this one failed, in this order: those of its row that take the problem."""
+    known = {row.name: row for row in ENGINES}
+    rows = [known[name] for name in engine.then]
+    return tuple(
+        row for row in rows if row.can_take(problem, row.exact) and (row.most is None or problem.n <= row.most)
+    )
 
 
 def _small_enough(engine: Engine, problem: Problem) -> bool:

@@ -21,6 +21,7 @@ x*_i lies where loss_i is at most the gain: an interval whose width is the squar
 import decimal
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -30,9 +31,9 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from ..enclosures import Enclosure
-from ..errors import EngineError, SolverError
+from ..errors import EngineError, SolverError, TimeLimitError
 from ..progress import report
-from . import engine_for
+from . import engines_for
 from .closed_forms import closed_forms
 from .equations import Decimals, root_above, rounded
 from .problem import Answer, Problem
@@ -73,16 +74,27 @@ def solve(problem: Problem) -> Answer:
             f"{problem.policy.name}: marginal utilities are irrational unless alpha is a whole number: take one, "
             "or ask for an answer in floats"
         )
-    market = Conditions(problem, int(alpha))
-    z, p = market.newton()
-    return market.rational(market.sums(z)) or market.enclosures(z, p, closed_forms(market, z, p))
+    floats = Problem(problem.instance, problem.policy, False, problem.deadline)
+    failures: list[SolverError] = []
+    # Which pairs, rows and limits are active is read from floats; where one engine's are wrong, another's may be right.
+    for engine in engines_for(floats):
+        try:
+            market = Conditions(problem, int(alpha), engine.solve(floats))
+            z, p = market.newton()
+            found = market.rational(market.sums(z)) or market.enclosures(z, p, closed_forms(market, z, p))
+        except TimeLimitError:
+            raise
+        except SolverError as error:
+            failures.append(error)
+        else:
+            return replace(found, evidence=found.evidence | {"start": engine.name})
+    raise failures[0]
 
 
 class Conditions:
     """The equations: pairs that are used, rows that are priced, users at their limits."""
 
-    def __init__(self, problem: Problem, alpha: int):
-        start = engine_for("auto", Problem(problem.instance, problem.policy, False, problem.deadline)).solve(problem)
+    def __init__(self, problem: Problem, alpha: int, start: Answer):
         if start.prices is None:
             raise SolverError("the float engine returned no prices to start from")
         instance, members = problem.instance, problem.members.tolist()
@@ -190,7 +202,11 @@ class Conditions:
                     entries.append((row, q, float(self.d[i][j]) * self.z0[q] / sizes[row]))
         rows, columns, values = zip(*entries, strict=True)
         matrix = sparse.csc_matrix((values, (rows, columns)), shape=(size, size))
-        return splu((matrix + DIAGONAL * sparse.identity(size)).tocsc()), [Decimal(s) for s in sizes]
+        try:
+            factors = splu((matrix + DIAGONAL * sparse.identity(size)).tocsc())
+        except RuntimeError:
+            raise SolverError("the equations of what floats see as active are singular") from None
+        return factors, [Decimal(s) for s in sizes]
 
     # ---- what is proven -------------------------------------------------------------------------------------------
 

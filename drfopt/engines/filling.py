@@ -6,10 +6,8 @@ the end, and the proof is that of the fractions.  In a large pool that takes sec
 floats could not be right to the accuracy promised.
 """
 
-import numpy as np
-
 from . import rational, saturations
-from .problem import Answer, Problem
+from .problem import Answer, Problem, in_floats
 
 __all__ = ["solve"]
 
@@ -24,6 +22,5 @@ def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of a pool. Exact up to rounding."""
     tasks, magnified = saturations.fill(problem)
     if magnified > (SMALL_MAGNIFIED if problem.n <= SMALL else MOST_MAGNIFIED) and problem.n <= MOST:
-        exact = rational.solve(problem).tasks
-        return Answer(exact.astype(np.float64), evidence={"exact": exact})
+        return in_floats(rational.solve(problem))
     return Answer(tasks)

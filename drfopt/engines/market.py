@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, sparse
 
+from ..errors import SolverError
 from .linear import Rows, capacity_rows
 from .problem import Answer, Problem
 
@@ -51,6 +52,7 @@ class Point:
 class Market:
     """A problem in scaled letters."""
 
+    @np.errstate(all="ignore")
     def __init__(self, problem: Problem):
         self.problem = problem
         self.alpha = problem.policy.alpha
@@ -69,6 +71,8 @@ class Market:
         log_g = np.log(dominant * self.scale) - self.alpha * np.log(problem.rates * self.scale)
         self.log_money = float(log_g.max() + np.log(np.exp(log_g - log_g.max()).sum()))
         self.g = np.exp(log_g - self.log_money)
+        if not (np.isfinite(self.g).all() and np.isfinite(self.matrix.data).all()):
+            raise SolverError("what users would pay is beyond the range of floats: check weights and demands")
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Add up each user's pairs, (n,)."""

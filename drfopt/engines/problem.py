@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..deadline import NEVER, Deadline
+from ..errors import SolverError
 from ..instance import Instance
 from ..packings import maximal_patterns, shapes
 from ..parallel import ALONE, Workers
 from ..policies import Policy, shares_per_task
 from .solvers import DIRECT
 
-__all__ = ["Answer", "ByType", "Problem"]
+__all__ = ["Answer", "ByType", "Problem", "in_floats"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,3 +272,22 @@ class Answer:
     evidence: dict[str, Any] = field(default_factory=dict)
     status: str = "optimal"
     engine: str = ""
+
+
+def in_floats(answer: Answer) -> Answer:
+    """Return the floats nearest to an exact answer, which goes with them as evidence.
+
+    Raises
+    ------
+    SolverError
+        When a number is beyond the range of floats.
+    """
+    try:
+        tasks = answer.tasks.astype(np.float64)
+        amounts, prices = (None if v is None else v.astype(np.float64) for v in (answer.amounts, answer.prices))
+    except OverflowError:
+        raise SolverError("the answer is beyond the range of floats: use exact=True, or change the units") from None
+    evidence: dict[str, Any] = {"exact": answer}
+    if "levels" in answer.evidence:
+        evidence["levels"] = answer.evidence["levels"].astype(np.float64)
+    return Answer(tasks, amounts, prices, evidence)

@@ -14,11 +14,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..arrays import LARGEST, SMALLEST, in_mid_range
 from ..rationals import integer_columns, weighted_sums
 from . import saturations
 from .problem import Answer, Problem
 
 __all__ = ["solve"]
+
+LOWEST, HIGHEST = Fraction(SMALLEST), Fraction(LARGEST)
 
 NEAR = 1e-6
 """Relative distance beyond which floats tell two levels apart: far above their rounding, which is 1e-15 or so."""
@@ -41,8 +44,14 @@ class _Filling:
         # Tasks that make a level of 1.
         self.per_level = [1 / exact[i] for i in members]
         self.limits = [instance.exact_limits[i] for i in members]
-        self.tops = problem.limits * problem.rates
-        self.guess = saturations.fill(problem)[0] * problem.rates if problem.n else np.zeros(0)
+        self.tops, self.guess = np.full(problem.n, np.inf), np.zeros(problem.n)
+        with np.errstate(all="ignore"):
+            found = saturations.fill(problem)[0] if problem.n else self.guess
+            tops, guess = problem.limits * problem.rates, found * problem.rates
+        # Near the ends of the range products of floats are worth nothing.
+        self.by_floats = instance.mid_range and all(map(in_mid_range, (problem.rates, found, tops, guess)))
+        if self.by_floats:
+            self.tops, self.guess = tops, guess
 
     def tasks(self) -> list[Fraction]:
         """Return the tasks of everybody, (n,)."""
@@ -85,9 +94,12 @@ class _Filling:
 
     def _stopped_by(self, rising: np.ndarray, level: Fraction) -> np.ndarray:
         """Say whose limit lies at or below the level: by floats, and where they cannot tell, exactly."""
-        tops, at = self.tops[rising], float(level)
-        stopped = tops <= at
-        for position in np.flatnonzero(np.abs(tops - at) <= NEAR * at).tolist():
+        stopped, close = np.zeros(len(rising), dtype=bool), np.ones(len(rising), dtype=bool)
+        if self.by_floats and LOWEST <= level <= HIGHEST:
+            tops, at = self.tops[rising], float(level)
+            stopped = tops <= at
+            close = np.abs(tops - at) <= NEAR * at
+        for position in np.flatnonzero(close).tolist():
             i = int(rising[position])
             limit = self.limits[i]
             stopped[position] = limit is not None and limit <= level * self.per_level[i]

@@ -128,4 +128,4 @@ def _magnified(free: np.ndarray, climb: np.ndarray, capacity: np.ndarray, level:
     rounding = ROUNDING * capacity[used]
     first = free[used] - rounding <= level * climb[used]
     left = np.maximum(free[used][first], rounding[first] * LEAST)
-    return float((capacity[used][first] / left).max())
+    return float((capacity[used][first] / left).max(initial=1.0))

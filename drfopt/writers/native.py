@@ -31,12 +31,8 @@ def document(instance: Instance) -> dict[str, Any]:
     """Return the instance as plain data, with the keys and the order of an instance file.
 
     A value is an int where it is whole, a float where it is exactly that float's shortest decimal, and
-    otherwise a text: a longer decimal, or a fraction such as ``"1/3"``.
-
-    Raises
-    ------
-    InstanceError
-        When a value has so many digits that no file may hold it.
+    otherwise a text: a longer decimal, or a fraction such as ``"1/3"``.  One with so many digits that no instance file
+    may hold it stays a `Fraction`.
     """
     data: dict[str, Any] = {}
     if instance.name:
@@ -44,12 +40,12 @@ def document(instance: Instance) -> dict[str, Any]:
     if instance.source:
         data["source"] = instance.source
     if instance.machines is None:
-        data["capacity"] = _amounts(instance.resources, instance.exact_capacity, "the cluster")
+        data["capacity"] = _amounts(instance.resources, instance.exact_capacity)
     else:
         data["machines"] = [
             {"name": machine.name}
             | ({"count": machine.count} if machine.count != 1 else {})
-            | {"capacity": _amounts(instance.resources, row, f"machine class {machine.name!r}")}
+            | {"capacity": _amounts(instance.resources, row)}
             for machine, row in zip(instance.machines, instance.exact_machine_capacity, strict=True)
         ]
     if (organisation := instance.organisation) is not None:
@@ -64,64 +60,62 @@ def document(instance: Instance) -> dict[str, Any]:
 
 
 def _user(instance: Instance, i: int) -> dict[str, Any]:
-    owner = f"user {instance.users[i]!r}"
     entry: dict[str, Any] = {"name": instance.users[i]}
     kinds = None if instance.task_types is None else instance.task_types[i]
     weight, limit = instance.exact_weights[i], instance.max_tasks[i]
     if kinds is None:
-        entry["demand"] = _needed(instance.resources, instance.exact_demands[i], owner)
+        entry["demand"] = _needed(instance.resources, instance.exact_demands[i])
     else:
-        entry["tasks"] = [_type(instance.resources, kind, owner) for kind in kinds]
+        entry["tasks"] = [_type(instance.resources, kind) for kind in kinds]
         # Their number is a limit that the file says already.
         limit = None if limit == sum(kind.count for kind in kinds) else limit
     if instance.weights_per_resource:
-        entry["weight"] = _amounts(instance.resources, weight, owner)
+        entry["weight"] = _amounts(instance.resources, weight)
     elif weight != 1:
-        entry["weight"] = _number(weight, owner)
+        entry["weight"] = _number(weight)
     if limit is not None:
-        entry["max_tasks"] = _number(limit, owner)
+        entry["max_tasks"] = _number(limit)
     if instance.eligible is not None and not instance.eligible[i].all():
         allowed = zip(instance.machine_names, instance.eligible[i], strict=True)
         entry["machines"] = [name for name, eligible in allowed if eligible]
     if (organisation := instance.organisation) is not None:
         if organisation.last[i]:
             entry["weight"] = 0
-        entry |= _promises(organisation.guarantees[i], organisation.ceilings[i], organisation.tiers[i], owner)
+        entry |= _promises(organisation.guarantees[i], organisation.ceilings[i], organisation.tiers[i])
         if organisation.paths[i]:
             entry["group"] = organisation.paths[i]
     return entry
 
 
-def _type(resources: tuple[str, ...], kind: TaskType, owner: str) -> dict[str, Any]:
+def _type(resources: tuple[str, ...], kind: TaskType) -> dict[str, Any]:
     named = {"name": kind.name} if kind.name else {}
     placed = {} if kind.machines is None else {"machines": list(kind.machines)}
-    return named | {"demand": _needed(resources, kind.demand, owner), "count": kind.count} | placed
+    return named | {"demand": _needed(resources, kind.demand), "count": kind.count} | placed
 
 
 def _group(group: Group) -> dict[str, Any]:
-    owner = f"group {group.name!r}"
-    weight = {} if group.weight == 1 else {"weight": _number(group.weight, owner)}
-    return {"name": group.name} | weight | _promises(group.guarantee, group.ceiling, group.tier, owner)
+    weight = {} if group.weight == 1 else {"weight": _number(group.weight)}
+    return {"name": group.name} | weight | _promises(group.guarantee, group.ceiling, group.tier)
 
 
-def _promises(guarantee: Mapping, ceiling: Mapping, tier: int, owner: str) -> dict[str, Any]:
+def _promises(guarantee: Mapping, ceiling: Mapping, tier: int) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        key: {resource: _number(value, owner) for resource, value in amounts.items()}
+        key: {resource: _number(value) for resource, value in amounts.items()}
         for key, amounts in (("guarantee", guarantee), ("ceiling", ceiling))
         if amounts
     }
     return entry | ({"tier": tier} if tier else {})
 
 
-def _needed(resources: tuple[str, ...], row: tuple[Fraction, ...], owner: str) -> dict[str, int | float | str]:
-    return {resource: _number(d, owner) for resource, d in zip(resources, row, strict=True) if d}
+def _needed(resources: tuple[str, ...], row: tuple[Fraction, ...]) -> dict[str, Any]:
+    return {resource: _number(d) for resource, d in zip(resources, row, strict=True) if d}
 
 
-def _amounts(resources: tuple[str, ...], values: tuple[Fraction, ...], owner: str) -> dict[str, int | float | str]:
-    return {resource: _number(value, owner) for resource, value in zip(resources, values, strict=True)}
+def _amounts(resources: tuple[str, ...], values: tuple[Fraction, ...]) -> dict[str, Any]:
+    return {resource: _number(value) for resource, value in zip(resources, values, strict=True)}
 
 
-def _number(value: Fraction, owner: str) -> int | float | str:
+def _number(value: Fraction) -> int | float | str | Fraction:
     if value.denominator == 1 and abs(value.numerator) < LARGEST_INTEGER:
         return value.numerator
     nearest = float(value)
@@ -131,7 +125,25 @@ def _number(value: Fraction, owner: str) -> int | float | str:
         text = _decimal(value) or str(value)
         if len(text) <= LONGEST:
             return text
-    raise InstanceError(f"{owner} has an amount near {nearest:g} with more than {LONGEST} digits: round it first")
+    return value
+
+
+def _refuse_long(data: dict[str, Any]) -> None:
+    """Raise when an amount has so many digits that no file may hold it."""
+    words = {"machines": "machine class", "groups": "group", "users": "user"}
+    owners = [(f"{word} {part['name']!r}", part) for key, word in words.items() for part in data.get(key, ())]
+    for owner, part in [("the cluster", data.get("capacity")), *owners]:
+        for value in _leaves(part):
+            if isinstance(value, Fraction):
+                raise InstanceError(
+                    f"{owner} has an amount near {float(value):g} with more than {LONGEST} digits: round it first"
+                )
+
+
+def _leaves(data: Any) -> list[Any]:
+    """Return the values of nested tables and lists."""
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else None
+    return [data] if inner is None else [leaf for part in inner for leaf in _leaves(part)]
 
 
 def _decimal(value: Fraction) -> str | None:
@@ -158,7 +170,9 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     writers = {"toml": _toml, "json": _json, "yaml": yaml_text}
     if format not in writers:
         raise InstanceError(f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}")
-    return writers[format](document(instance))
+    data = document(instance)
+    _refuse_long(data)
+    return writers[format](data)
 
 
 def save(instance: Instance, path: str | Path) -> None:

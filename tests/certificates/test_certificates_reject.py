@@ -343,10 +343,17 @@ def test_rounding_of_a_limit_is_not_believed():
 def test_rounded_tasks_stand_on_exact_ones():
     instance, drf = Instance([[1, 4], [3, 1]], [9, 18]), policy_named("drf")
     exact = np.array([Fraction(3), Fraction(2)])
-    assert rational.certify_rounded(instance, drf, exact, np.array([3.0, 2.0])).valid
+    tasks = np.array([3.0, 2.0])
+
+    def proof(exact, tasks, levels):
+        return rational.certify_rounded(instance, drf, exact, tasks, levels)
+
+    levels = drf.rates(instance) * tasks
+    assert proof(exact, tasks, levels).valid
     for size in SIZES:
-        assert not rational.certify_rounded(instance, drf, exact, np.array([3.0, 2 + 2 * size])).valid
-        assert not rational.certify_rounded(instance, drf, exact - Fraction(size), np.array([3.0, 2.0]) - size).valid
+        assert not proof(exact, np.array([3.0, 2 + 2 * size]), levels).valid
+        assert not proof(exact, tasks, levels * np.array([1.0, 1 + size])).valid
+        assert not proof(exact - Fraction(size), tasks - size, levels).valid
 
 
 @pytest.fixture

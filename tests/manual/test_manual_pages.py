@@ -96,7 +96,13 @@ def test_it_is_built_without_a_warning(tmp_path):
     ran = run(f"cd '{REPOSITORY}' && '{sys.executable}' -m sphinx -W -q docs '{tmp_path}/html'", tmp_path)
     assert "WARNING" not in ran
     assert (tmp_path / "html/index.html").exists()
-    assert (tmp_path / "html/generated/cli.html").exists()
+    page = (tmp_path / "html/generated/cli.html").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert f'id="drfopt-{command.name or command.callback.__name__}"' in page
+    for name in drfopt.__all__:
+        reference = (tmp_path / f"html/generated/api/drfopt.{name}.html").read_text(encoding="utf-8")
+        assert f'id="drfopt.{name}"' in reference
+    assert 'id="drfopt.Instance.load"' in (tmp_path / "html/generated/api/drfopt.Instance.html").read_text("utf-8")
 
 
 if __name__ == "__main__":

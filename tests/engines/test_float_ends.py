@@ -1,0 +1,78 @@
+"""At the ends of floats an answer is within 1e-9 of the exact one, level by level and task by task, or refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from float_ends import float_ends
+
+from drfopt.certificates import bottleneck
+from drfopt.errors import CertificateError, InstanceError
+from drfopt.instance import Instance
+from drfopt.policies import policy_named
+from drfopt.solve import solve
+from drfopt.tolerances import LEVEL
+
+
+def off(floats, exact):
+    """Return the largest relative error, exactly."""
+    pairs = zip(floats.tolist(), exact.tolist(), strict=True)
+    return max(abs(Fraction(x) - y) / y if y else Fraction(x != 0) for x, y in pairs)
+
+
+def is_right_or_refused(seed, count):
+    """Return how many were refused."""
+    refused = 0
+    for what, policy, pool in float_ends(seed, count):
+        exact = solve(pool, policy, exact=True)
+        try:
+            found = solve(pool, policy)
+        except CertificateError:
+            refused += 1
+            continue
+        assert off(found.tasks, exact.tasks) <= LEVEL, what
+        assert off(found.levels, exact.levels) <= LEVEL, what
+    return refused
+
+
+def test_pools_at_the_ends_of_floats():
+    assert is_right_or_refused(1, 60) <= 3
+
+
+@pytest.mark.slow
+def test_thousands_of_pools_at_the_ends_of_floats():
+    assert is_right_or_refused(2, 10_000) <= 100
+
+
+def test_a_tie_may_be_broken_by_rounding():
+    # Both resources run out at once, to 1e-16: should r2 be first, what A then leaves of r1 would be 1e-7 of B's level.
+    pool = Instance([[1, 1], [1e-9, 0]], [1 + 1e-9, 1])
+    tasks = np.array([1.0, 1.0])
+    proof = bottleneck.certify(pool, policy_named("tasks"), tasks)
+    assert proof.violation <= 1e-15 and proof.evidence["error"] > 1e-8
+    assert not proof.valid
+    assert solve(pool, "tasks").engine == "rational after filling"
+
+
+def test_the_last_user_lives_on_what_rounding_leaves():
+    # All but the last are at limits that take up nearly everything: conditions hold to 4e-14, levels to 7e-8.
+    demands = [[2e8], [4e-8], [3e7], [400.0], [7e4]]
+    weights = [10.0, 1e4, 1e-6, 9.999999999999999e-06, 1e-6]
+    limits = [4.995004989016977e-12, 24975024.945084885, 3.330003326011318e-18, 2.497502494508488e-12, None]
+    pool = Instance(demands, [1.0], weights=weights, max_tasks=limits)
+    found = solve(pool, "tsf")
+    assert found.engine == "rational after filling"
+    assert off(found.tasks, solve(pool, "tsf", exact=True).tasks) <= LEVEL
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-310])
+def test_subnormal_units_are_their_decimals(unit):
+    # The float of 5e-324 is 4.94e-324: what is written is what counts.
+    pool = Instance([[unit], [3 * unit]], [1e-300])
+    exact = solve(pool, "drf", exact=True)
+    assert off(solve(pool, "drf").tasks, exact.tasks) <= LEVEL
+
+
+def test_what_floats_cannot_hold_is_refused():
+    with pytest.raises((CertificateError, InstanceError), match=r"exact|range|units"):
+        solve(Instance([[1e-160], [1e-160]], [1e-300], weights=[1e-200, 1e200]), "tasks")
