@@ -6,20 +6,20 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
-from drfopt.audit import claims, market
-from drfopt.audit.bounds import high, low
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.lies import prices, trials
-from drfopt.audit.lies.response import Response
-from drfopt.audit.properties import EIGHT
-from drfopt.audit.scene import Scene
-from drfopt.audit.search import Question, Search, search
-from drfopt.audit.search.space import Case as Small
-from drfopt.audit.search.space import Space
-from drfopt.errors import DrfoptError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.axioms import claims, exact_market
+from drfopt.axioms.bounds import high, low
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.manipulation import prices, trials
+from drfopt.axioms.manipulation.misreport import Response
+from drfopt.axioms.properties.table import EIGHT
+from drfopt.axioms.search.searching import Question, Search, search
+from drfopt.axioms.search.space import Case as Small
+from drfopt.axioms.search.space import Space
+from drfopt.base.errors import DrfoptError
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 from .measure import Bench, Case, Failure, Row, Verdict, Way
 
@@ -80,7 +80,7 @@ def search_throughput(bench: Bench, policy: str) -> list[Row]:
 
     def audited(cases: list[Small]) -> list[bool]:
         # Markets are remembered between cases; what an earlier repetition found must not count.
-        market._market.cache_clear()
+        exact_market._market.cache_clear()
         question = Question(policy, ("population-monotonicity",), space)
         return [question.findings(case)[0].verdict == "fails" for case in cases]
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from drfopt.batch import Solutions, solve_many
 from drfopt.certificates import bottleneck, prices
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.reference.algorithm1 import placements
-from drfopt.schedule import Schedule, schedule
-from drfopt.solve import solve
+from drfopt.engines.reference.algorithm1 import placements
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+from drfopt.solving.batches.batch import Solutions, solve_many
+from drfopt.solving.scheduling import Schedule, schedule
 
 from .measure import Absent, Bench, Case, Row, Verdict, Way
 from .reference import ceei_tasks, leximin_levels, off

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.allocation import Allocation
-from drfopt.instance import Instance
-from drfopt.solve import solve
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 from . import peers
 from .families import cluster, regions

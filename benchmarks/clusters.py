@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from drfopt.allocation import Allocation
-from drfopt.compare import Comparison, compare
-from drfopt.instance import Instance
-from drfopt.readers import convert
-from drfopt.solve import solve
+from drfopt.io.readers.formats import convert
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
+from drfopt.solving.comparing import Comparison, compare
 
 from . import peers
 from .families import cluster

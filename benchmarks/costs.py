@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from drfopt.allocation import Allocation
 from drfopt.certificates.document import certificate_document
-from drfopt.instance import Instance
+from drfopt.io.native import writing
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
 from drfopt.planning import explain
-from drfopt.solve import solve
-from drfopt.sweep import sweep
-from drfopt.writers import native
+from drfopt.planning.sweeping import sweep
+from drfopt.solving.allocating import solve
 
 from .families import family_named
 from .measure import Bench, Case, Row, Verdict, Way
@@ -23,7 +23,7 @@ ROWS = 10_000
 """Rows of a table that does not go to a terminal."""
 
 WAYS: dict[str, Callable[[Allocation], Any]] = {
-    "save": lambda found: native.dumps(found.instance),
+    "save": lambda found: writing.dumps(found.instance),
     "--certificate": lambda found: json.dumps(certificate_document(found)),
     "table": lambda found: found.sheet().text(rows=ROWS),
     "CSV": lambda found: found.sheet().csv(),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.instance import Instance, Machine
-from drfopt.policies import dominant_rates
+from drfopt.model.instance import Instance, Machine
+from drfopt.model.policies import dominant_rates
 
 __all__ = ["POOLS", "Family", "cluster", "family_named", "regions", "whole_pool"]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from drfopt.allocation import Allocation
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.readers import convert
-from drfopt.solve import solve
+from drfopt.io.readers.formats import convert
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 from formulations import asset_integer, ceei_integer, drf_integer
 
 from .clusters import FILES, cut, data_folder

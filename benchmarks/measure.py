@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from drfopt.allocation import Certificate
-from drfopt.errors import DrfoptError
+from drfopt.base.errors import DrfoptError
+from drfopt.model.allocation import Certificate
 
 __all__ = ["Absent", "Bench", "Case", "Failure", "Row", "Verdict", "Way", "proven", "without"]
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from drfopt.allocation import Allocation
-from drfopt.instance import Instance
-from drfopt.solve import solve
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 from .families import family_named
 from .measure import Bench, Case, Row, Verdict, Way, proven

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from drfopt.allocation import Allocation
-from drfopt.instance import Instance
-from drfopt.organisation import Group, Organisation
-from drfopt.readers import convert
-from drfopt.solve import solve
+from drfopt.io.readers.formats import convert
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.model.organisation import Group, Organisation
+from drfopt.solving.allocating import solve
 
 from .clusters import data_folder
 from .measure import Absent, Bench, Case, Row, Verdict, Way, proven

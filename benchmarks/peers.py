@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from drfopt.crosscheck import slow_chain
-from drfopt.engines.linear import load
-from drfopt.instance import Instance
-from drfopt.policies import dominant_rates
+from drfopt.engines.linear_programs import load
+from drfopt.model.instance import Instance
+from drfopt.model.policies import dominant_rates
+from drfopt.solving.methods import slow_chain
 
 from .measure import Absent, Failure
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from drfopt.errors import DrfoptError
-from drfopt.instance import Instance
+from drfopt.base.errors import DrfoptError
+from drfopt.io.readers.formats import convert
+from drfopt.model.instance import Instance
 from drfopt.planning import Prices, WhatIf, price, whatif
-from drfopt.planning.units import Unit, grown, units_of
-from drfopt.readers import convert
-from drfopt.solve import solve
+from drfopt.planning.pricing.units import Unit, grown, units_of
+from drfopt.solving.allocating import solve
 
 from .clusters import FILES, data_folder
 from .measure import Absent, Bench, Case, Row, Verdict, Way, proven

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from drfopt.allocation import Allocation
 from drfopt.certificates import prices
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 from . import peers
 from .families import family_named

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from drfopt.allocation import Allocation
+from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.certificates.document import certificate_document
-from drfopt.enclosures import Enclosure
-from drfopt.instance import Instance
-from drfopt.readers import convert
-from drfopt.solve import solve
-from drfopt.verifier import Report, loads, verify
-from drfopt.writers.native import document
+from drfopt.certificates.verifier import Report, loads, verify
+from drfopt.io.native.writing import document
+from drfopt.io.readers.formats import convert
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 from .clusters import FILES, Shape, data_folder
 from .families import family_named

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.instance import Instance, Machine
-from drfopt.planning.changes import changed
-from drfopt.planning.current import Current
-from drfopt.planning.rebalance import Rebalancing, rebalance
-from drfopt.planning.size import Purchase, size
-from drfopt.readers import convert
+from drfopt.io.readers.formats import convert
+from drfopt.model.instance import Instance, Machine
+from drfopt.planning.changes.changes import changed
+from drfopt.planning.rebalancing.current import Current
+from drfopt.planning.rebalancing.rebalancing import Rebalancing, rebalance
+from drfopt.planning.sizing.purchase import Purchase, size
 
 from .clusters import FILES, data_folder
 from .measure import Absent, Bench, Case, Row, Verdict, Way

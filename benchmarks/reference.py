@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from drfopt.errors import DrfoptError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named, shares_per_task
-from drfopt.reference.filling import progressive_filling
+from drfopt.base.errors import DrfoptError
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named, shares_per_task
 
 __all__ = ["attempt", "ceei_tasks", "leximin_levels", "lowest", "off"]
 

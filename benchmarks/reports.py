@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from drfopt.compare import compare
-from drfopt.instance import Instance
-from drfopt.report import page, study
+from drfopt.model.instance import Instance
+from drfopt.reporting import page, study
+from drfopt.solving.comparing import compare
 
 from .browser import chromium, missing
 from .families import POOLS

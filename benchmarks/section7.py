@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from drfopt.instance import Machine
+from drfopt.model.instance import Machine
 from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, simulate
 from drfopt.simulation.traces import swim
 from drfopt.simulation.traces.replay import Replay, replay

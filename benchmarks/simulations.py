@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.instance import Machine
+from drfopt.model.instance import Machine
 from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, simulate, simulate_each
 from drfopt.simulation.experiments import section72
 

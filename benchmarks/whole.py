@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from drfopt.allocation import Allocation
-from drfopt.crosscheck import crosscheck
-from drfopt.instance import Instance
-from drfopt.solve import solve
+from drfopt.model.allocation import Allocation
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
+from drfopt.solving.crosschecking import crosscheck
 
 from . import peers
 from .families import whole_pool

@@ -8,18 +8,14 @@
 A name is looked up in its module when it is first used, so that importing the package costs nothing.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .base.doors import lead
+
 if TYPE_CHECKING:
-    from .allocation import Allocation, Certificate
-    from .audit import audit
-    from .batch import solve_many
-    from .compare import compare
-    from .crosscheck import crosscheck
-    from .errors import (
+    from .axioms.auditing import audit
+    from .base.errors import (
         CertificateError,
         DrfoptError,
         EngineError,
@@ -29,12 +25,16 @@ if TYPE_CHECKING:
         SolverError,
         TimeLimitError,
     )
-    from .instance import Instance
-    from .machine import Machine
-    from .organisation import Group, Organisation
-    from .schedule import schedule
-    from .solve import solve
-    from .task_types import TaskType
+    from .model.allocation import Allocation, Certificate
+    from .model.instance import Instance
+    from .model.machine import Machine
+    from .model.organisation import Group, Organisation
+    from .model.task_types import TaskType
+    from .solving.allocating import solve
+    from .solving.batches.batch import solve_many
+    from .solving.comparing import compare
+    from .solving.crosschecking import crosscheck
+    from .solving.scheduling import schedule
 
 __all__ = [
     "Allocation",
@@ -62,20 +62,22 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+lead("instance files", "drfopt.io.instance_files")
+
 _HOMES = {
-    "Allocation": "allocation",
-    "Certificate": "allocation",
-    "Group": "organisation",
-    "Instance": "instance",
-    "Machine": "machine",
-    "Organisation": "organisation",
-    "TaskType": "task_types",
-    "audit": "audit",
-    "compare": "compare",
-    "crosscheck": "crosscheck",
-    "schedule": "schedule",
-    "solve": "solve",
-    "solve_many": "batch",
+    "Allocation": "model.allocation",
+    "Certificate": "model.allocation",
+    "Group": "model.organisation",
+    "Instance": "model.instance",
+    "Machine": "model.machine",
+    "Organisation": "model.organisation",
+    "TaskType": "model.task_types",
+    "audit": "axioms.auditing",
+    "compare": "solving.comparing",
+    "crosscheck": "solving.crosschecking",
+    "schedule": "solving.scheduling",
+    "solve": "solving.allocating",
+    "solve_many": "solving.batches.batch",
 }
 """The module of each public name; all others are errors."""
 
@@ -83,26 +85,10 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES.get(name, 'errors')}", __name__), name)
+    value = getattr(import_module(f".{_HOMES.get(name, 'base.errors')}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
-
-
-class _Package(ModuleType):
-    """The type of this package: ``drfopt.solve`` is the function, whoever imported the module ``drfopt.solve``.
-
-    Importing a submodule binds it to its name in the package.  Where a function of the same name is public, the
-    function is bound instead; the module is still there for ``from drfopt.solve import solve``.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in __all__ and isinstance(value, ModuleType):
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

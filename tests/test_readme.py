@@ -13,10 +13,10 @@ import pytest
 from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, python_says, reprinted, run
 
 from benchmarks import headlines, page
-from drfopt.audit import claims
+from drfopt.axioms import claims
 from drfopt.cli.app import app
-from drfopt.instance import Instance
-from drfopt.policies import POLICIES
+from drfopt.model.instance import Instance
+from drfopt.model.policies import POLICIES
 
 README = REPOSITORY / "README.md"
 TABLE = re.compile(r"(<!-- (policies|claims|figures) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from benchmarks import headlines, page
-from drfopt.audit import claims as claim_rows
+from drfopt.axioms import claims as claim_rows
 from drfopt.cli.app import app as commands
 
 DOCS = Path(__file__).resolve().parent.parent

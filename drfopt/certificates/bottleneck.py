@@ -47,11 +47,11 @@ from itertools import chain
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..arrays import columns, in_blocks, in_mid_range
-from ..instance import Instance
-from ..policies import Policy
-from ..tolerances import CAPACITY, LEVEL
+from ..base.tolerances import CAPACITY, LEVEL
+from ..model.allocation import Certificate
+from ..model.arrays import columns, in_blocks, in_mid_range
+from ..model.instance import Instance
+from ..model.policies import Policy
 from .feasibility import infeasibility
 
 __all__ = ["certify"]

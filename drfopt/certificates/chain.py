@@ -49,10 +49,10 @@ from functools import partial
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..instance import Instance
-from ..policies import Policy
-from ..tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
+from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
+from ..model.allocation import Certificate
+from ..model.instance import Instance
+from ..model.policies import Policy
 from .feasibility import infeasibility
 
 __all__ = [

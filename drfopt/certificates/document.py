@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from ..allocation import Allocation
-from ..enclosures import Enclosure
-from ..enclosures import text as decimal_text
-from ..instance import Instance
-from ..tolerances import DUAL_POSITIVE
-from ..verifier import SCHEMA
-from ..writers import native
+from ..base.numbers.enclosures import Enclosure
+from ..base.numbers.enclosures import text as decimal_text
+from ..base.tolerances import DUAL_POSITIVE
+from ..io.native import writing
+from ..model.allocation import Allocation
+from ..model.instance import Instance
+from .verifier import SCHEMA
 
 __all__ = ["certificate_document", "document"]
 
@@ -87,7 +87,7 @@ def document(
     ]
     found: dict[str, Any] = {
         "schema": SCHEMA,
-        "instance": _as_text(native.document(instance)),
+        "instance": _as_text(writing.document(instance)),
         "policy": policy,
         "integer": integer,
         "users": rows,

@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..instance import Instance
-from ..policies import Policy
-from ..tolerances import CAPACITY, GAP
+from ..base.tolerances import CAPACITY, GAP
+from ..model.allocation import Certificate
+from ..model.instance import Instance
+from ..model.policies import Policy
 from .chain import cell_names, cheapest_costs, pays, unit_costs
 from .feasibility import infeasibility
 

@@ -7,9 +7,9 @@ from operator import itemgetter
 
 import numpy as np
 
-from ..arrays import in_blocks
-from ..instance import Instance
-from ..tolerances import CAPACITY
+from ..base.tolerances import CAPACITY
+from ..model.arrays import in_blocks
+from ..model.instance import Instance
 
 __all__ = ["exactly_feasible", "infeasibility"]
 

@@ -21,11 +21,11 @@ from functools import partial
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..arrays import columns, in_blocks
-from ..instance import Instance
-from ..policies import Policy
-from ..tolerances import CAPACITY, FIRST_ORDER, GAP
+from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP
+from ..model.allocation import Certificate
+from ..model.arrays import columns, in_blocks
+from ..model.instance import Instance
+from ..model.policies import Policy
 from .feasibility import infeasibility
 
 __all__ = ["certify"]

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..instance import Instance
-from ..policies import Policy
-from ..rationals import integer_columns, weighted_sums
-from ..tolerances import LEVEL
+from ..base.numbers.rationals import integer_columns, weighted_sums
+from ..base.tolerances import LEVEL
+from ..model.allocation import Certificate
+from ..model.instance import Instance
+from ..model.policies import Policy
 
 __all__ = ["certify", "certify_rounded", "used_exactly"]
 

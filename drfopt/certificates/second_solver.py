@@ -1,7 +1,7 @@
 """The optimum of whole tasks by a second solver, through PuLP, on programs of its own: CBC unless that was the first.
 
-What they share with the engines is the arithmetic of `drfopt.packings`: demands as integers, and the maximal packings
-of a machine, which the exact check of every answer's packing does not use.
+What they share with the engines is the arithmetic of `drfopt.model.packings`: demands as integers, and the maximal
+packings of a machine, which the exact check of every answer's packing does not use.
 """
 
 import math
@@ -9,12 +9,12 @@ import warnings
 from fractions import Fraction
 from typing import Any
 
-from ..deadline import NEVER, Deadline
-from ..errors import SolverError, TimeLimitError
-from ..instance import Instance
-from ..packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
-from ..policies import Policy
-from .exhaust import playing
+from ..base.deadline import NEVER, Deadline
+from ..base.errors import SolverError, TimeLimitError
+from ..model.instance import Instance
+from ..model.packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
+from ..model.policies import Policy
+from .exhaustive_search import playing
 
 __all__ = ["TooLarge", "fewer", "optimum", "variable"]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..instance import Instance
-from ..policies import policy_named
-from ..tolerances import CAPACITY
+from ..base.tolerances import CAPACITY
+from ..model.allocation import Certificate
+from ..model.instance import Instance
+from ..model.policies import policy_named
 from . import bottleneck
 from .feasibility import infeasibility
 

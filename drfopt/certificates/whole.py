@@ -20,22 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from ..allocation import Certificate
-from ..deadline import NEVER, Deadline
-from ..errors import SolverError, TimeLimitError
-from ..instance import Instance
-from ..packings import Packing, shapes
-from ..policies import Policy
-from ..progress import report
-from . import exhaust, second_solver
-from .claims import Claim, claims
+from ..base.deadline import NEVER, Deadline
+from ..base.errors import SolverError, TimeLimitError
+from ..base.progress import report
+from ..model.allocation import Certificate
+from ..model.instance import Instance
+from ..model.packings import Packing, shapes
+from ..model.policies import Policy
+from . import exhaustive_search, second_solver
 from .feasibility import exactly_feasible
-from .halves import Halves, TooMany
-from .heights import highest
-from .products import exactly, products
-from .refute import Better, Inconclusive, refute
+from .level_bound import highest
+from .level_claims import Claim, claims
+from .meet_in_the_middle import Halves, TooMany
+from .nash_product import exactly, products
+from .packing_bound import worth_of
+from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLarge
-from .worth import worth_of
 
 __all__ = ["AGAIN", "Finder", "certify", "score"]
 
@@ -76,7 +76,7 @@ class Finder:
 
 def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
-    playing = exhaust.playing(instance)
+    playing = exhaustive_search.playing(instance)
     rates = policy.exact_rates(instance)
     if policy.objective == "leximin":
         return tuple(sorted(rates[i] * tasks[i] for i in playing))
@@ -121,7 +121,7 @@ def certify(
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
     certain = evidence["judge"] in EXACT and found.valid is not None
     if policy.objective == "alpha":
-        certain = certain and exactly([instance.exact_weights[i] for i in exhaust.playing(instance)])
+        certain = certain and exactly([instance.exact_weights[i] for i in exhaustive_search.playing(instance)])
     return replace(found, evidence=evidence, rigorous=certain)
 
 
@@ -131,7 +131,7 @@ class _Levels:
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder):
         self.instance, self.policy, self.tasks, self.deadline = instance, policy, tasks, deadline
         self.second = finder.second
-        members = exhaust.playing(instance)
+        members = exhaustive_search.playing(instance)
         self.users = [members[positions[0]] for positions in shapes(instance, members)]
         self.worth = worth_of(instance, self.users)
         self.proven: list[tuple[Fraction, int, Any]] = []
@@ -204,18 +204,18 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     try:
         judge, better = "exact search", None
         if instance.machines is None:
-            members = exhaust.playing(instance)
+            members = exhaustive_search.playing(instance)
             own = [tasks[i] for i in members]
             if policy.objective == "alpha" and members and all(own):
                 halves = _halves(instance, members)
                 gap = None if halves is None else halves.gap(own)
-                better = exhaust.better(instance, policy, tasks, deadline, FEW)
+                better = exhaustive_search.better(instance, policy, tasks, deadline, FEW)
                 if better is None and halves is not None:
                     judge = AGAIN if finder.engine == "nash-halves" else HALVES
                     better = _larger_product(halves, own, deadline)
             if better is None:
                 judge = "exact search"
-                better = exhaust.better(instance, policy, tasks, deadline)
+                better = exhaustive_search.better(instance, policy, tasks, deadline)
         if better is None:
             judge = finder.second
             found = second_solver.optimum(instance, policy, tasks, deadline, judge)

@@ -7,14 +7,14 @@ possible is refused. Whether it is fair is a question for ``drfopt verify``.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import InstanceError, suggestion
+from ..base.errors import InstanceError, suggestion
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..allocation import Allocation
-    from ..instance import Instance
-    from ..readers.parts import Part
+    from ..io.text.parts import Part
+    from ..model.allocation import Allocation
+    from ..model.instance import Instance
 
 __all__ = ["read"]
 
@@ -29,10 +29,10 @@ def read(instance: "Instance", path: Path) -> "Allocation":
     """
     import numpy as np
 
-    from ..allocation import Allocation, Certificate
     from ..certificates.feasibility import infeasibility
-    from ..readers.parts import parts
-    from ..readers.text import read_file
+    from ..io.text.input import read_file
+    from ..io.text.parts import parts
+    from ..model.allocation import Allocation, Certificate
 
     found = parts(read_file(path))
     if len(found) != 1 or not isinstance(found[0].value, dict) or "users" not in found[0]:

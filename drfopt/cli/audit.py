@@ -13,7 +13,7 @@ __all__ = ["PropertyNames", "audit"]
 
 
 def _properties(incomplete: str) -> list[str]:
-    from ..audit.properties import PROPERTIES
+    from ..axioms.properties.table import PROPERTIES
 
     return options.matching(incomplete, (row.name for row in PROPERTIES))
 
@@ -53,18 +53,18 @@ def audit(
     Example: drfopt audit thm4 --policy ceei --property strategy-proofness
     """
     out = Output.wished(format, json, output)
-    from ..audit.properties import properties_named
+    from ..axioms.properties.table import properties_named
 
     properties_named(property)
     if instance is None:
-        from ..audit.general import audit_policy
+        from ..axioms.general import audit_policy
 
         with working(f"auditing {policy}"):
             found = audit_policy(policy, property, integer=integer, time_limit=time_limit)
         out.write(found.sheet())
     else:
         cluster = instances.read(instance)
-        from ..audit import audit as audited
+        from ..axioms.auditing import audit as audited
 
         with working(f"auditing {policy}"):
             found = audited(cluster, policy, property, integer=integer, time_limit=time_limit)

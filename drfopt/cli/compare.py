@@ -33,7 +33,7 @@ def compare(
     if not names:
         raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
     cluster = instances.read(instance)
-    from ..compare import compare as compared
+    from ..solving.comparing import compare as compared
 
     with working("comparing"):
         comparison = compared(cluster, names, integer=integer, time_limit=time_limit)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..readers import FORMATS
+from ..io.readers.formats import FORMATS
 from . import options
 from .output import check, deliver
 from .working import working
 
 if TYPE_CHECKING:
-    from ..readers.conversion import Conversion
+    from ..io.readers.conversion import Conversion
 
 __all__ = ["convert"]
 
@@ -60,14 +60,14 @@ def convert(
 
     Example: drfopt convert --from openb nodes.csv pods.csv -o cluster.toml
     """
-    from ..readers import converted
+    from ..io.readers.formats import converted
 
     for path in (output, current):
         if path is not None:
             check(path)
     with working(f"reading {origin}"):
         found = converted(origin, files, user_by)
-    from ..readers.text import format_of
+    from ..io.text.input import format_of
 
     form = "toml" if output is None else format_of(output)
     deliver(_text(found, form), output)
@@ -80,9 +80,9 @@ def convert(
 
 
 def _text(found: "Conversion", form: str) -> str:
-    from ..writers import native
+    from ..io.native import writing
 
-    text = native.dumps(found.instance, form)
+    text = writing.dumps(found.instance, form)
     if form == "json" or not found.notes:
         return text
     return "".join(f"# {note}\n" for note in found.notes) + "\n" + text

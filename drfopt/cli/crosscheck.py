@@ -34,7 +34,7 @@ def crosscheck(
     """
     out = Output.wished(format, json, output)
     cluster = instances.read(instance)
-    from ..crosscheck import crosscheck as checked
+    from ..solving.crosschecking import crosscheck as checked
 
     with working(f"cross-checking {policy}"):
         found = checked(cluster, policy, integer=integer, time_limit=time_limit, formulation=formulation)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InstanceError, suggestion
+from ..base.errors import InstanceError, suggestion
 from . import answers, instances, options
 from .interrupt import stoppable
 from .output import check, deliver
@@ -17,7 +17,7 @@ __all__ = ["export"]
 
 
 def _names() -> tuple[str, ...]:
-    from ..writers.exports import EXPORTS
+    from ..io.writers.exports import EXPORTS
 
     return tuple(row.name for row in EXPORTS)
 
@@ -64,7 +64,7 @@ def export(
 
     Example: drfopt export nsdi2011 --to kueue --resource memory=memory:Gi
     """
-    from ..writers.exports import export as exported
+    from ..io.writers.exports import export as exported
 
     if output is not None:
         check(output)
@@ -75,7 +75,7 @@ def export(
     if answer is not None:
         allocation = answers.read(cluster, answer)
     else:
-        from ..solve import solve
+        from ..solving.allocating import solve
 
         with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
             allocation = solve(cluster, policy, integer=integer, engine=engine, time_limit=time_limit)

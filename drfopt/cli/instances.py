@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import InstanceError, suggestion
+from ..base.errors import InstanceError, suggestion
 from .working import working
 
 if TYPE_CHECKING:
-    from ..instance import Instance
+    from ..model.instance import Instance
 
 __all__ = ["read", "title"]
 
@@ -25,14 +25,14 @@ def read(text: str) -> "Instance":
     InstanceError
         When it is neither, with the nearest name, or when the file is at fault.
     """
-    from ..instance import Instance
+    from ..model.instance import Instance
 
     if text == "-":
         return Instance.load(text)
     if text and Path(text).exists():
         with working(f"reading {text}"):
             return Instance.load(text)
-    from ..library import names
+    from ..io.library import names
 
     known = tuple(names())
     if text in known:

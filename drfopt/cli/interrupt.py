@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..deadline import stopping
+from ..base.deadline import stopping
 from .status import INTERRUPTED
 
 __all__ = ["GRACE", "interruptible", "stoppable"]

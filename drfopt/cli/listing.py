@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from ..tables import Column, Sheet
+from ..base.tables import Column, Sheet
 from . import options
 from .output import Output
 
@@ -15,7 +15,7 @@ def engines(json: options.Json = False, format: options.FormatName = None, outpu
     Example: drfopt engines
     """
     out = Output.wished(format, json, output)
-    from ..engines import ENGINES
+    from ..engines.registry import ENGINES
 
     columns = (Column("engine"), Column("what it is"), Column("takes"))
     rows: list[tuple] = [(engine.name, engine.summary, engine.takes) for engine in ENGINES]
@@ -28,7 +28,7 @@ def policies(json: options.Json = False, format: options.FormatName = None, outp
     Example: drfopt policies
     """
     out = Output.wished(format, json, output)
-    from ..policies import POLICIES
+    from ..model.policies import POLICIES
 
     columns = tuple(map(Column, ("policy", "what it is", "weights", "source")))
     rows: list[tuple] = [(row.name, row.summary, row.weights, row.source) for row in POLICIES]
@@ -42,7 +42,7 @@ def library(json: options.Json = False, format: options.FormatName = None, outpu
     Example: drfopt library
     """
     out = Output.wished(format, json, output)
-    from ..library import load, summaries
+    from ..io.library import load, summaries
 
     columns = (
         Column("instance"),
@@ -69,7 +69,7 @@ def formats(json: options.Json = False, format: options.FormatName = None, outpu
     Example: drfopt formats
     """
     out = Output.wished(format, json, output)
-    from ..readers import FORMATS
+    from ..io.readers.formats import FORMATS
 
     columns = tuple(map(Column, ("format", "files", "users by")))
     rows: list[tuple] = [(row.name, row.summary, ", ".join(row.users)) for row in FORMATS]

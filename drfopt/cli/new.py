@@ -20,7 +20,7 @@ def new(
     """
     if output is not None:
         check(output)
-    from ..simulation import shipped
-    from ..writers import template
+    from ..io.native import template
+    from ..simulation import packaged
 
-    deliver(shipped.template() if scenario else template.text(), output)
+    deliver(packaged.template() if scenario else template.text(), output)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import suggestion
-from ..tables import FORMATS
+from ..base.errors import suggestion
+from ..base.tables import FORMATS
 
 __all__ = [
     "CertificateFile",
@@ -37,26 +37,26 @@ def matching(prefix: str, names: Iterable[str]) -> list[str]:
 
 def library_names(incomplete: str) -> list[str]:
     """Return the library instances that begin with what was typed so far."""
-    from ..library import names
+    from ..io.library import names
 
     return matching(incomplete, names())
 
 
 def _policies(incomplete: str) -> list[str]:
-    from ..policies import POLICIES
+    from ..model.policies import POLICIES
 
     # A name in capitals stands for an argument: the shell completes what comes before it.
     return matching(incomplete, (row.name.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for row in POLICIES))
 
 
 def _engines(incomplete: str) -> list[str]:
-    from ..engines import ENGINES
+    from ..engines.registry import ENGINES
 
     return matching(incomplete, ("auto", *(engine.name for engine in ENGINES)))
 
 
 def _solvers(incomplete: str) -> list[str]:
-    from ..engines.solvers import SOLVERS
+    from ..base.solvers.table import SOLVERS
 
     return matching(incomplete, (solver.name for solver in SOLVERS))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InstanceError
-from ..tables import FORMATS, SHOWN, WIDTH, Sheet
+from ..base.errors import InstanceError
+from ..base.tables import FORMATS, SHOWN, WIDTH, Sheet
 from .status import USAGE_ERROR
 
 __all__ = ["Output", "check", "deliver"]
@@ -65,7 +65,7 @@ def check(path: Path) -> None:
 def deliver(text: str, path: Path | None = None) -> None:
     """Write a text, ended by a line break, to a file (whole or not at all) or to standard output."""
     if path is not None:
-        from ..writers.files import write_whole
+        from ..io.text.output import write_whole
 
         write_whole(path, text.rstrip("\n") + "\n")
         return

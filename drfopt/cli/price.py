@@ -35,7 +35,7 @@ def price(
     out = Output.wished(format, json, output)
     cluster = instances.read(instance)
     from ..planning import price as priced
-    from ..planning.units import unit_named
+    from ..planning.pricing.units import unit_named
 
     with working("pricing"):
         found = priced(cluster, policy, units=tuple(unit_named(cluster, name) for name in of) if of else None)

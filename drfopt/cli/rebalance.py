@@ -48,7 +48,7 @@ def rebalance(
     """
     out = Output.wished(format, json, output)
     cluster = instances.read(instance)
-    from ..planning.rebalance import rebalance as rebalanced
+    from ..planning.rebalancing.rebalancing import rebalance as rebalanced
 
     with stoppable(), working(f"rebalancing {policy}"):
         found = rebalanced(cluster, current, moves=moves, policy=policy, time_limit=time_limit)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InstanceError
-from ..tables import Sheet
+from ..base.errors import InstanceError
+from ..base.tables import Sheet
 from . import instances, options
 from .output import Output, check, deliver
 from .status import FAILED, USAGE_ERROR
@@ -16,9 +16,9 @@ from .versions import versions
 from .working import working
 
 if TYPE_CHECKING:
-    from ..instance import Instance
-    from ..planning.whatif import WhatIf
-    from ..sweep import Sweep
+    from ..model.instance import Instance
+    from ..planning.before_and_after import WhatIf
+    from ..planning.sweeping import Sweep
 
 __all__ = ["report"]
 
@@ -82,12 +82,12 @@ def report(
     elif not json and sys.stdout is not None and sys.stdout.isatty():
         raise USAGE_ERROR("a page is no text for a terminal: name its file with -o report.html, or ask for --json")
     if plots is not None:
-        from ..report import raster
+        from ..reporting import raster
 
         raster.matplotlib()
         _folder(plots)
     cluster = instances.read(instance)
-    from ..report import page, study
+    from ..reporting import page, study
 
     with working("solving"):
         document = study(
@@ -122,7 +122,7 @@ def _changes(text: str) -> list[str]:
 
 
 def _swept(cluster: "Instance", policy: str, wanted: str, integer: bool, time_limit: float | None) -> "Sweep":
-    from ..sweep import axis_of, sweep
+    from ..planning.sweeping import axis_of, sweep
 
     axis, values = axis_of(cluster, wanted)
     return sweep(cluster, values, axis=axis, policy=policy, integer=integer, time_limit=time_limit, jobs=1)
@@ -142,10 +142,10 @@ def _folder(path: Path) -> None:
 
 
 def _write(folder: Path, document: dict[str, Any]) -> None:
-    from ..report.figures import figures
-    from ..report.raster import png
-    from ..report.svg import standalone
-    from ..writers.files import write_whole
+    from ..io.text.output import write_whole
+    from ..reporting.figures import figures
+    from ..reporting.raster import png
+    from ..reporting.svg import standalone
 
     folder.mkdir(exist_ok=True)
     for name, figure in figures(document).items():

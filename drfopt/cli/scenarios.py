@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InstanceError, suggestion
-from ..tables import Column, Sheet
+from ..base.errors import InstanceError, suggestion
+from ..base.tables import Column, Sheet
 from . import options
 from .output import Output
 from .working import working
@@ -18,7 +18,7 @@ __all__ = ["ScenarioName", "read", "rules", "scenarios"]
 
 
 def _names(incomplete: str) -> list[str]:
-    from ..simulation.shipped import names
+    from ..simulation.packaged import names
 
     return options.matching(incomplete, names())
 
@@ -43,7 +43,7 @@ def read(text: str) -> "Scenario":
         When it is neither, with the nearest name, or when the file is at fault.
     """
     from ..simulation import Scenario
-    from ..simulation.shipped import names
+    from ..simulation.packaged import names
 
     if text == "-" or (text and Path(text).exists()):
         with working(f"reading {text}"):
@@ -60,7 +60,7 @@ def scenarios(json: options.Json = False, format: options.FormatName = None, out
     Example: drfopt scenarios
     """
     out = Output.wished(format, json, output)
-    from ..simulation.shipped import load, names
+    from ..simulation.packaged import load, names
 
     columns = (
         Column("scenario"),
@@ -84,7 +84,7 @@ def rules(json: options.Json = False, format: options.FormatName = None, output:
     Example: drfopt rules
     """
     out = Output.wished(format, json, output)
-    from ..simulation.rules import RULES
+    from ..simulation.rules.table import RULES
 
     columns = tuple(map(Column, ("rule", "what it is", "source")))
     rows: list[tuple] = [(row.name, row.title, row.source) for row in RULES]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import suggestion
+from ..base.errors import suggestion
 from . import instances, options
 from .output import Output
 from .working import working
@@ -65,7 +65,7 @@ def schedule(
     """
     out = Output.wished(format, json, output)
     cluster = instances.read(instance)
-    from ..schedule import schedule as scheduled
+    from ..solving.scheduling import schedule as scheduled
 
     with working(f"scheduling {policy}"):
         found = scheduled(cluster, policy, rule=rule, when_full=when_full, trace=trace)

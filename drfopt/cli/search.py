@@ -71,8 +71,8 @@ def search(
         policy = str(formulation)
     if into is not None and not into.is_dir():
         raise USAGE_ERROR(f"--into names {str(into)!r}, which is no folder: make it first")
-    from ..audit.search import Space
-    from ..audit.search import search as searched
+    from ..axioms.search.searching import search as searched
+    from ..axioms.search.space import Space
 
     space = Space(
         users=users,

@@ -14,7 +14,7 @@ __all__ = ["simulate"]
 
 
 def _rules(incomplete: str) -> list[str]:
-    from ..simulation.rules import RULES
+    from ..simulation.rules.table import RULES
 
     return options.matching(incomplete, (row.name for row in RULES))
 
@@ -131,7 +131,7 @@ def simulate(
     from ..simulation import Slowdown, simulate_each
     from ..simulation.preemption import Preemption
     from ..simulation.records import checked_suffix, job_table, timeline_table, write_table
-    from ..simulation.rules import rule_named
+    from ..simulation.rules.table import rule_named
 
     if exponents and not any(rule_named(name).oversubscribes for name in names):
         raise USAGE_ERROR(
@@ -144,7 +144,7 @@ def simulate(
             checked_suffix(path)
             check(path)
     if plot is not None:
-        from ..report.simulations import checked_picture
+        from ..reporting.simulations import checked_picture
 
         checked_picture(plot)
         check(plot)
@@ -168,7 +168,7 @@ def simulate(
         if timeline is not None:
             write_table(timeline, timeline_table(runs))
         if plot is not None:
-            from ..report.simulations import save_runs
+            from ..reporting.simulations import save_runs
 
             save_runs([row[0] for row in trials.runs], plot, optimum)
     alone = len(runs) == 1 and not optimum

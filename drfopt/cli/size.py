@@ -74,7 +74,7 @@ def size(
         check(cluster_file)
     costs, bounds, steps = _amounts(cost, "--cost"), _amounts(most, "--max"), _amounts(unit, "--unit")
     cluster = instances.read(instance)
-    from ..planning.size import size as sized
+    from ..planning.sizing.purchase import size as sized
 
     with stoppable(), working(f"sizing for {policy}"):
         found = sized(
@@ -90,9 +90,9 @@ def size(
         )
     title = instances.title(cluster, instance)
     if cluster_file is not None and (larger := found.cluster) is not None:
-        from ..writers import native
+        from ..io.native import writing
 
-        native.save(larger, cluster_file)
+        writing.save(larger, cluster_file)
     out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
     if found.status != "optimal":
         raise typer.Exit(DISAGREED if found.status == "infeasible" else FAILED)

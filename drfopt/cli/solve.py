@@ -39,7 +39,7 @@ def solve(
     if certificate is not None:
         check(certificate)
     cluster = instances.read(instance)
-    from ..solve import solve as solved
+    from ..solving.allocating import solve as solved
 
     with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
         allocation = solved(

@@ -4,7 +4,7 @@ import os
 
 import typer
 
-from ..errors import CertificateError, DrfoptError, SolverError
+from ..base.errors import CertificateError, DrfoptError, SolverError
 
 __all__ = [
     "BROKEN_PIPE",

@@ -40,7 +40,7 @@ def sweep(
     if not wanted:
         raise USAGE_ERROR("--factors names no factor: write for example --factors 1/2,1,2")
     cluster = instances.read(instance)
-    from ..sweep import sweep as swept
+    from ..planning.sweeping import sweep as swept
 
     with working("sweeping"):
         found = swept(

@@ -34,8 +34,8 @@ def theorems(
     """
     out = Output.wished(format, json, output)
     if number is not None:
-        from ..audit.theorems import theorem
-        from ..tables import Sheet
+        from ..axioms.theorems import theorem
+        from ..base.tables import Sheet
 
         with working(f"theorem {number}"):
             told = theorem(number).told()
@@ -46,8 +46,8 @@ def theorems(
         if not told.confirmed:
             raise typer.Exit(DISAGREED)
         return
-    from ..audit import claims
-    from ..progress import report
+    from ..axioms import claims
+    from ..base.progress import report
 
     with working("proving claims"):
         standings = []

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InstanceError
-from ..readers.text import read_text
-from ..tables import Column, Sheet
-from ..verifier import Report, loads
-from ..verifier import verify as verified
+from ..base.errors import InstanceError
+from ..base.tables import Column, Sheet
+from ..certificates.verifier import Report, loads
+from ..certificates.verifier import verify as verified
+from ..io.text.input import read_text
 from . import instances, options
 from .output import Output
 from .status import DISAGREED, FAILED
@@ -43,7 +43,7 @@ def verify(
     """
     out = Output.wished(format, json, output)
     path = Path(instance) if file is None else file
-    from ..writers.native import document
+    from ..io.native.writing import document
 
     with working(f"verifying {path}"):
         given = None if file is None else document(instances.read(instance))

@@ -10,7 +10,7 @@ def versions() -> str:
     """Return ``"drfopt 0.1.0, numpy 2.4.6, highspy 1.15.1"`` without importing them."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from drfopt import __version__
+    from .. import __version__
 
     found = [f"drfopt {__version__}"]
     for package in COMPUTING:

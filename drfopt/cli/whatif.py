@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InstanceError
+from ..base.errors import InstanceError
 from . import instances, options
 from .output import Output, check
 from .status import USAGE_ERROR
@@ -13,7 +13,7 @@ from .versions import versions
 from .working import working
 
 if TYPE_CHECKING:
-    from ..sweep import Sweep
+    from ..planning.sweeping import Sweep
 
 __all__ = ["whatif"]
 
@@ -85,7 +85,7 @@ def whatif(
         _drawable(plot, sweep)
     if sweep is None and (jobs is not None or dask is not None):
         raise USAGE_ERROR("--jobs and --dask divide the values of a sweep among workers: ask for --sweep, or drop them")
-    from ..planning.changes import KINDS, Change
+    from ..planning.changes.changes import KINDS, Change
 
     changes = [Change(row.name, text) for row in KINDS for text in given[row.name.replace("-", "_")] or ()]
     if not changes and sweep is None:
@@ -99,8 +99,8 @@ def whatif(
         with working("solving before and after"):
             found: Any = compared(cluster, changes, policy, exact=exact or None, **how)
     else:
-        from ..sweep import axis_of
-        from ..sweep import sweep as swept
+        from ..planning.sweeping import axis_of
+        from ..planning.sweeping import sweep as swept
 
         axis, values = axis_of(cluster, sweep)
         with working("sweeping"):
@@ -119,17 +119,17 @@ def _drawable(path: Path, sweep: str | None) -> None:
         raise InstanceError(f"{path}: a drawing is written as {' or '.join(DRAWINGS)}: give the file such an ending")
     check(path)
     if path.suffix.lower() == ".png":
-        from ..report import raster
+        from ..reporting import raster
 
         raster.matplotlib()
 
 
 def _draw(found: "Sweep", path: Path) -> None:
-    from ..report.figures import steps
-    from ..report.raster import png
-    from ..report.svg import standalone
-    from ..report.whatifs import told_of_sweep
-    from ..writers.files import write_whole
+    from ..io.text.output import write_whole
+    from ..reporting.figures import steps
+    from ..reporting.raster import png
+    from ..reporting.svg import standalone
+    from ..reporting.whatifs import told_of_sweep
 
     drawing = steps.figure(told_of_sweep(found), 1).whole()
     write_whole(path, png(drawing) if path.suffix.lower() == ".png" else standalone(drawing))

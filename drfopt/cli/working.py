@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .. import progress
+from ..base import progress
 from .interrupt import interruptible
 
 __all__ = ["working"]

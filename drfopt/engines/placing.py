@@ -7,10 +7,10 @@ of changes: everybody keeps her tasks, classes that are full stay full, and only
 
 import numpy as np
 
+from ..base.errors import SolverError
+from ..base.tolerances import CAPACITY
 from ..certificates.feasibility import infeasibility
-from ..errors import SolverError
-from ..instance import Instance
-from ..tolerances import CAPACITY
+from ..model.instance import Instance
 
 __all__ = ["fewest"]
 
@@ -51,7 +51,7 @@ def _vertex(
     """Return a vertex; columns are parts of a user's tasks."""
     from scipy import sparse
 
-    from .linear import INFINITY, load, run
+    from .linear_programs import INFINITY, load, run
 
     pairs = np.arange(len(user))
     need = instance.demands[user] * tasks[user, None]

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..deadline import NEVER, Deadline
-from ..errors import SolverError
-from ..instance import Instance
-from ..packings import maximal_patterns, shapes
-from ..parallel import ALONE, Workers
-from ..policies import Policy, shares_per_task
-from .solvers import DIRECT
+from ..base.deadline import NEVER, Deadline
+from ..base.errors import SolverError
+from ..base.parallel import ALONE, Workers
+from ..base.solvers.table import DIRECT
+from ..model.instance import Instance
+from ..model.packings import maximal_patterns, shapes
+from ..model.policies import Policy, shares_per_task
 
 __all__ = ["Answer", "ByType", "Problem", "in_floats"]
 
@@ -38,7 +38,7 @@ class Problem:
     workers : Workers
         Who may be given parts of the problem that have nothing to do with each other.
     solver : str
-        Who is asked integer programs, as `drfopt.engines.solvers.interface` calls it.
+        Who is asked integer programs, as `drfopt.base.solvers.table.interface` calls it.
     """
 
     instance: Instance

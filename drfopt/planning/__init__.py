@@ -1,12 +1,12 @@
 """What planners of a cluster ask: why is it so, what if, what is one more unit worth, what to buy, what to move."""
 
-from .changes import Change
-from .explain import Explanation, explain
-from .price import price
-from .prices import Prices
-from .rebalance import Rebalancing, rebalance
-from .size import Purchase, size
-from .whatif import WhatIf, whatif
+from .before_and_after import WhatIf, whatif
+from .changes.changes import Change
+from .explaining.explanation import Explanation, explain
+from .pricing.price_table import Prices
+from .pricing.unit_price import price
+from .rebalancing.rebalancing import Rebalancing, rebalance
+from .sizing.purchase import Purchase, size
 
 __all__ = [
     "Change",

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..allocation import Allocation
-from ..enclosures import least
+from ..base.numbers.enclosures import least
+from ..model.allocation import Allocation
 
 __all__ = ["TOTALS"]
 

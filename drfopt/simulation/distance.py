@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..batch import solve_many
-from ..tolerances import LEVEL
+from ..base.tolerances import LEVEL
+from ..solving.batches.batch import solve_many
 from .run import Run
 
 __all__ = ["MEASURES", "Distance", "distance"]

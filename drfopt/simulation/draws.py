@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError, suggestion
+from ..base.errors import InstanceError, suggestion
 
 __all__ = ["DISTRIBUTIONS", "Distribution", "Draw", "Times", "checked_times", "stream", "times"]
 

@@ -6,9 +6,9 @@ tasks of a whole run, and balance at its end; every run does it.
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CertificateError
-from .cluster import Cluster
+from ..base.errors import CertificateError
 from .lots import Lot
+from .state import Cluster
 
 if TYPE_CHECKING:
     from .pace import Pace

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .cluster import Cluster
+from .state import Cluster
 
 __all__ = ["quick", "whole_rates", "whole_weights"]
 

@@ -10,10 +10,10 @@ from heapq import heapify, heappop, heappush
 from operator import sub
 from typing import Any
 
-from ..errors import PolicyError, suggestion
-from .cluster import Cluster
+from ..base.errors import PolicyError, suggestion
 from .places import Full
 from .rule import Rule
+from .state import Cluster
 
 __all__ = ["LowestFirst"]
 

@@ -2,8 +2,8 @@
 
 import math
 
-from ..errors import InstanceError
-from ..instance import Instance, Machine
+from ..base.errors import InstanceError
+from ..model.instance import Instance, Machine
 from .draws import Times
 from .scenario import POOL, Job, Scenario, Stage, User
 

@@ -14,10 +14,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..errors import InstanceError, suggestion
-from .cluster import Cluster
+from ..base.errors import InstanceError, suggestion
 from .lots import Batch
 from .plan import Plan
+from .state import Cluster
 
 __all__ = ["Pace", "Slowdown"]
 

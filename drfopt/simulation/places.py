@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
 from operator import sub
 
-from .cluster import Cluster
+from .state import Cluster
 
 __all__ = ["Full", "Places"]
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from operator import add, mul, sub
 from typing import Any
 
-from ..errors import InstanceError
-from .cluster import Cluster
+from ..base.errors import InstanceError
 from .lots import Batch
 from .plan import Plan
 from .rule import Rule
+from .state import Cluster
 
 __all__ = ["Preempting", "Preemption"]
 

@@ -26,11 +26,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import InstanceError, suggestion
-from ..instance import Machine
-from ..quantities import exact
-from ..readers.syntax import sniff, tree
-from ..readers.text import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.quantities import exact
+from ..io.native.syntax import sniff, tree
+from ..io.text.input import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
+from ..model.instance import Machine
 from .draws import Draw
 from .scenario import Job, Outage, Scenario, Stage, User
 

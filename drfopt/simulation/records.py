@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DrfoptError, InstanceError
-from ..writers.files import write_whole
+from ..base.errors import DrfoptError, InstanceError
+from ..io.text.output import write_whole
 from .run import Run
 
 __all__ = ["SUFFIXES", "checked_suffix", "job_table", "timeline_table", "write_table"]

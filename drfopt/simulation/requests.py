@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from .cluster import Cluster
 from .lots import ENDLESS
+from .state import Cluster
 
 __all__ = ["Requests"]
 

@@ -2,7 +2,7 @@
 
 The simulator handles, for every moment in which something happens, first everything that happens in it (tasks end,
 machines are lost or come back, users leave, stages end, jobs come), then calls ``rule.dispatch(cluster)`` once.  There
-the rule starts what it wants to be started.  It reads the cluster (`drfopt.simulation.cluster.Cluster`) and acts on it
+the rule starts what it wants to be started.  It reads the cluster (`drfopt.simulation.state.Cluster`) and acts on it
 by three calls only:
 
     cluster.start(user, kind, machine)    start the user's next waiting task of a kind on a machine
@@ -38,11 +38,11 @@ same bytes.  Most rules serve, as long as anything fits, the user who is lowest 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..errors import PolicyError
+from ..base.errors import PolicyError
 
 if TYPE_CHECKING:
-    from .cluster import Cluster
     from .plan import Plan
+    from .state import Cluster
 
 __all__ = ["Rule"]
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError
-from ..naming import some
-from ..tables import Column, Sheet
+from ..base.errors import InstanceError
+from ..base.tables import Column, Sheet
+from ..model.naming import some
 from .pace import Pace, Slowdown
 from .plan import Plan
 from .preemption import Preempting, Preemption
 from .rule import Rule
-from .rules import rule_named
+from .rules.table import rule_named
 from .scenario import Scenario
 from .simulator import Simulator
 from .timeline import Samples, Timeline

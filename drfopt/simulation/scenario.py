@@ -12,10 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..errors import InstanceError, suggestion
-from ..instance import Instance, Machine
-from ..naming import some, unique
-from ..quantities import exact
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.quantities import exact
+from ..model.instance import Instance, Machine
+from ..model.naming import some, unique
 from .draws import Draw, Times, checked_times
 
 __all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
@@ -276,7 +276,7 @@ class Scenario:
     @classmethod
     def library(cls, name: str) -> "Scenario":
         """Return a named scenario that is shipped with the package."""
-        from .shipped import load
+        from .packaged import load
 
         return load(name)
 

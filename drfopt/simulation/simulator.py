@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError
-from ..progress import report
-from .cluster import Cluster
+from ..base.errors import InstanceError
+from ..base.progress import report
 from .draws import stream
 from .invariants import Books, verify
 from .lots import Batch, Lot
@@ -17,6 +16,7 @@ from .pace import Pace
 from .plan import Plan
 from .rule import Rule
 from .scenario import Scenario, Stage
+from .state import Cluster
 from .timeline import Timeline
 from .visits import Coming, Records, Visit
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InstanceError
-from .cluster import Cluster
+from ..base.errors import InstanceError
 from .lots import ENDLESS
+from .state import Cluster
 
 __all__ = ["Samples", "Timeline"]
 

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InstanceError, PolicyError
-from ..parallel import spread
-from ..tables import Column, Sheet
+from ..base.errors import InstanceError, PolicyError
+from ..base.parallel import spread
+from ..base.tables import Column, Sheet
 from .distance import distance
 from .expected import expected_tasks
 from .pace import Slowdown
 from .preemption import Preemption
 from .rule import Rule
-from .rules import rule_named
+from .rules.table import rule_named
 from .run import Run, simulate
 from .scenario import Scenario
 

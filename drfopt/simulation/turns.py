@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from .cluster import Cluster
 from .places import Places
 from .rule import Rule
+from .state import Cluster
 
 __all__ = ["Ranked", "Turns"]
 

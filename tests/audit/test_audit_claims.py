@@ -3,8 +3,8 @@
 import pytest
 
 from drfopt import PolicyError
-from drfopt.audit import claims
-from drfopt.audit.claims import (
+from drfopt.axioms import claims
+from drfopt.axioms.claims import (
     CLAIMS,
     DOMAINS,
     MACHINES,
@@ -17,10 +17,10 @@ from drfopt.audit.claims import (
     sheet,
     table,
 )
-from drfopt.audit.properties import EIGHT
-from drfopt.audit.search import search
-from drfopt.audit.search.space import Space
-from drfopt.audit.theorems import THEOREMS, theorem
+from drfopt.axioms.properties.table import EIGHT
+from drfopt.axioms.search.searching import search
+from drfopt.axioms.search.space import Space
+from drfopt.axioms.theorems import THEOREMS, theorem
 
 NAMES = [row.name for row in EIGHT]
 

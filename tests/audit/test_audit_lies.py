@@ -7,13 +7,14 @@ from itertools import product
 import pytest
 
 from drfopt import Instance
-from drfopt.audit.bounds import below, exactly, high, low
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.lies import best_response, filling, market, trials, whole
-from drfopt.audit.lies.response import worth
-from drfopt.audit.outcomes import rates
-from drfopt.audit.scene import Scene
-from drfopt.policies import policy_named
+from drfopt.axioms.bounds import below, exactly, high, low
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.manipulation import filling, market_of_two, trials, whole
+from drfopt.axioms.manipulation.best_response import best_response
+from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.outcomes import rates
+from drfopt.model.policies import policy_named
 
 AMOUNTS = [Fraction(p, 4) for p in (0, 1, 2, 3, 4, 6, 8, 12, 20)]
 
@@ -62,7 +63,7 @@ def test_no_report_of_a_grid_beats_the_filling(policy, seed, draw):
 def test_no_report_of_a_grid_beats_the_best_lie_against_the_market(seed, draw):
     at = scene(draw(seed, users=(2, 4), resources=(2, 2), zero=seed % 2 == 0), "ceei")
     for i in range(at.cluster.n):
-        response = market.best(at, i)
+        response = market_of_two.best(at, i)
         assert response.decided
         bound = at.truth.tasks[i] if response.report is None else response.most
         for report in reports(at.cluster, i):
@@ -91,7 +92,7 @@ def test_an_irrational_market_without_a_lie_is_decided():
     for third in ((3, 2), (5, 3), (2, 7), (1, 4)):
         at = Scene(cluster_of(Instance([[2, 1], [1, 3], third], [1, 1])), policy_named("ceei"))
         for i in range(3):
-            response = market.best(at, i)
+            response = market_of_two.best(at, i)
             assert response.decided
             decided += response.report is None and not exactly(at.truth.tasks[i])
     assert decided

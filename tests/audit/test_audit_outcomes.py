@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, solve
-from drfopt.audit import market
-from drfopt.audit.bounds import around, below, least, reaches, shown, times, total
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.outcomes import outcome
-from drfopt.audit.polynomials import at, isolated, narrowed, product
-from drfopt.audit.simplex import largest
-from drfopt.enclosures import Enclosure
-from drfopt.policies import policy_named
+from drfopt.axioms import exact_market
+from drfopt.axioms.bounds import around, below, least, reaches, shown, times, total
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.outcomes import outcome
+from drfopt.base.numbers.enclosures import Enclosure
+from drfopt.base.numbers.polynomials import at, isolated, narrowed, product
+from drfopt.base.solvers.simplex import largest
+from drfopt.model.policies import policy_named
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
@@ -61,8 +61,8 @@ def test_a_market_is_exact_where_it_is_rational_and_enclosed_where_it_is_not():
 @pytest.mark.parametrize("seed", range(25))
 def test_two_ways_to_a_market_meet(seed, draw):
     cluster = draw(seed, users=(2, 4), resources=(2, 2), zero=False).cluster()
-    line = market._two_resources(cluster.demands, cluster.pool, cluster.weights)
-    theirs = market._any(cluster.demands, cluster.pool, cluster.weights, cluster.limits)
+    line = exact_market._two_resources(cluster.demands, cluster.pool, cluster.weights)
+    theirs = exact_market._any(cluster.demands, cluster.pool, cluster.weights, cluster.limits)
     for one, other in zip(line.tasks, theirs.tasks, strict=True):
         assert not below(one, other)
         assert not below(other, one)

@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.outcomes import Outcome
-from drfopt.audit.properties import EIGHT, PROPERTIES, findings, properties_named
-from drfopt.audit.scene import Scene
-from drfopt.audit.verdicts import FAILS, HOLDS, UNDECIDED
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.outcomes import Outcome
+from drfopt.axioms.properties.table import EIGHT, PROPERTIES, findings, properties_named
+from drfopt.axioms.verdicts import FAILS, HOLDS, UNDECIDED
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 SI, SP, EF, PE, SRF, BF, PM, RM = (row.name for row in EIGHT)
 BY_NAME = {row.name: row for row in PROPERTIES}
@@ -337,7 +337,7 @@ def test_resource_monotonicity_of_sums_of_shares_is_decided_by_polynomials(seed,
 
 
 def test_a_loss_that_no_listed_multiple_shows_is_found_by_polynomials(monkeypatch):
-    from drfopt.audit.properties import resource_monotonicity
+    from drfopt.axioms.properties import resource_monotonicity
 
     monkeypatch.setattr(resource_monotonicity, "FACTORS", ())
     monkeypatch.setattr(resource_monotonicity, "_switches", lambda cluster, j: [])

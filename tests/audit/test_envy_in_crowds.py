@@ -5,12 +5,12 @@ import importlib
 import numpy as np
 import pytest
 
-from drfopt.audit import audit
-from drfopt.instance import Instance
-from drfopt.machine import Machine
+from drfopt.axioms.auditing import audit
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 
 # The package's `audit` is the function of that name.
-envy = importlib.import_module("drfopt.audit.properties.envy_freeness")
+envy = importlib.import_module("drfopt.axioms.properties.envy_freeness")
 
 
 def drawn(seed):

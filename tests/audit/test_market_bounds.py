@@ -6,13 +6,14 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.audit.bounds import high, low
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.lies import best_response, market, option_set, prices
-from drfopt.audit.lies.cones import optima
-from drfopt.audit.lies.response import worth
-from drfopt.audit.scene import Scene
-from drfopt.policies import policy_named
+from drfopt.axioms.bounds import high, low
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.manipulation import market_of_two, option_set, prices
+from drfopt.axioms.manipulation.best_response import best_response
+from drfopt.axioms.manipulation.cones import optima
+from drfopt.axioms.manipulation.misreport import worth
+from drfopt.model.policies import policy_named
 
 SP = "strategy-proofness"
 SLACK = 1 + Fraction(1, 10**7)
@@ -52,7 +53,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
 def test_two_resources_agree_with_the_curve(seed, draw):
     at = Scene(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))
     for i in range(at.cluster.n):
-        curve, program = market.best(at, i), prices.best(at, i)
+        curve, program = market_of_two.best(at, i), prices.best(at, i)
         assert program.decided
         assert (curve.report is None) == (program.report is None)
         if curve.report is not None:

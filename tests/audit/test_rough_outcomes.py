@@ -5,14 +5,15 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance
-from drfopt.audit.bounds import high, low
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.outcomes import outcome
-from drfopt.audit.properties import PROPERTIES
-from drfopt.audit.rough import pays, rough
-from drfopt.audit.scene import Scene
-from drfopt.audit.search import Question, Space, search
-from drfopt.policies import policy_named
+from drfopt.axioms.batched import pays, rough
+from drfopt.axioms.bounds import high, low
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.outcomes import outcome
+from drfopt.axioms.properties.table import PROPERTIES
+from drfopt.axioms.search.searching import Question, search
+from drfopt.axioms.search.space import Space
+from drfopt.model.policies import policy_named
 
 CEEI = policy_named("ceei")
 PM, RM = "population-monotonicity", "resource-monotonicity"

@@ -7,13 +7,13 @@ from itertools import combinations, product
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.lies import filling, sums
-from drfopt.audit.lies.option_set import market_of
-from drfopt.audit.lies.response import worth
-from drfopt.audit.outcomes import rates
-from drfopt.audit.scene import Scene
-from drfopt.policies import policy_named
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.manipulation import filling, sums
+from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.manipulation.option_set import market_of
+from drfopt.axioms.outcomes import rates
+from drfopt.model.policies import policy_named
 
 AMOUNTS = [Fraction(p, 4) for p in range(17)]
 

@@ -6,11 +6,11 @@ from itertools import product
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.lies import whole
-from drfopt.audit.lies.response import worth
-from drfopt.audit.scene import Scene
-from drfopt.policies import policy_named
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.manipulation import whole
+from drfopt.axioms.manipulation.misreport import worth
+from drfopt.model.policies import policy_named
 
 THIRDS = [Fraction(p, 3) for p in range(13)]
 SIXTHS = [Fraction(p, 6) for p in range(25)]

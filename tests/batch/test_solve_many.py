@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, PolicyError, SolverError, solve, solve_many
-from drfopt.batch.equilibrium import clear
-from drfopt.batch.filling import fill
-from drfopt.batch.pools import batch_of
-from drfopt.batch.proofs import bottlenecks, clearing
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
-from drfopt.tolerances import FIRST_ORDER, LEVEL
+from drfopt.base.tolerances import FIRST_ORDER, LEVEL
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.policies import policy_named
+from drfopt.solving.batches.equilibrium import clear
+from drfopt.solving.batches.filling import fill
+from drfopt.solving.batches.pools import batch_of
+from drfopt.solving.batches.proofs import bottlenecks, clearing
 
 NSDI = {"demands": [[[1, 4], [3, 1]]], "capacity": [9, 18]}
 SHAPES = ((1, 1), (1, 3), (3, 1), (2, 2), (3, 3), (5, 4))
@@ -284,11 +284,11 @@ def test_a_pool_that_nobody_solves_is_named(monkeypatch):
         raise SolverError("no optimum")
 
     demands, capacity, rest = plain(np.random.default_rng(2), 6, 2, 2)
-    monkeypatch.setattr("drfopt.batch.clear", lost)
+    monkeypatch.setattr("drfopt.solving.batches.batch.clear", lost)
     found = solve_many(demands, capacity, "ceei", **rest)
     assert found.singly.tolist() == [False] * 4 + [True, False]
     assert np.isfinite(found.tasks).all()
-    monkeypatch.setattr("drfopt.batch.solve", refuses)
+    monkeypatch.setattr("drfopt.solving.batches.batch.solve", refuses)
     with pytest.raises(SolverError, match="instance 4: no optimum"):
         solve_many(demands, capacity, "ceei", **rest)
 
@@ -356,7 +356,7 @@ def test_policies_that_cannot(policy, arguments, message):
 
 
 def test_a_bad_entry_in_a_later_block_is_named_by_its_place_in_the_batch(monkeypatch):
-    monkeypatch.setattr("drfopt.batch.ENTRIES", 8)
+    monkeypatch.setattr("drfopt.solving.batches.batch.ENTRIES", 8)
     with pytest.raises(InstanceError, match=r"demands\[7, 1, 0\] is nan"):
         solve_many(spoiled((7, 1, 0), np.nan, (9, 2, 2)), [1, 1])
     with pytest.raises(InstanceError, match=r"weights\[7, 1\] is 0: it must be"):

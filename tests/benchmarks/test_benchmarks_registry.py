@@ -13,8 +13,8 @@ from benchmarks.peers import Market, nash_product, tidied
 from benchmarks.pools import STATEMENTS, market
 from benchmarks.questions import QUESTIONS, question_named
 from benchmarks.reference import ceei_tasks, leximin_levels, lowest, off
-from drfopt.errors import SolverError
-from drfopt.solve import solve
+from drfopt.base.errors import SolverError
+from drfopt.solving.allocating import solve
 
 # The first row of demands and the first class. Should numpy ever draw other numbers from a seed, then the committed
 # results are of other instances, and have to be made anew.

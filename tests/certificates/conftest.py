@@ -1,6 +1,6 @@
 import pytest
 
-from drfopt.instance import Instance
+from drfopt.model.instance import Instance
 
 
 @pytest.fixture(scope="session")

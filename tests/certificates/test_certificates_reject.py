@@ -9,12 +9,14 @@ import pytest
 
 from drfopt.certificates import bottleneck, chain, duals, prices, rational, whole
 from drfopt.certificates.chain import Round
-from drfopt.certificates.refute import Inconclusive
-from drfopt.engines import Problem, engine_for, saturations
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.certificates.refutation import Inconclusive
+from drfopt.engines.leximin import saturations
+from drfopt.engines.problem import Problem
+from drfopt.engines.registry import engine_for
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 SIZES = [1e-6, 1e-3, 0.3]
 
@@ -245,14 +247,14 @@ def test_whole_tasks_on_machines(policy):
 
 
 def test_whole_tasks_judged_by_the_second_solver(monkeypatch, paper):
-    from drfopt.certificates import exhaust, halves
+    from drfopt.certificates import exhaustive_search, meet_in_the_middle
 
     def inconclusive(*arguments, **options):
         raise Inconclusive
 
     monkeypatch.setattr(whole, "refute", inconclusive)
-    monkeypatch.setattr(halves, "CHOICES", 0)
-    monkeypatch.setattr(exhaust, "NODES", 0)
+    monkeypatch.setattr(meet_in_the_middle, "CHOICES", 0)
+    monkeypatch.setattr(exhaustive_search, "NODES", 0)
     for policy in ("drf", "asset", "ceei", "utilitarian"):
         chosen = policy_named(policy)
         proof = whole.certify(paper, chosen, solve(paper, policy, integer=True).tasks, None)

@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.certificates.complaints import complaints
-from drfopt.errors import PolicyError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.solve import solve
+from drfopt.base.errors import PolicyError
+from drfopt.certificates.justified_complaints import complaints
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.allocating import solve
 
 
 @pytest.mark.parametrize("exact", [False, True])

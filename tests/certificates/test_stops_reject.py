@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, solve
-from drfopt.ascent import Ascent
-from drfopt.certificates import ascent as stops
-from drfopt.policies import policy_named
+from drfopt.certificates import stops
+from drfopt.model.hierarchy import Ascent
+from drfopt.model.policies import policy_named
 
 SIZES = [1e-8, 1e-6, 1e-3, 0.3]
 

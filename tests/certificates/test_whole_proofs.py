@@ -7,17 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.certificates import halves, refute, whole
-from drfopt.certificates.claims import ABOVE, claims
-from drfopt.certificates.exhaust import playing
-from drfopt.certificates.halves import Halves, TooMany
-from drfopt.certificates.refute import Better, Inconclusive, Refutation, holds
-from drfopt.certificates.worth import worth_of
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.packings import shapes, split
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.certificates import meet_in_the_middle, refutation, whole
+from drfopt.certificates.exhaustive_search import playing
+from drfopt.certificates.level_claims import ABOVE, claims
+from drfopt.certificates.meet_in_the_middle import Halves, TooMany
+from drfopt.certificates.packing_bound import worth_of
+from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.packings import shapes, split
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 
 def stated(instance):
@@ -45,7 +45,7 @@ def test_the_papers_example_by_hand():
     assert holds(claim, worth, Refutation(((1, 0),), (3,)))
     assert not holds(claim, worth, Refutation(((0, 0),), (3,))), "nothing is short of nothing"
     assert not holds(claim, worth, Refutation(((-1, 0),), (3,))), "multipliers are not negative"
-    assert holds(claim, worth, refute.refute(claim, instance, users, worth))
+    assert holds(claim, worth, refutation.refute(claim, instance, users, worth))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -65,7 +65,7 @@ def test_a_proof_is_of_one_claim(seed):
     tasks = solve(instance, integer=True).tasks.tolist()
     users, worth = stated(instance)
     for claim in claims(instance, policy, tasks):
-        proof = refute.refute(claim, instance, users, worth)
+        proof = refutation.refute(claim, instance, users, worth)
         assert holds(claim, worth, proof)
         # With one more user allowed to stop, what is at hand satisfies the claim: nothing can refute it.
         loose = replace(claim, allowed=(*claim.allowed[:-1], claim.allowed[-1] + 1))
@@ -81,7 +81,7 @@ def test_branches_are_checked_leaf_by_leaf():
     tasks = solve(instance, integer=True).tasks.tolist()
     assert sorted(tasks) == [0, 1, 1]
     claim = next(claims(instance, policy, tasks))
-    proof = refute.refute(claim, instance, users, worth)
+    proof = refutation.refute(claim, instance, users, worth)
     assert holds(claim, worth, proof)
     tree = Refutation(column=0, most=0, low=proof, high=Refutation(worth.free, (0,)))
     assert not holds(replace(claim, allowed=(2,)), worth, tree), "one leaf refutes nothing"
@@ -94,7 +94,7 @@ def test_something_better_is_found_and_not_refuted():
     users, worth = stated(instance)
     claim = next(claims(instance, policy, [2, 2]))
     with pytest.raises(Better):
-        refute.refute(claim, instance, users, worth)
+        refutation.refute(claim, instance, users, worth)
 
 
 def test_loads_are_what_machines_can_carry():
@@ -107,7 +107,7 @@ def test_loads_are_what_machines_can_carry():
 
 
 def test_a_class_with_too_many_loads_is_priced_by_its_resources(monkeypatch):
-    from drfopt.certificates import worth as module
+    from drfopt.certificates import packing_bound as module
 
     monkeypatch.setattr(module, "LOADS", 0)
     instance = Instance.library("sec72")
@@ -128,7 +128,7 @@ def test_raised_claims_bound_a_level():
     for level in range(claim.level, 3 * claim.unit):
         raised = claim.raised(level)
         try:
-            refute.refute(raised, instance, users, worth, branch=False)
+            refutation.refute(raised, instance, users, worth, branch=False)
             reachable = False
         except (Better, Inconclusive):
             reachable = True
@@ -162,7 +162,7 @@ def test_halves_miss_nothing(seed):
 
 def test_halves_give_up_where_there_are_too_many(monkeypatch):
     found = Halves(pool(1, 12), range(12))
-    monkeypatch.setattr(halves, "CHOICES", 10)
+    monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
     with pytest.raises(TooMany):
         found.within(5.0)
 

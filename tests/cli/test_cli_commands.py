@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from drfopt.policies import POLICIES
+from drfopt.model.policies import POLICIES
 
 
 def test_compare_prints_one_object_a_policy(drfopt, cluster):
@@ -48,7 +48,7 @@ def test_crosscheck_agrees_on_the_example(drfopt, cluster):
 @pytest.mark.parametrize(("agree", "status"), [(True, 0), (False, 1), (None, 3)])
 def test_the_status_of_crosscheck_is_its_verdict(drfopt, cluster, monkeypatch, agree, status):
     checking = importlib.import_module("drfopt.crosscheck")
-    from drfopt.tables import Sheet
+    from drfopt.base.tables import Sheet
 
     class Found:
         def sheet(self):
@@ -117,9 +117,9 @@ def test_convert_refuses_an_unknown_format(drfopt, refused, cluster):
 
 
 def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch):
-    import drfopt.readers as readers
-    from drfopt.instance import Instance
-    from drfopt.readers.conversion import UNUSED, Conversion, Note
+    import drfopt.io.readers.formats as readers
+    from drfopt.io.readers.conversion import UNUSED, Conversion, Note
+    from drfopt.model.instance import Instance
 
     instance = Instance({"A": {"cpu": "1/3"}}, {"cpu": 9}, name="as read")
     found = Conversion(instance, (Note(UNUSED, "label", 2, "a=b"),), {"A": {"pool": Fraction(3, 2)}})

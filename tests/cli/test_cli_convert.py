@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from drfopt import Instance
-from drfopt.readers import FORMATS
+from drfopt.io.readers.formats import FORMATS
 
 MACHINES = "machine,cpu,memory\nbig,9,18\n"
 TASKS = "user,task,count,machine,cpu,memory\nA,a,3,big,1,4\nA,c,1,,2,4\nB,b,9,,3,1\n"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from drfopt.simulation.rules import RULES
-from drfopt.simulation.shipped import names
+from drfopt.simulation.packaged import names
+from drfopt.simulation.rules.table import RULES
 
 
 def test_one_rule_is_a_row_a_user(drfopt):

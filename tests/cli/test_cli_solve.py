@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from drfopt import errors
+from drfopt.base import errors
 from drfopt.cli.versions import versions
 
 solving = importlib.import_module("drfopt.solve")

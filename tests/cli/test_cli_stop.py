@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from drfopt.instance import Instance
+from drfopt.model.instance import Instance
 
 STOPPED = """
 import os, signal, threading

@@ -1,4 +1,4 @@
-from drfopt import progress
+from drfopt.base import progress
 
 
 def test_nobody_listens_by_default(capsys):

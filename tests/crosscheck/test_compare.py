@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from drfopt.compare import compare
-from drfopt.errors import PolicyError, TimeLimitError
-from drfopt.instance import Instance
+from drfopt.base.errors import PolicyError, TimeLimitError
+from drfopt.model.instance import Instance
+from drfopt.solving.comparing import compare
 
 
 @pytest.fixture(scope="module")

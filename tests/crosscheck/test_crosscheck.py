@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drfopt import library
-from drfopt.crosscheck import crosscheck, opinions
-from drfopt.errors import PolicyError, SolverError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
+from drfopt.base.errors import PolicyError, SolverError
+from drfopt.io import library
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.crosschecking import crosscheck
+from drfopt.solving.methods import opinions
 
 DIVISIBLE = ("drf", "asset", "tasks", "ceei", "alpha:2", "utilitarian", "throughput")
 WHOLE = ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput")

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from drfopt.base.errors import EngineError, FormulationError, PolicyError, SolverError
 from drfopt.cli.app import app
-from drfopt.crosscheck import crosscheck, opinions
-from drfopt.engines import engine_for
 from drfopt.engines.problem import Problem
-from drfopt.errors import EngineError, FormulationError, PolicyError, SolverError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
+from drfopt.engines.registry import engine_for
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.crosschecking import crosscheck
+from drfopt.solving.methods import opinions
 
 # The package's attribute of this name is the function; the module is found by its import name.
 MODULE = sys.modules["drfopt.crosscheck"]
@@ -132,11 +133,11 @@ def test_a_way_that_ends_in_the_same_engine_is_no_second_one(monkeypatch):
 
 
 def test_a_search_that_falls_back_says_so(monkeypatch):
-    from drfopt.certificates import halves
-    from drfopt.engines import frontier
-    from drfopt.solve import solve
+    from drfopt.certificates import meet_in_the_middle
+    from drfopt.engines.whole import frontier
+    from drfopt.solving.allocating import solve
 
-    monkeypatch.setattr(halves, "CHOICES", 0)
+    monkeypatch.setattr(meet_in_the_middle, "CHOICES", 0)
     assert solve(POOL, "ceei", integer=True).engine == "nash-milp"
     monkeypatch.setattr(frontier, "STEPS", 0)
     assert solve(Instance([[1], [1], [1]], [2]), integer=True).engine in ("frontier", "leximin-milp")
@@ -227,7 +228,7 @@ def test_differences_of_exact_objectives_are_finite():
 
 
 def test_authors_are_engines():
-    from drfopt.engines import ENGINES
+    from drfopt.engines.registry import ENGINES
 
     assert set(opinions.AUTHORS) <= {engine.name for engine in ENGINES}
     assert {second.engine for second in opinions.SECONDS} - {""} <= {engine.name for engine in ENGINES}

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.families import cluster
-from drfopt.crosscheck import crosscheck
-from drfopt.instance import Instance
-from drfopt.solve import solve
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
+from drfopt.solving.crosschecking import crosscheck
 
 FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from drfopt.certificates import whole
-from drfopt.compare import compare
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+from drfopt.solving.comparing import compare
 
 WIDE = Instance([[3, 1], [2, 2], [1, 4], [4, 1], [2, 3], [5, 2], [1, 1], [2, 5]], [180, 190])
 """Too many users for an exact search to finish, few enough for the search near a bound."""
@@ -78,14 +78,14 @@ def test_a_short_exact_search_is_a_second_author():
 
 
 def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
-    from drfopt.certificates import exhaust
-    from drfopt.certificates.refute import Inconclusive
+    from drfopt.certificates import exhaustive_search
+    from drfopt.certificates.refutation import Inconclusive
 
     def inconclusive(*arguments, **options):
         raise Inconclusive
 
     monkeypatch.setattr(whole, "refute", inconclusive)
-    monkeypatch.setattr(exhaust, "NODES", 0)
+    monkeypatch.setattr(exhaustive_search, "NODES", 0)
     monkeypatch.setattr(whole, "Halves", lambda *arguments: pytest.fail("not of leximin and sums"))
     paper = Instance.library("nsdi2011")
     for policy in ("drf", "utilitarian"):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
 
 LIMITS = (0, 1e-9, 0.5, 1, 2, 3, 1e9)
 WEIGHTS = (1, 2, 3, 0.5, 1 / 3)

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from drfopt.instance import Instance
-from drfopt.machine import Machine
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 
 AMOUNTS = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.5])
 ROOMS = st.sampled_from([0.0, 1.0, 2.0, 4.0, 7.0])

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from drfopt.instance import Instance
-from drfopt.solve import solve
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 POLICIES = ("drf", "asset", "tasks", "tsf", "single:r1")
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.instance import Instance
-from drfopt.policies import dominant_rates
-from drfopt.solve import solve
+from drfopt.model.instance import Instance
+from drfopt.model.policies import dominant_rates
+from drfopt.solving.allocating import solve
 
 TENS = np.array([10.0**e for e in range(-9, 10)])
 """Sizes from 1e-9 to 1e9, side by side in one matrix."""

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from drfopt.engines.active_rows import Equations, Point
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.solve import solve
+from drfopt.engines.leximin.active_rows import Equations, Point
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.allocating import solve
 
 
 def cluster(seed, users, classes, resources, open_to=1.0, limited=False):

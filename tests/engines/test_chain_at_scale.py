@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from drfopt.certificates import chain
-from drfopt.crosscheck import slow_chain
-from drfopt.engines import Problem, linear, lp_round
-from drfopt.engines.merging import Merged, market_without_copies
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.engines import linear_programs
+from drfopt.engines.leximin import lp_round
+from drfopt.engines.problem import Problem
+from drfopt.engines.symmetry import Merged, market_without_copies
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+from drfopt.solving.methods import slow_chain
 
 
 def random_cluster(seed, users=40, kinds=12, classes=10, open_to=0.4, limited=False):
@@ -88,7 +90,7 @@ def test_parts_that_share_nothing_need_no_common_program(monkeypatch):
 
 def test_limits_by_the_hundred_take_few_programs(monkeypatch):
     programs = []
-    monkeypatch.setattr(lp_round, "load", lambda *arguments: programs.append(1) or linear.load(*arguments))
+    monkeypatch.setattr(lp_round, "load", lambda *arguments: programs.append(1) or linear_programs.load(*arguments))
     random = np.random.default_rng(4)
     n, k = 200, 12
     demands = random.integers(1, 9, (n, 3))
@@ -123,7 +125,7 @@ def test_placements_use_few_classes_and_prove_the_same(policy):
 def test_a_solver_that_ends_without_an_optimum_is_followed_by_simplex(monkeypatch):
     instance = random_cluster(1, users=60, kinds=40, open_to=0.9)
     plain = solve(instance).levels
-    monkeypatch.setitem(linear.INSIDE, "ipm_iteration_limit", 1)
+    monkeypatch.setitem(linear_programs.INSIDE, "ipm_iteration_limit", 1)
     assert solve(instance).levels == pytest.approx(plain, rel=1e-9)
 
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drfopt.engines import Problem
-from drfopt.engines.linear import capacity_rows
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
+from drfopt.engines.linear_programs import capacity_rows
+from drfopt.engines.problem import Problem
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
 
 FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
 

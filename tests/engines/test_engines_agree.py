@@ -7,10 +7,11 @@ import pytest
 from clusters import clusters, pools
 from hypothesis import given, settings
 
-from drfopt.crosscheck import crosscheck, slow_chain
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
-from drfopt.solve import solve
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+from drfopt.solving.crosschecking import crosscheck
+from drfopt.solving.methods import slow_chain
 
 FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
 
@@ -110,7 +111,7 @@ def test_alpha_tends_from_utilitarian_to_drf(paper):
 
 
 def test_units_do_not_matter(paper):
-    from drfopt.instance import Instance
+    from drfopt.model.instance import Instance
 
     demands, capacity = paper.demands * [1e-6, 2**40], paper.capacity * [1e-6, 2**40]
     for policy in ("drf", "asset", "ceei", "utilitarian"):

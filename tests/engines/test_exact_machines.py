@@ -9,18 +9,18 @@ from clusters import clusters, pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt import rationals
+from drfopt.base.errors import SolverError
+from drfopt.base.numbers import rationals
+from drfopt.base.solvers.exact_lp import Program, maximise
+from drfopt.base.solvers.sparse_factors import Factors
 from drfopt.certificates.document import certificate_document
-from drfopt.crosscheck import slow_chain
-from drfopt.engines import rational_chain
-from drfopt.engines.exact_lp import Program, maximise
-from drfopt.engines.factors import Factors
-from drfopt.errors import SolverError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.readers import convert
-from drfopt.solve import solve
-from drfopt.verifier import loads, verify
+from drfopt.certificates.verifier import loads, verify
+from drfopt.engines.leximin import rational_chain
+from drfopt.io.readers.formats import convert
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.allocating import solve
+from drfopt.solving.methods import slow_chain
 
 SMALL = st.integers(-3, 3).map(F)
 

@@ -8,11 +8,12 @@ from clusters import clusters, pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.enclosures import Enclosure, lower, upper
-from drfopt.engines import closed_forms, surds
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.solve import solve
+from drfopt.base.numbers import surds
+from drfopt.base.numbers.enclosures import Enclosure, lower, upper
+from drfopt.engines.nash import closed_forms
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.allocating import solve
 
 THEOREM_5 = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
 """Ghodsi et al., NSDI 2011, theorem 5: the optimum is in Q(sqrt 373)."""

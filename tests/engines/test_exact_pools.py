@@ -8,13 +8,13 @@ from clusters import pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt import rationals
-from drfopt.engines import Problem, filling, rational
-from drfopt.engines.problem import Answer
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
-from drfopt.solve import solve
+from drfopt.base.numbers import rationals
+from drfopt.engines.leximin import filling, rational
+from drfopt.engines.problem import Answer, Problem
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 
 def reference(instance, name):

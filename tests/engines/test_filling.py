@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from awkward_pools import awkward_pools
 
-from drfopt import arrays
-from drfopt.arrays import BLOCK
-from drfopt.engines import Problem, saturations
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.base.errors import InstanceError
+from drfopt.engines.leximin import saturations
+from drfopt.engines.problem import Problem
+from drfopt.model import arrays
+from drfopt.model.arrays import BLOCK
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 POLICIES = ("drf", "asset", "tasks")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from float_ends import float_ends
 
+from drfopt.base.errors import CertificateError, InstanceError
+from drfopt.base.tolerances import LEVEL
 from drfopt.certificates import bottleneck
-from drfopt.errors import CertificateError, InstanceError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.solve import solve
-from drfopt.tolerances import LEVEL
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 
 def off(floats, exact):

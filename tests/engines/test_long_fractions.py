@@ -8,13 +8,13 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from drfopt import rationals
+from drfopt.base.numbers import rationals
+from drfopt.base.numbers.enclosures import LONG_BITS, Enclosure, text
 from drfopt.certificates.document import certificate_document
-from drfopt.enclosures import LONG_BITS, Enclosure, text
-from drfopt.instance import Instance
-from drfopt.solve import solve
-from drfopt.verifier import loads, verify
-from drfopt.verifier.reading import number, over_one, products
+from drfopt.certificates.verifier import loads, verify
+from drfopt.certificates.verifier.reading import number, over_one, products
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 BITS = [0, 1, 63, rationals.SHORT, rationals.SHORT + 1, 9 * rationals.SHORT + 5]
 

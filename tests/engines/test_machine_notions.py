@@ -7,13 +7,13 @@ import pytest
 from clusters import clusters, pools
 from hypothesis import given, settings
 
+from drfopt.base.errors import EngineError, PolicyError
 from drfopt.certificates import servers
-from drfopt.crosscheck import crosscheck
-from drfopt.errors import EngineError, PolicyError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+from drfopt.solving.crosschecking import crosscheck
 
 
 def unlimited(instance):

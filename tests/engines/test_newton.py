@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from markets import awkward_market, known_market
 
+from drfopt.base.errors import DrfoptError, SolverError, TimeLimitError
+from drfopt.base.progress import reporting
+from drfopt.base.solvers.active_set import bounded_minimum
 from drfopt.certificates import prices
-from drfopt.engines import ENGINES, Problem, descent, engine_for, newton
-from drfopt.engines.pivoting import bounded_minimum
-from drfopt.errors import DrfoptError, SolverError, TimeLimitError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.progress import reporting
-from drfopt.solve import solve
+from drfopt.engines.nash import descent, newton
+from drfopt.engines.problem import Problem
+from drfopt.engines.registry import ENGINES, engine_for
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 POLICIES = ["ceei", "alpha:2", "alpha:0.5"]
 

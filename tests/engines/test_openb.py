@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from drfopt.compare import compare
-from drfopt.crosscheck import crosscheck
-from drfopt.readers import convert
-from drfopt.solve import solve
+from drfopt.io.readers.formats import convert
+from drfopt.solving.allocating import solve
+from drfopt.solving.comparing import compare
+from drfopt.solving.crosschecking import crosscheck
 
 PLACED = 456
 
@@ -33,7 +33,7 @@ def test_published_figures(openb):
 
 
 def test_first_level_without_limits(openb):
-    from drfopt.instance import Instance
+    from drfopt.model.instance import Instance
 
     free = Instance(openb.demands, machines=openb.machines, resources=openb.resources, eligible=openb.eligible)
     levels = solve(free).levels

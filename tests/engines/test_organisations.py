@@ -7,12 +7,14 @@ import pytest
 from organised import again, on_machines, organised_pool
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
-from drfopt.crosscheck import crosscheck, slow_tree
-from drfopt.engines import Problem, tree_filling
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
-from drfopt.reference.tree_filling import Ambiguous
-from drfopt.tolerances import LEVEL
+from drfopt.base.tolerances import LEVEL
+from drfopt.engines.hierarchy import tree_filling
+from drfopt.engines.problem import Problem
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.tree_filling import Ambiguous
+from drfopt.model.policies import policy_named
+from drfopt.solving.crosschecking import crosscheck
+from drfopt.solving.methods import slow_tree
 
 POLICIES = ("drf", "drf", "asset", "tasks", "tsf")
 

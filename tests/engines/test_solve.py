@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.errors import EngineError, PolicyError, SolverError, TimeLimitError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.solve import solve
+from drfopt.base.errors import EngineError, PolicyError, SolverError, TimeLimitError
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.allocating import solve
 
 
 def test_the_paper(paper):

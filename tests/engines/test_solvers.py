@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from whole_pools import tiny
 
+from drfopt.base.deadline import Deadline, stopping
+from drfopt.base.errors import EngineError, SolverError
+from drfopt.base.solvers.table import DIRECT, SOLVERS, interface
 from drfopt.certificates import whole
-from drfopt.deadline import Deadline, stopping
-from drfopt.engines import through_pulp
-from drfopt.engines.milp import Model, Unfinished
-from drfopt.engines.solvers import DIRECT, SOLVERS, interface
-from drfopt.errors import EngineError, SolverError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.engines.whole import through_pulp
+from drfopt.engines.whole.milp import Model, Unfinished
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 FAULT = Path(__file__).parent / "data" / "highs_presolve_fault.mps"
 

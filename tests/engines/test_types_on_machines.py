@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 
 from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
 from drfopt.certificates import chain, duals
-from drfopt.crosscheck import slow_sum
-from drfopt.policies import policy_named
+from drfopt.model.policies import policy_named
+from drfopt.solving.methods import slow_sum
 
 MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
 TRAINING = [

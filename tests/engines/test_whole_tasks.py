@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 from whole_pools import tied, tiny
 
+from drfopt.base.deadline import Deadline, stopping
+from drfopt.base.errors import TimeLimitError
 from drfopt.certificates import whole
-from drfopt.crosscheck import opinions
-from drfopt.deadline import Deadline, stopping
-from drfopt.engines import Problem, engine_for, engines_for, frontier, rounding
-from drfopt.engines.rising import Pool
-from drfopt.errors import TimeLimitError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
-from drfopt.solve import solve
+from drfopt.engines.problem import Problem
+from drfopt.engines.registry import engine_for, engines_for
+from drfopt.engines.whole import frontier, rounding
+from drfopt.engines.whole.user_kinds import Pool
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+from drfopt.solving.methods import opinions
 
 
 def score_of(instance, policy, engine):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from drfopt.instance import Instance
-from drfopt.machine import Machine
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 
 
 def tiny(seed: int, machines: bool = False) -> Instance:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt.readers.queues.kueue.quotas import Quota, Quotas
+from drfopt.io.readers.queues.kueue.quotas import Quota, Quotas
 
 FACTS = json.loads((Path(__file__).parent / "kueue_shares.json").read_text(encoding="utf-8"))
 INFINITE = 2**63 - 1

@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drfopt.base.numbers.enclosures import Enclosure
+from drfopt.base.numbers.quantities import exact
 from drfopt.certificates import whole
 from drfopt.certificates.document import certificate_document
-from drfopt.enclosures import Enclosure
-from drfopt.engines import Problem, engines_for
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
-from drfopt.quantities import exact
-from drfopt.solve import solve
-from drfopt.verifier import loads, verify
+from drfopt.certificates.verifier import loads, verify
+from drfopt.engines.problem import Problem
+from drfopt.engines.registry import engines_for
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
 
 FACTS = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
 CONTINUOUS = [fact for fact in FACTS if not fact["integer"]]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.audit.bounds import exactly
-from drfopt.audit.cluster import cluster_of
-from drfopt.audit.lies.response import worth
-from drfopt.audit.outcomes import outcome
-from drfopt.audit.scene import Scene
-from drfopt.policies import policy_named
-from drfopt.quantities import exact
+from drfopt.axioms.bounds import exactly
+from drfopt.axioms.case import Scene
+from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.outcomes import outcome
+from drfopt.base.numbers.quantities import exact
+from drfopt.model.policies import policy_named
 
 FACTS = json.loads((Path(__file__).parent / "properties.json").read_text(encoding="utf-8"))
 VERDICTS = {True: "holds", False: "fails"}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, solve
-from drfopt.ascent import Ascent
-from drfopt.crosscheck import crosscheck
-from drfopt.policies import policy_named
-from drfopt.quantities import exact
-from drfopt.readers import native
-from drfopt.tolerances import LEVEL
+from drfopt.base.numbers.quantities import exact
+from drfopt.base.tolerances import LEVEL
+from drfopt.io.native import reading
+from drfopt.model.hierarchy import Ascent
+from drfopt.model.policies import policy_named
+from drfopt.solving.crosschecking import crosscheck
 
 FACTS = json.loads((Path(__file__).parent / "scheduler_optima.json").read_text(encoding="utf-8"))
 DIVIDED = [fact for fact in FACTS if "tasks" in fact]
@@ -23,7 +23,7 @@ NAMES = {fact["id"]: fact for fact in FACTS}
 
 
 def instance_of(fact) -> Instance:
-    return native.loads(json.dumps(fact["instance"]), "json", fact["id"])
+    return reading.loads(json.dumps(fact["instance"]), "json", fact["id"])
 
 
 def named(facts):
@@ -61,7 +61,7 @@ def test_weight_0_leaves_nothing_idle_here_and_20_cpus_in_koordinator():
     assert sum(map(exact, fact["scheduler"])) == 80
     capped = json.loads(json.dumps(fact["instance"]))
     capped["users"][3]["ceiling"] = {"cpu": 15}
-    found = solve(native.loads(json.dumps(capped), "json", "capped"), exact=True)
+    found = solve(reading.loads(json.dumps(capped), "json", "capped"), exact=True)
     assert found.tasks.tolist() == [exact(value) for value in fact["scheduler"]]
 
 
@@ -111,7 +111,7 @@ def test_quota_chopped_by_resource_is_no_number_of_tasks():
     agents = {"name": "agent", "count": 2, "capacity": {"cpus": 2, "mem": 1024}}
     role = {"name": "quota-role", "guarantee": {"cpus": 4, "mem": 1024}, "ceiling": {"cpus": 4, "mem": 1024}}
     whole = {"machines": [agents], "users": [role | {"demand": {"cpus": 1, "mem": 256}}]}
-    found = solve(native.loads(json.dumps(whole), "json", "whole"))
+    found = solve(reading.loads(json.dumps(whole), "json", "whole"))
     # Tasks in proportion to the quota use as much in total, but as much on one agent as on the other.
     assert found.used.tolist() == [4, 1024]
     assert found.placement.tolist() == [[4]]

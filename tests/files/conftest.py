@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
+from drfopt.base.errors import InstanceError
+from drfopt.model.instance import Instance
 
 
 @pytest.fixture

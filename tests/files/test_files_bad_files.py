@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.readers import native, text
+from drfopt.base.errors import InstanceError
+from drfopt.io.native import reading
+from drfopt.io.text import input
+from drfopt.model.instance import Instance
 
 POOL = "[capacity]\ncpu = 9\ngpu = 2\nmemory = 18\n"
 A = '[[users]]\nname = "A"\ndemand = { cpu = 1 }\n'
@@ -70,7 +71,7 @@ def test_permission(tmp_path: Path, error_of: Callable, monkeypatch: pytest.Monk
 def test_too_large(tmp_path: Path, error_of: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "cluster.toml"
     path.write_text(POOL + A)
-    monkeypatch.setattr(text, "LARGEST", 10)
+    monkeypatch.setattr(input, "LARGEST", 10)
     assert "is larger than" in error_of(path)
 
 
@@ -101,13 +102,13 @@ def test_standard_input(error_of: Callable, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_long_names_stay_on_a_short_line() -> None:
     with pytest.raises(InstanceError) as raised:
-        native.loads(POOL + A.replace("cpu", "x" * 10**5), "toml")
+        reading.loads(POOL + A.replace("cpu", "x" * 10**5), "toml")
     assert len(str(raised.value)) < 700
 
 
 def test_unknown_format() -> None:
     with pytest.raises(InstanceError, match=r"unknown format 'tomml': use json, toml, yaml: did you mean 'toml'"):
-        native.loads(POOL, "tomml")
+        reading.loads(POOL, "tomml")
 
 
 BULK = 4 * 10**6
@@ -139,14 +140,14 @@ def test_megabytes_of_nonsense(form: str) -> None:
         content = beginning + again * (BULK // len(again))
         start = time.perf_counter()
         with pytest.raises(InstanceError):
-            native.loads(content, form)
+            reading.loads(content, form)
         assert time.perf_counter() - start < 10, name
 
 
 def test_a_million_wrong_entries_are_one_error() -> None:
     users = ",".join(["1"] * 10**6)
     with pytest.raises(InstanceError, match=r"users\[0\] is 1"):
-        native.loads(f'{{"capacity": {{"cpu": 1}}, "users": [{users}]}}', "json")
+        reading.loads(f'{{"capacity": {{"cpu": 1}}, "users": [{users}]}}', "json")
 
 
 JUNK = st.recursive(
@@ -184,8 +185,8 @@ JUNK = st.recursive(
 @given(JUNK)
 def test_wrong_types_anywhere(junk: object) -> None:
     try:
-        native.loads(json.dumps(junk), "json")
-        native.loads(json.dumps(junk), "yaml")
+        reading.loads(json.dumps(junk), "json")
+        reading.loads(json.dumps(junk), "yaml")
     except InstanceError as error:
         assert str(error).isprintable()
 
@@ -193,7 +194,7 @@ def test_wrong_types_anywhere(junk: object) -> None:
 @given(st.text(), st.sampled_from(["toml", "json", "yaml", None]))
 def test_any_text(content: str, form: str | None) -> None:
     try:
-        native.loads(content, form)
+        reading.loads(content, form)
     except InstanceError as error:
         assert str(error).isprintable()
 

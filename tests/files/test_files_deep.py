@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from drfopt import Group, Instance, InstanceError, Organisation
-from drfopt.organisation import DEEPEST
-from drfopt.readers import convert
+from drfopt.io.readers.formats import convert
+from drfopt.model.organisation import DEEPEST
 
 
 def cohort(name: str, parent: str = "") -> dict:

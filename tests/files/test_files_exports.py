@@ -11,17 +11,17 @@ import yaml
 from kubernetes_objects import node, pod, write
 
 from drfopt import Instance, Machine, solve
-from drfopt.errors import InstanceError
-from drfopt.organisation import Group, Organisation
-from drfopt.readers import convert
-from drfopt.readers.conversion import Notes
-from drfopt.readers.kubernetes.objects import Objects
-from drfopt.readers.queues.kueue.quotas import quotas
-from drfopt.readers.text import read_file
-from drfopt.readers.yarn.queues import read_queues
-from drfopt.task_types import TaskType
-from drfopt.writers.amounts import Target, quantity, rounded
-from drfopt.writers.exports import EXPORTS, export
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.conversion import Notes
+from drfopt.io.readers.formats import convert
+from drfopt.io.readers.kubernetes.objects import Objects
+from drfopt.io.readers.queues.kueue.quotas import quotas
+from drfopt.io.readers.yarn.queues import read_queues
+from drfopt.io.text.input import read_file
+from drfopt.io.writers.amounts import Target, quantity, rounded
+from drfopt.io.writers.exports import EXPORTS, export
+from drfopt.model.organisation import Group, Organisation
+from drfopt.model.task_types import TaskType
 
 GIB = 2**30
 GIBS = {"memory": "memory:Gi"}

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kubernetes_objects import node, pod
 
-from drfopt.errors import InstanceError
-from drfopt.readers import FORMATS, convert
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.formats import FORMATS, convert
 
 NAMES = [row.name for row in FORMATS if row.name != "openb"]
 
@@ -71,7 +71,7 @@ def test_no_file_at_all(tmp_path: Path, name: str) -> None:
 
 
 def test_a_small_gzip_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("drfopt.readers.text.LARGEST", 10**6)
+    monkeypatch.setattr("drfopt.io.text.input.LARGEST", 10**6)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b" " * 10**7))
     with pytest.raises(InstanceError, match="MiB when unpacked"):

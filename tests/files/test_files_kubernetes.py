@@ -10,11 +10,11 @@ import pytest
 from kubernetes_objects import node, pod, write
 
 from drfopt import solve
-from drfopt.errors import InstanceError
-from drfopt.readers import convert, converted
-from drfopt.readers.kubernetes.eligibility import allows, features_of, needs_of
-from drfopt.readers.kubernetes.requests import demand
-from drfopt.readers.parts import Part
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.kubernetes.eligibility import allows, features_of, needs_of
+from drfopt.io.readers.kubernetes.requests import demand
+from drfopt.io.text.parts import Part
 
 GIB = 2**30
 

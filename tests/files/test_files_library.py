@@ -5,12 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from drfopt import library
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.readers import native
-from drfopt.writers import native as writer
-from drfopt.writers import template
+from drfopt.base.errors import InstanceError
+from drfopt.io import library
+from drfopt.io.native import reading, template
+from drfopt.io.native import writing as writer
+from drfopt.model.instance import Instance
 
 
 @pytest.mark.parametrize("name", library.names())
@@ -20,7 +19,7 @@ def test_every_instance(name: str) -> None:
     assert instance.name
     assert instance.source
     assert library.text(name).startswith("# Expect: ")
-    assert native.loads(writer.dumps(instance, "yaml"), "yaml") == instance
+    assert reading.loads(writer.dumps(instance, "yaml"), "yaml") == instance
 
 
 def test_no_instance_is_there_twice() -> None:
@@ -84,7 +83,7 @@ def test_unknown_names() -> None:
 
 
 def test_template() -> None:
-    instance = native.loads(template.text(), "toml")
+    instance = reading.loads(template.text(), "toml")
     assert instance.resources == ("cpu", "memory", "gpu")
     assert instance.exact_demands[1] == (Fraction(3, 2), 8 * 2**30, 1)
     assert instance.exact_weights == (1, 2, 1)
@@ -99,6 +98,6 @@ def test_the_part_of_the_template_that_is_commented_out() -> None:
     last = next(line.removeprefix("# ") for line in lines if line.startswith("# machines ="))
     pool = lines.index("[capacity]")
     users = lines[lines.index("[[users]]") : first - 2]
-    instance = native.loads("\n".join([*lines[:pool], *users, last, *machines]), "toml")
+    instance = reading.loads("\n".join([*lines[:pool], *users, last, *machines]), "toml")
     assert instance.machine_names == ("cpu-node", "gpu-node")
     assert instance.eligible[2].tolist() == [True, False]

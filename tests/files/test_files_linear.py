@@ -2,16 +2,16 @@
 
 import pytest
 
-from drfopt.arrays import Table
-from drfopt.instance import Instance
+from drfopt.base.tables import Sheet
+from drfopt.io.native import writing
+from drfopt.model.arrays import Table
+from drfopt.model.instance import Instance
 from drfopt.planning import explain
-from drfopt.planning.remedies import Remedies
-from drfopt.schedule import schedule
-from drfopt.tables import Sheet
-from drfopt.writers import native
+from drfopt.planning.explaining.remedies import Remedies
+from drfopt.solving.scheduling import schedule
 
 
-@pytest.mark.parametrize("use", [native.dumps, lambda instance: schedule(instance, trace=False)])
+@pytest.mark.parametrize("use", [writing.dumps, lambda instance: schedule(instance, trace=False)])
 def test_exact_values_are_made_once_and_not_for_every_user(use, monkeypatch):
     asked = []
     made = Table.exact

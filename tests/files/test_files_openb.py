@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from drfopt.errors import InstanceError
-from drfopt.readers import FORMATS, convert
-from drfopt.readers import native as reader
-from drfopt.writers import native as writer
+from drfopt.base.errors import InstanceError
+from drfopt.io.native import reading as reader
+from drfopt.io.native import writing as writer
+from drfopt.io.readers.formats import FORMATS, convert
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"

@@ -8,10 +8,10 @@ import pytest
 from kubernetes_objects import node, pod, write
 
 from drfopt import solve
-from drfopt.errors import InstanceError
-from drfopt.readers import convert, converted
-from drfopt.readers.conversion import Notes
-from drfopt.readers.queues.tree import Queue, organised
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.conversion import Notes
+from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.queues.tree import Queue, organised
 
 GIB = 2**30
 

@@ -11,14 +11,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.organisation import MEANINGS, Group, Organisation
-from drfopt.readers import native as reader
-from drfopt.readers import yaml_tree
-from drfopt.task_types import TaskType
-from drfopt.writers import native as writer
+from drfopt.base.errors import InstanceError
+from drfopt.io.native import reading as reader
+from drfopt.io.native import writing as writer
+from drfopt.io.text import yaml_tree
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.organisation import MEANINGS, Group, Organisation
+from drfopt.model.task_types import TaskType
 
 FORMATS = ("toml", "json", "yaml")
 

@@ -12,9 +12,9 @@ from test_files_yarn import XML, app, apps, nodes, request
 from test_files_yarn import node as yarn_node
 
 from drfopt import solve
-from drfopt.readers import FORMATS, converted
-from drfopt.readers import native as reader
-from drfopt.writers import native as writer
+from drfopt.io.native import reading as reader
+from drfopt.io.native import writing as writer
+from drfopt.io.readers.formats import FORMATS, converted
 
 LABELS = {"kai.scheduler/queue": "q", "queue": "root.q", "quota.scheduling.koordinator.sh/name": "q"}
 PODS = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from drfopt.errors import InstanceError
-from drfopt.readers import convert, converted
-from drfopt.readers.slurm.tres import array_size, gres, hosts, tres
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.slurm.tres import array_size, gres, hosts, tres
 
 SINFO = """\
 node01|64|515000|gpu:a100:4(S:0-1)|gpu|mixed

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from drfopt import solve
-from drfopt.errors import InstanceError
-from drfopt.readers import convert, converted
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.formats import convert, converted
 
 
 def saved(folder: Path, **files: object) -> list[Path]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from drfopt.errors import InstanceError
-from drfopt.readers import convert, converted
-from drfopt.readers.conversion import Notes
-from drfopt.readers.text import read_file
-from drfopt.readers.yarn.queues import amounts, read_queues
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.conversion import Notes
+from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.yarn.queues import amounts, read_queues
+from drfopt.io.text.input import read_file
 
 WHOLE = {"memory-mb": Fraction(16384), "vcores": Fraction(8), "yarn.io/gpu": Fraction(2)}
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from drfopt.audit import audit
-from drfopt.audit.search import search
-from drfopt.audit.search.space import Space
+from drfopt.axioms.auditing import audit
+from drfopt.axioms.search.searching import search
+from drfopt.axioms.search.space import Space
+from drfopt.base.errors import EngineError, TimeLimitError
 from drfopt.cli.app import app
-from drfopt.compare import compare
-from drfopt.errors import EngineError, TimeLimitError
-from drfopt.instance import Instance
-from drfopt.solve import in_whole_tasks, solve
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import in_whole_tasks, solve
+from drfopt.solving.comparing import compare
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Solution may be inaccurate")
 
@@ -250,8 +250,8 @@ def test_all_rounds_together_have_the_time(tmp_path, pause):
 def test_what_a_solver_leaves_is_a_point_only_if_it_keeps_the_rows(tmp_path, monkeypatch):
     import pulp
 
-    from drfopt.deadline import Deadline
-    from drfopt.engines import modelling
+    from drfopt.base.deadline import Deadline
+    from drfopt.engines.formulation import modelling
 
     problem = pulp.LpProblem("late", pulp.LpMaximize)
     x = pulp.LpVariable("x", 1, 4, cat="Integer")
@@ -273,8 +273,8 @@ def test_what_a_solver_leaves_is_a_point_only_if_it_keeps_the_rows(tmp_path, mon
 def test_cvxpy_is_told_the_time():
     import cvxpy as cp
 
-    from drfopt.deadline import Deadline
-    from drfopt.engines import modelling
+    from drfopt.base.deadline import Deadline
+    from drfopt.engines.formulation import modelling
 
     x = cp.Variable(2, nonneg=True)
     for objective in (cp.sum(x), cp.sum(cp.log(x))):

@@ -181,5 +181,5 @@ def test_the_verifier_stands_alone():
         name
         for module in files
         for _, name in imports(module)
-        if name.startswith("drfopt") and not name.startswith("drfopt.verifier.")
+        if name.startswith("drfopt") and not name.startswith("drfopt.certificates.verifier.")
     ]

@@ -9,8 +9,8 @@ import pytest
 from house_source import REPOSITORY, modules
 
 import drfopt
-from drfopt.engines import ENGINES
-from drfopt.tables import FORMATS
+from drfopt.base.tables import FORMATS
+from drfopt.engines.registry import ENGINES
 
 PUBLIC = [
     "Allocation",
@@ -130,7 +130,7 @@ def test_every_module_lists_what_is_public_in_it(name):
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 def test_every_engine_of_the_table_has_its_module(engine):
-    module = importlib.import_module(f"drfopt.engines.{engine.name.replace('-', '_')}")
+    module = importlib.import_module(f"drfopt.engines.registry.{engine.name.replace('-', '_')}")
     assert callable(module.solve)
 
 

@@ -17,7 +17,7 @@ from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, pyth
 
 import drfopt
 from drfopt.cli.app import app
-from drfopt.instance import Instance
+from drfopt.model.instance import Instance
 
 MANUAL = REPOSITORY / "docs"
 PAGES = {

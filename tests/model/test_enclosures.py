@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drfopt.enclosures import Enclosure, above, at_least, equal, lower, upper
+from drfopt.base.numbers.enclosures import Enclosure, above, at_least, equal, lower, upper
 
 FRACTIONS = st.fractions(min_value=-4, max_value=4, max_denominator=6)
 

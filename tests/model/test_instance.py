@@ -7,10 +7,10 @@ import numpy as np
 import pandas
 import pytest
 
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.quantities import exact, parse
+from drfopt.base.errors import InstanceError
+from drfopt.base.numbers.quantities import exact, parse
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 
 PAPER = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}
 

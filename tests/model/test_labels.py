@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from drfopt import Group, Instance, InstanceError, Machine, Organisation, TaskType, schedule, solve, solve_many
-from drfopt.errors import suggestion
+from drfopt.base.errors import suggestion
 
 USERS, RESOURCES, CLASSES = ["A", "B"], ["cpu", "mem"], ["big", "small"]
 DEMANDS = pd.DataFrame({"cpu": [1, 3], "mem": [4, 1]}, index=USERS)

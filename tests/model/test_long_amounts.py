@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from drfopt.base.errors import InstanceError
 from drfopt.certificates.document import certificate_document
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.solve import solve
-from drfopt.verifier import verify
-from drfopt.verifier.reading import loads
+from drfopt.certificates.verifier import verify
+from drfopt.certificates.verifier.reading import loads
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 
 @pytest.fixture

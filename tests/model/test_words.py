@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, solve
-from drfopt.errors import suggestion
+from drfopt.base.errors import suggestion
 
 FORMULATIONS = Path(__file__).parents[2] / "formulations"
 

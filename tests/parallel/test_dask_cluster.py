@@ -9,8 +9,8 @@ import joblib
 import pytest
 from distributed import Client, LocalCluster
 
-from drfopt.errors import InstanceError, SolverError
-from drfopt.parallel import spread
+from drfopt.base.errors import InstanceError, SolverError
+from drfopt.base.parallel import spread
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path):
 
 
 def test_a_cluster_without_workers_is_told(monkeypatch):
-    monkeypatch.setattr("drfopt.parallel.PATIENCE", 1)
+    monkeypatch.setattr("drfopt.base.parallel.PATIENCE", 1)
     with (
         LocalCluster(n_workers=0, dashboard_address=None) as empty,
         pytest.raises(SolverError, match=r"has no workers: start some$"),

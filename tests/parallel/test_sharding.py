@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from drfopt.errors import EngineError, InstanceError, PolicyError, SolverError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.planning.changes import changed
-from drfopt.solve import solve
-from drfopt.sweep import solve_each, sweep
+from drfopt.base.errors import EngineError, InstanceError, PolicyError, SolverError
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.planning.changes.changes import changed
+from drfopt.planning.sweeping import solve_each, sweep
+from drfopt.solving.allocating import solve
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_parts_in_two_processes_are_the_serial_answer():
 
 
 def test_a_cluster_of_one_part_starts_no_process(monkeypatch):
-    monkeypatch.setattr("drfopt.parallel._results", None)
+    monkeypatch.setattr("drfopt.base.parallel._results", None)
     assert solve(Instance([[1], [1]], machines=[[2], [3]]), jobs=2).certificate.valid
 
 

@@ -10,9 +10,9 @@ import time
 import joblib
 import pytest
 
-from drfopt.errors import EngineError, InstanceError, SolverError
-from drfopt.parallel import spread
-from drfopt.progress import reporting
+from drfopt.base.errors import EngineError, InstanceError, SolverError
+from drfopt.base.parallel import spread
+from drfopt.base.progress import reporting
 
 
 def square(x):
@@ -134,6 +134,6 @@ def test_bad_settings_are_refused():
 
 
 def test_a_cluster_that_is_not_there_is_told(monkeypatch):
-    monkeypatch.setattr("drfopt.parallel.PATIENCE", 1)
+    monkeypatch.setattr("drfopt.base.parallel.PATIENCE", 1)
     with pytest.raises(SolverError, match=r"^no Dask scheduler answers at 'tcp://127.0.0.1:9': "):
         list(spread(square, [1], dask="tcp://127.0.0.1:9"))

@@ -6,7 +6,7 @@ import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, compare, solve
 from drfopt.planning import explain, whatif
-from drfopt.report import study
+from drfopt.reporting import study
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"gpu": 1}}
 ROOM = {"cpu": 9, "memory": 18, "gpu": 0}

@@ -4,10 +4,10 @@ from fractions import Fraction as F
 
 import pytest
 
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.planning.changes import KINDS, Change, changed
+from drfopt.base.errors import InstanceError
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.planning.changes.changes import KINDS, Change, changed
 
 PAPER = Instance.library("nsdi2011")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, solve
-from drfopt.enclosures import Enclosure
+from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.planning import explain, whatif
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 2, "memory": 1}}

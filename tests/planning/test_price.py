@@ -7,17 +7,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from drfopt.errors import DrfoptError, InstanceError, PolicyError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
+from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.io.readers.formats import convert
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import MEASURES
 from drfopt.planning import price, whatif
-from drfopt.planning.prices import Prices
-from drfopt.planning.units import grown, unit_named, units_of
-from drfopt.planning.worth import Worth
-from drfopt.planning.yardstick import SLOPES
-from drfopt.policies import MEASURES
-from drfopt.readers import convert
-from drfopt.solve import solve
+from drfopt.planning.pricing.price_table import Prices
+from drfopt.planning.pricing.rate_of_change import SLOPES
+from drfopt.planning.pricing.units import grown, unit_named, units_of
+from drfopt.planning.pricing.worth import Worth
+from drfopt.solving.allocating import solve
 
 PAPER = Instance.library("nsdi2011")
 SERVERS = Instance.library("drfh-two-servers")

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError
-from drfopt.engines import milp
+from drfopt.engines.whole import milp
 from drfopt.planning import rebalance
-from drfopt.planning.current import current_of, load_current
-from drfopt.planning.moves import Fairest, Plan
+from drfopt.planning.rebalancing.current import current_of, load_current
+from drfopt.planning.rebalancing.moves import Fairest, Plan
 
 PAPER = Instance.library("nsdi2011")
 CLUSTER = Instance(
@@ -98,9 +98,9 @@ def test_questions_that_make_no_sense():
 
 def test_a_plan_that_is_wrong_is_not_returned():
     from drfopt.engines.problem import Problem
-    from drfopt.planning.moves import Fairest
-    from drfopt.planning.rebalance import check
-    from drfopt.policies import policy_named
+    from drfopt.model.policies import policy_named
+    from drfopt.planning.rebalancing.moves import Fairest
+    from drfopt.planning.rebalancing.rebalancing import check
 
     problem = Problem(PAPER, policy_named("drf"), integer=True)
     current = current_of({"tasks": {"B": 3}}, PAPER)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, Machine
-from drfopt.errors import InstanceError
-from drfopt.planning.current import Current
-from drfopt.planning.rebalance import rebalance
-from drfopt.policies import policy_named
+from drfopt.base.errors import InstanceError
+from drfopt.model.policies import policy_named
+from drfopt.planning.rebalancing.current import Current
+from drfopt.planning.rebalancing.rebalancing import rebalance
 
 
 def cluster(rng, machines):

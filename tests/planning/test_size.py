@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, solve
-from drfopt.deadline import NEVER, Deadline
+from drfopt.base.deadline import NEVER, Deadline
+from drfopt.model.policies import policy_named
 from drfopt.planning import size
-from drfopt.planning.buying import Search
-from drfopt.planning.buying.regions import Region
-from drfopt.planning.buying.relaxation import Relaxation
-from drfopt.planning.needs import Needs
-from drfopt.planning.offers import shop
-from drfopt.planning.targets import targets_of
-from drfopt.policies import policy_named
+from drfopt.planning.sizing.branch_and_bound import Search
+from drfopt.planning.sizing.needs import Needs
+from drfopt.planning.sizing.offers import shop
+from drfopt.planning.sizing.regions import Region
+from drfopt.planning.sizing.relaxation import Relaxation
+from drfopt.planning.sizing.targets import targets_of
 
 PAPER = Instance.library("nsdi2011")
 CLUSTER = Instance(

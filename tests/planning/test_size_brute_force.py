@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, solve
-from drfopt.planning.offers import shop
-from drfopt.planning.size import size
-from drfopt.planning.targets import targets_of
+from drfopt.planning.sizing.offers import shop
+from drfopt.planning.sizing.purchase import size
+from drfopt.planning.sizing.targets import targets_of
 
 
 def pool(rng):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.errors import InstanceError
-from drfopt.instance import Instance
+from drfopt.base.errors import InstanceError
+from drfopt.io.readers.formats import convert
+from drfopt.model.instance import Instance
 from drfopt.planning import Change, whatif
-from drfopt.planning.changes import changed
-from drfopt.readers import convert
-from drfopt.solve import solve
-from drfopt.sweep import axis_of, sweep
+from drfopt.planning.changes.changes import changed
+from drfopt.planning.sweeping import axis_of, sweep
+from drfopt.solving.allocating import solve
 
 PAPER = Instance.library("nsdi2011")
 

@@ -4,7 +4,7 @@ from fractions import Fraction as F
 
 from hypothesis import strategies as st
 
-from drfopt.instance import Instance
+from drfopt.model.instance import Instance
 
 AMOUNTS = st.sampled_from([F(0), F(0), F(1), F(1), F(2), F(3), F(1, 2), F(7, 3)])
 ROOMS = st.sampled_from([F(0), F(1), F(1), F(2), F(6), F(7, 2)])

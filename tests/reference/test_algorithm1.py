@@ -7,7 +7,7 @@ from degenerate_pools import AMOUNTS, LIMITS, ROOMS, demand_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.reference.algorithm1 import discrete_filling, placements
+from drfopt.engines.reference.algorithm1 import discrete_filling, placements
 
 
 def dominant(demands, capacity):

@@ -10,13 +10,13 @@ from degenerate_pools import LIMITS, ROOMS, WEIGHTS, demand_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.engines import bulk_filling as module
-from drfopt.engines.bulk_filling import bulk_filling
-from drfopt.errors import PolicyError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.reference.algorithm1 import placements
-from drfopt.schedule import schedule
+from drfopt.base.errors import PolicyError
+from drfopt.engines.reference.algorithm1 import placements
+from drfopt.engines.whole import bulk_filling as module
+from drfopt.engines.whole.bulk_filling import bulk_filling
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.scheduling import schedule
 
 
 def step_by_step(demands, capacity, rates, limits, when_full):

@@ -9,10 +9,10 @@ from degenerate_pools import AMOUNTS, demand_rows
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from drfopt.errors import SolverError
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.reference.enumeration import leximin, nash_product, optimum, packable, total
+from drfopt.base.errors import SolverError
+from drfopt.engines.reference.enumeration import leximin, nash_product, optimum, packable, total
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
 
 NSDI = ([[1, 4], [3, 1]], [9, 18])
 THREE = ([[1, 1], [1, 2], [3, 1]], [30, 30])

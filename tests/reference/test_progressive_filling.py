@@ -7,9 +7,9 @@ from degenerate_pools import pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.instance import Instance
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
 
 NSDI = ([[1, 4], [3, 1]], [9, 18])
 THREE = ([[1, 1], [1, 2], [3, 1]], [1, 1])

@@ -11,12 +11,12 @@ from degenerate_pools import WEIGHTS, pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.crosscheck.slow_chain import levels
-from drfopt.errors import EngineError, PolicyError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.policies import policy_named
-from drfopt.reference.filling import progressive_filling
+from drfopt.base.errors import EngineError, PolicyError
+from drfopt.engines.reference.filling import progressive_filling
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.methods.slow_chain import levels
 
 
 def exact_levels(instance, policy):

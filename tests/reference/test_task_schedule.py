@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from drfopt.errors import PolicyError
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.schedule import schedule
+from drfopt.base.errors import PolicyError
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.scheduling import schedule
 
 TABLE_1 = Instance(
     {"B": {"cpu": 3, "memory": 1}, "A": {"cpu": 1, "memory": 4}},

@@ -12,11 +12,11 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.reference.enumeration import packable
-from drfopt.schedule import schedule
-from drfopt.solve import solve
+from drfopt.engines.reference.enumeration import packable
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.solving.allocating import solve
+from drfopt.solving.scheduling import schedule
 
 
 def shares_of(instance, tasks):

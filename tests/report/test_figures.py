@@ -8,14 +8,14 @@ import pytest
 from clusters_to_show import NSDI, crowd, hostile, machines
 
 from drfopt.planning import whatif
-from drfopt.report.drawing import Box, Dot, Line, Words, fitted, width_of
-from drfopt.report.figures import axes, figures
-from drfopt.report.findings import study
-from drfopt.report.numbers import fixed, number, percent
-from drfopt.report.palette import INKS, OTHERS, PAGE, STYLES, contrast
-from drfopt.report.raster import png
-from drfopt.report.svg import standalone
-from drfopt.sweep import sweep
+from drfopt.planning.sweeping import sweep
+from drfopt.reporting.drawing import Box, Dot, Line, Words, fitted, width_of
+from drfopt.reporting.figures import axes, figures
+from drfopt.reporting.findings import study
+from drfopt.reporting.numbers import fixed, number, percent
+from drfopt.reporting.palette import INKS, OTHERS, PAGE, STYLES, contrast
+from drfopt.reporting.raster import png
+from drfopt.reporting.svg import standalone
 
 CASES = {"pool": NSDI, "machines": machines(), "crowd": crowd(60), "nine": crowd(5, 9), "hostile": hostile()}
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from clusters_to_show import NSDI, crowd, machines
 
-from drfopt.audit import audit
-from drfopt.instance import Instance
-from drfopt.report.measures import ENVY_USERS, envy, measures
-from drfopt.solve import solve
+from drfopt.axioms.auditing import audit
+from drfopt.model.instance import Instance
+from drfopt.reporting.measures import ENVY_USERS, envy, measures
+from drfopt.solving.allocating import solve
 
 
 def test_the_example_of_the_paper():

@@ -10,15 +10,15 @@ from itertools import pairwise
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised, typed
 
-from drfopt.compare import compare
-from drfopt.errors import PolicyError
-from drfopt.instance import Instance
+from drfopt.base.errors import PolicyError
+from drfopt.base.tables import clean
+from drfopt.model.instance import Instance
 from drfopt.planning import whatif
-from drfopt.report import page, study
-from drfopt.report.contents import MOST_ROWS
-from drfopt.report.views import at
-from drfopt.sweep import sweep
-from drfopt.tables import clean
+from drfopt.planning.sweeping import sweep
+from drfopt.reporting import page, study
+from drfopt.reporting.contents import MOST_ROWS
+from drfopt.reporting.views import at
+from drfopt.solving.comparing import compare
 
 
 class Reader(HTMLParser):
@@ -192,7 +192,7 @@ def test_hostile_names_stand_there_as_they_are():
 def test_the_same_cluster_gives_the_same_bytes():
     assert page(everything(machines())) == page(everything(machines()))
     code = (
-        "import hashlib; from drfopt.instance import Instance; from drfopt.report import page, study;"
+        "import hashlib; from drfopt.model.instance import Instance; from drfopt.reporting import page, study;"
         "print(hashlib.sha256(page(study(Instance.library('sec72'))).encode()).hexdigest())"
     )
     seen = {

@@ -9,10 +9,10 @@ import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from benchmarks.browser import chromium, missing
+from drfopt.base.tables import clean
 from drfopt.planning import whatif
-from drfopt.report import page, study
-from drfopt.sweep import sweep
-from drfopt.tables import clean
+from drfopt.planning.sweeping import sweep
+from drfopt.reporting import page, study
 
 pytestmark = pytest.mark.browser
 

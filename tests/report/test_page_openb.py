@@ -2,9 +2,9 @@
 
 import pytest
 
-from drfopt.readers import convert
-from drfopt.report import page, study
-from drfopt.report.figures import figures
+from drfopt.io.readers.formats import convert
+from drfopt.reporting import page, study
+from drfopt.reporting.figures import figures
 
 LARGEST = 2e6
 """Bytes: what opens at once from a mail or a shared folder."""

@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import pytest
 
-from drfopt.errors import DrfoptError
-from drfopt.instance import Instance
-from drfopt.report import plot_comparison, plot_shares
-from drfopt.report.palette import STYLES
-from drfopt.solve import solve
+from drfopt.base.errors import DrfoptError
+from drfopt.model.instance import Instance
+from drfopt.reporting import plot_comparison, plot_shares
+from drfopt.reporting.palette import STYLES
+from drfopt.solving.allocating import solve
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

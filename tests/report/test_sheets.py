@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from drfopt.tables import FORMATS, SHOWN, Bar, Column, Sheet
+from drfopt.base.tables import FORMATS, SHOWN, Bar, Column, Sheet
 
 
 def sheet(rows, **rest):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from drfopt.errors import DrfoptError, InstanceError
-from drfopt.report import simulations
+from drfopt.base.errors import DrfoptError, InstanceError
+from drfopt.reporting import simulations
 from drfopt.simulation import Job, Scenario, Stage, User, simulate
 from drfopt.simulation.distance import MEASURES, distance
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from drfopt.instance import Machine
+from drfopt.model.instance import Machine
 from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User
 
 RESOURCES = ("cpu", "memory", "gpu")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from drfopt import InstanceError, Machine, PolicyError
-from drfopt.quantities import exact
+from drfopt.base.numbers.quantities import exact
 from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
 from drfopt.simulation.requests import Requests
-from drfopt.simulation.rules import RULES, rule_named
 from drfopt.simulation.rules.fifo import Fifo
 from drfopt.simulation.rules.hierarchy import Hierarchy
 from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
+from drfopt.simulation.rules.table import RULES, rule_named
 from drfopt.simulation.schedulers.hierarchy import MEASURES, Leaf, hierarchical_filling
 
 VECTORS = {

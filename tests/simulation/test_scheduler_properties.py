@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, solve
-from drfopt.errors import InstanceError
+from drfopt.base.errors import InstanceError
 from drfopt.simulation.schedulers import armada, dynamic, kai, koordinator, kueue, yarn_shares
 from drfopt.simulation.schedulers.karma import karma
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, PolicyError, solve
-from drfopt.errors import InstanceError
-from drfopt.quantities import exact
+from drfopt.base.errors import InstanceError
+from drfopt.base.numbers.quantities import exact
 from drfopt.simulation.schedulers import armada, dynamic, kai, koordinator, kueue, mesos, yarn, yarn_shares, yunikorn
 from drfopt.simulation.schedulers.hierarchy import Leaf, hierarchical_filling
 from drfopt.simulation.schedulers.karma import karma

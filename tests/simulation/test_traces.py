@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drfopt.errors import InstanceError
+from drfopt.base.errors import InstanceError
 from drfopt.simulation.traces import batch2018, swim
 from drfopt.simulation.traces.replay import replay
 
@@ -116,7 +116,7 @@ def test_a_bad_line_of_swim_is_named(tmp_path):
 def test_figures_1_and_2_are_drawn(batch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
-    from drfopt.report.traces import plot_demands, plot_slot_ratios
+    from drfopt.reporting.traces import plot_demands, plot_slot_ratios
 
     _, (left, right) = pyplot.subplots(1, 2)
     (bubbles,) = plot_demands(batch, left).collections

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from drfopt.verifier import number, verify
+from drfopt.certificates.verifier import number, verify
 
 LONG = "7" * 2_000
 

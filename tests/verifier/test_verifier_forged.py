@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from drfopt.certificates.document import certificate_document
-from drfopt.instance import Instance
-from drfopt.machine import Machine
-from drfopt.organisation import Organisation
-from drfopt.solve import solve
-from drfopt.verifier import loads, number, verify
+from drfopt.certificates.verifier import loads, number, verify
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
+from drfopt.solving.allocating import solve
 
 POOL = Instance(
     [[1, 4, 0], [3, 1, 1], [2, 0, 5], [1, 1, 0], ["1/3", 2, 2]],
@@ -486,7 +486,7 @@ def test_names_are_different():
 
 def test_numbers_of_any_length():
     long = F(10**6000 + 1, 3**9000)
-    from drfopt.enclosures import text
+    from drfopt.base.numbers.enclosures import text
 
     assert number(text(long)) == long
     assert number("0.1") == number(0.1) == F(1, 10)

@@ -1,7 +1,7 @@
 """Changes of what there is: machines of a class, or the capacity of a pool."""
 
-from ...errors import InstanceError
-from ...quantities import exact
+from ...base.errors import InstanceError
+from ...base.numbers.quantities import exact
 from .grammar import Document, amount, entry_of, many, one_of, pair, resources_of, sides, table_of, whole, written
 
 __all__ = ["add", "remove", "scale", "set_capacity", "set_count"]

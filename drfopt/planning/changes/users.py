@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from ...errors import InstanceError
-from ...quantities import exact
+from ...base.errors import InstanceError
+from ...base.numbers.quantities import exact
 from .grammar import Document, amount, entry_of, one_of, pair, resources_of, sides, table_of, written
 
 __all__ = ["add_user", "promise", "remove_user", "set_demand", "set_limit", "set_weight"]

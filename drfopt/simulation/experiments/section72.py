@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...parallel import spread
-from ...tables import Column, Sheet
+from ...base.parallel import spread
+from ...base.tables import Column, Sheet
 from ..draws import Draw
 from ..pace import Slowdown
 from ..run import Run, simulate

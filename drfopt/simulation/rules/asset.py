@@ -5,7 +5,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4.1.
 
 from operator import mul
 
-from ..cluster import Cluster
+from ..state import Cluster
 from .drf import Drf
 
 __all__ = ["AssetFairness", "build"]

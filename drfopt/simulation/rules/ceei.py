@@ -13,10 +13,10 @@ and go is the obvious way of scheduling by it.
 
 import numpy as np
 
-from ...batch import solve_many
-from ..cluster import Cluster
+from ...solving.batches.batch import solve_many
 from ..lots import ENDLESS
 from ..lowest_first import LowestFirst
+from ..state import Cluster
 
 __all__ = ["Ceei", "build"]
 

@@ -5,9 +5,9 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1; weigh
 
 from operator import mul
 
-from ..cluster import Cluster
 from ..levels import whole_rates
 from ..lowest_first import LowestFirst
+from ..state import Cluster
 
 __all__ = ["Drf", "build"]
 

@@ -11,8 +11,8 @@ import math
 from fractions import Fraction
 from operator import add, mul
 
-from ..cluster import Cluster
 from ..schedulers.dynamic import raised
+from ..state import Cluster
 from ..turns import Ranked
 
 __all__ = ["Dynamic", "build"]

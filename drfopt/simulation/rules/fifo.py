@@ -4,8 +4,8 @@ What an unconfigured Hadoop did, and what fair sharing was invented against (Zah
 Multi-User MapReduce Clusters, UC Berkeley, 2009).
 """
 
-from ..cluster import Cluster
 from ..lowest_first import LowestFirst
+from ..state import Cluster
 
 __all__ = ["Fifo", "build"]
 

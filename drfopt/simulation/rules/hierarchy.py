@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from operator import add
 from typing import Any
 
-from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..schedulers.hierarchy import Node, Tree
+from ..state import Cluster
 from ..turns import Turns
 
 __all__ = ["Hierarchy", "build"]

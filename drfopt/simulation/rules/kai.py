@@ -17,12 +17,12 @@ from dataclasses import replace
 from fractions import Fraction
 from operator import add, gt
 
-from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..levels import quick, whole_weights
 from ..requests import Requests
 from ..schedulers.amounts import Amount
 from ..schedulers.kai import Queue, divide
+from ..state import Cluster
 from ..turns import Ranked
 
 __all__ = ["Kai", "build"]

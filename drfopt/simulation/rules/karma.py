@@ -11,9 +11,9 @@ Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI
 
 import math
 
-from ..cluster import Cluster
 from ..requests import Requests
 from ..schedulers.karma import Karma
+from ..state import Cluster
 from ..turns import Ranked
 
 __all__ = ["KarmaRule", "build"]

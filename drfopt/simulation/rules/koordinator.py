@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from operator import add, gt
 
-from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..levels import whole_weights
 from ..requests import Requests
 from ..schedulers.koordinator import Group, runtime_quotas
+from ..state import Cluster
 from ..turns import Ranked
 
 __all__ = ["Koordinator", "build"]

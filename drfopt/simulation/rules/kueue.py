@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import sub
 
-from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..schedulers.amounts import Amounts, added
 from ..schedulers.kueue import Node, Tree
+from ..state import Cluster
 from ..turns import Turns
 
 __all__ = ["Kueue", "build"]

@@ -17,13 +17,13 @@ Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simul
 import math
 from collections.abc import Collection
 
-from ..cluster import Cluster
 from ..guarantees import whole_guarantees
 from ..places import Full
 from ..rule import Rule
 from ..schedulers.amounts import Amount, Amounts, added, fits
 from ..schedulers.mesos import Client
 from ..schedulers.mesos_offers import Offer, Offering, Quota
+from ..state import Cluster
 
 __all__ = ["Mesos", "build"]
 

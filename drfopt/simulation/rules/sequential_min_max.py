@@ -5,7 +5,7 @@ Source: Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, 
 
 from operator import add, mul
 
-from ..cluster import Cluster
+from ..state import Cluster
 from .drf import Drf
 
 __all__ = ["SequentialMinMax", "build"]

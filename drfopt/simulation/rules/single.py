@@ -5,11 +5,11 @@ The other resources may be given more than there is; the machine then slows down
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 7.2, where the resource is the CPU.
 """
 
-from ...errors import suggestion
-from ..cluster import Cluster
+from ...base.errors import suggestion
 from ..levels import whole_rates
 from ..lowest_first import LowestFirst
 from ..plan import Plan
+from ..state import Cluster
 
 __all__ = ["Single", "build"]
 

@@ -7,10 +7,10 @@ weight.  Where tasks are small a machine is left idle; where they are large it i
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, sections 2 and 7.2.
 """
 
-from ...errors import PolicyError
-from ..cluster import Cluster
+from ...base.errors import PolicyError
 from ..levels import whole_weights
 from ..lowest_first import LowestFirst
+from ..state import Cluster
 
 __all__ = ["Slots", "build"]
 

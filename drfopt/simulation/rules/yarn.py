@@ -12,10 +12,10 @@ import functools
 from operator import mul
 from typing import Any
 
-from ...errors import PolicyError, suggestion
-from ..cluster import Cluster
+from ...base.errors import PolicyError, suggestion
 from ..schedulers.hierarchy import Node
 from ..schedulers.yarn import VERSIONS, compare_standings, ratio, stand
+from ..state import Cluster
 from .hierarchy import Hierarchy
 
 __all__ = ["Yarn", "build"]

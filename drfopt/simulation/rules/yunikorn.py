@@ -5,9 +5,9 @@ Source: Apache YuniKorn core, pkg/scheduler/objects (sorting of queues by fairne
 
 from operator import mul
 
-from ..cluster import Cluster
 from ..schedulers.amounts import Amount
 from ..schedulers.hierarchy import Node
+from ..state import Cluster
 from .hierarchy import Hierarchy
 
 __all__ = ["Yunikorn", "build"]

@@ -16,7 +16,7 @@ JAIR 51 (2014).
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ...errors import InstanceError
+from ...base.errors import InstanceError
 
 __all__ = ["arrivals", "raised"]
 

@@ -28,7 +28,7 @@ from fractions import Fraction
 from operator import add, mul, sub
 from typing import Any
 
-from ...errors import PolicyError, suggestion
+from ...base.errors import PolicyError, suggestion
 from .amounts import Amount, Amounts, fits
 
 __all__ = ["MEASURES", "Leaf", "Node", "Tree", "hierarchical_filling"]

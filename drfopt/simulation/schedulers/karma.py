@@ -16,7 +16,7 @@ OSDI 2023, and its code (scripts/karma_sim/allocator).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...errors import InstanceError
+from ...base.errors import InstanceError
 
 __all__ = ["Karma", "karma"]
 

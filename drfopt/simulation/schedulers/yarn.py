@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ...errors import PolicyError, suggestion
+from ...base.errors import PolicyError, suggestion
 from .amounts import Amount, Amounts
 
 __all__ = ["FAULTS", "VERSIONS", "Queue", "Standing", "compare", "compare_standings", "order", "ratio", "stand"]

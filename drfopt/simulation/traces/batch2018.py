@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import InstanceError
+from ...base.errors import InstanceError
 from .columns import columns
 
 __all__ = ["MACHINE", "Batch2018", "Regions", "read", "regions", "slot_ratios"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import InstanceError
-from ...readers.text import failure, read_text, shown
+from ...base.errors import InstanceError
+from ...io.text.input import failure, read_text, shown
 
 __all__ = ["columns"]
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...instance import Machine
-from ...quantities import exact
+from ...base.numbers.quantities import exact
+from ...model.instance import Machine
 from .columns import columns
 
 if TYPE_CHECKING:

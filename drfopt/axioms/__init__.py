@@ -1,0 +1,1 @@
+"""Fairness properties: audited on an instance, claimed and proven for all, searched for counterexamples."""

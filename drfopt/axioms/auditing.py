@@ -1,0 +1,149 @@
+"""Fairness properties audited, proven and searched: verdicts in exact numbers, witnesses that are sentences.
+
+`audit` says which properties the outcome of a policy has on one instance.  `drfopt.axioms.claims` is the table of what
+holds of every instance and what does not, `drfopt.axioms.search.searching` finds counterexamples and makes them small.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..base.deadline import Deadline
+from ..base.errors import PolicyError
+from ..base.tables import Column, Sheet
+from ..model.instance import Instance
+from ..model.policies import Policy, policy_named
+from ..solving.allocating import in_whole_tasks
+from .economy import cluster_of
+from .properties.table import findings, properties_named
+from .verdicts import FAILS, Finding
+
+__all__ = ["Audit", "audit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The findings on one instance under one policy.
+
+    Attributes
+    ----------
+    instance : Instance or None
+        None where the findings are about all instances.
+    policy : str
+    integer : bool
+    results : tuple of Finding
+        One a property, with ``.property``, ``.verdict``, ``.witness``, ``.exact`` and ``.trials``.
+    """
+
+    instance: Instance | None
+    policy: str
+    integer: bool
+    results: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """The findings that show a violation."""
+        return tuple(finding for finding in self.results if finding.verdict == FAILS)
+
+    def __getitem__(self, name: str) -> Finding:
+        return next(finding for finding in self.results if finding.property == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt audit --json`` prints."""
+        return {
+            "instance": self.instance.name if self.instance else None,
+            "policy": self.policy,
+            "integer": self.integer,
+            "results": [finding.to_dict() for finding in self.results],
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a property."""
+        rows = [(f.property, f.verdict, _because(f)) for f in self.results]
+        kind = "whole tasks" if self.integer else "divisible tasks"
+        name = self.instance.name if self.instance else "in general"
+        title = f"{self.policy}, {kind}" + (f" - {name}" if name else "")
+        return Sheet(
+            title,
+            (Column("property"), Column("verdict"), Column("because")),
+            rows,
+            tuple(self._notes()),
+            document=self.to_dict,
+        )
+
+    def _notes(self) -> list[str]:
+        notes = ["each verdict is about this instance only; what holds of every instance: drfopt theorems"]
+        if self.instance is None:
+            notes = ["what holds rests on a proof, what fails on an instance: its capacities and demands are shown"]
+        if any(finding.tied for finding in self.results):
+            notes.append("other tasks are as good under this policy: verdicts are on the ones it gives here")
+        if not all(finding.exact for finding in self.results if finding.verdict == FAILS):
+            notes.append("a violation is shown beyond the error that the certificates of computed tasks allow")
+        return notes
+
+    def __repr__(self) -> str:
+        return f"<Audit {self.policy} of {self.instance!r}: {len(self.failed)} of {len(self.results)} fail>"
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def audit(
+    instance: Instance,
+    policy: str | Policy = "drf",
+    properties: Sequence[str] | str | None = None,
+    *,
+    integer: bool = False,
+    time_limit: float | None = None,
+) -> Audit:
+    """Say which fairness properties the policy's outcome on the instance has.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        A name of the table, or the path of a formulation file.
+    properties : sequence of str, optional
+        The eight of the DRF paper by default; besides them there are ``envy-up-to-one-task``,
+        ``no-justified-complaints`` and ``group-strategy-proofness``.
+    integer : bool
+        Whole tasks; so is a formulation file whose tasks are integer variables, asked for or not.
+    time_limit : float, optional
+        Seconds for all of it.
+
+    Returns
+    -------
+    Audit
+        A verdict is "holds", "fails" or "no violation found"; ``exact`` says whether it was reached in fractions.
+
+    Raises
+    ------
+    PolicyError
+        The policy cannot take the instance, or there is no such property.
+    SolverError
+        A solver ended without an optimum.
+    TimeLimitError
+        The time ran out before anything was found; later, the findings there are come back, the others cut short.
+
+    Examples
+    --------
+    >>> print(audit(Instance([[16, 1], [1, 2]], [100, 100]), "ceei", "strategy-proofness").results[0].witness)
+    user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31; no report brings more
+    """
+    chosen, asked = policy_named(policy), properties_named(properties)
+    if not isinstance(instance, Instance):
+        raise PolicyError(f"audit takes an Instance, not {type(instance).__name__}: build one, or use Instance.load")
+    chosen.check(instance, integer)
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    integer = in_whole_tasks(instance, chosen, integer)
+    results = findings(cluster_of(instance), chosen, asked, integer, Deadline.after(time_limit))
+    return Audit(instance, chosen.name, integer, results)
+
+
+def _because(finding: Finding) -> str:
+    said = [str(part) for part in (finding.note, finding.witness) if part]
+    return ": ".join(said) or (f"{finding.trials} cases tried" if finding.trials else "")

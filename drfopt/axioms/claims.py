@@ -1,0 +1,187 @@
+"""The claims asked and proven again: what fails on its instance, what holds on the small instances of its domain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ..base.errors import PolicyError, suggestion
+from ..base.tables import Column, Sheet
+from .auditing import audit
+from .claim_rows import BREAKS, CLAIMS, DOMAINS, HOLDS, MACHINES, POSITIVE, SHORT, TIES, WHOLE, ZERO, Claim
+from .properties.table import properties_named
+from .search.searching import Search, search
+from .search.space import Space
+from .verdicts import FAILS, Finding
+
+__all__ = [
+    "BREAKS", "CLAIMS", "DOMAINS", "HOLDS", "MACHINES", "POSITIVE", "WHOLE", "ZERO", "Claim", "Standing", "claim_for",
+    "proven", "selected", "sheet", "table",
+]  # fmt: skip
+
+CALLED = {
+    "single:r1": "max-min on one resource",
+    "alpha:2": "alpha fairness, alpha > 1",
+    "alpha:0.5": "alpha fairness, alpha < 1",
+}
+"""A policy with an argument stands for all of its kind."""
+
+POLICIES = tuple(dict.fromkeys(claim.policy for claim in CLAIMS))
+
+
+def claim_for(policy: str, property: str, domain: str) -> Claim | None:
+    """Return the claim that settles a cell, by implication where it stands in another domain; None where none does.
+
+    Raises
+    ------
+    PolicyError
+        When the table has no such policy, property or domain.
+    """
+    for word, known in ((policy, POLICIES), (property, tuple(SHORT.values())), (domain, DOMAINS)):
+        if word not in known:
+            raise PolicyError(f"no claim speaks of {word!r}{suggestion(word, known)} (known: {', '.join(known)})")
+    rows = {c.domain: c for c in CLAIMS if c.policy == policy and c.property == property}
+    if domain in rows:
+        return rows[domain]
+    wider, narrower = rows.get(ZERO), rows.get(POSITIVE)
+    if domain == MACHINES:
+        return None
+    if domain == POSITIVE and wider is not None and wider.verdict != BREAKS:
+        return wider
+    if domain == ZERO and narrower is not None and narrower.verdict == BREAKS:
+        return narrower
+    return None
+
+
+# ---- proving them again --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A claim after it has been put to the test.
+
+    Attributes
+    ----------
+    claim : Claim
+    stands : bool
+        Its instance fails as claimed, or no small instance of its domain fails.
+    finding : Finding or None
+        What the audit of its instance found.
+    tried : int
+        Instances of the domain that were audited.
+    """
+
+    claim: Claim
+    stands: bool
+    finding: Finding | None = None
+    tried: int = 0
+
+    def __str__(self) -> str:
+        if self.finding is not None:
+            return str(self.finding.witness or self.finding.verdict)
+        if self.claim.verdict == TIES:
+            return self.claim.because
+        return f"{self.claim.because}; {self.tried} instances audited without a violation"
+
+
+def proven(claim: Claim) -> Standing:
+    """Return what is left of a claim after its instance, or every small instance of its domain, has been audited."""
+    if claim.verdict == TIES:
+        return Standing(claim, stands=True)
+    if claim.verdict == BREAKS:
+        finding = audit(claim.instance(), claim.policy, claim.property, integer=claim.integer).results[0]
+        return Standing(claim, finding.verdict == FAILS and not finding.tied, finding)
+    tried, failed = 0, 0
+    for space in SPACES:
+        found = _survey(claim.policy, claim.domain, space)
+        tried += found.audited
+        failed += found.verdicts[claim.property][FAILS]
+    return Standing(claim, failed == 0, tried=tried)
+
+
+SPACES = ((2, 2, 3), (3, 1, 3), (3, 2, 2))
+"""Users, resources and largest number of the spaces that a claim to hold must survive whenever it is told."""
+
+DRAWN = 40
+"""Instances drawn from each of them on two machines, where there are too many to try all in seconds."""
+
+
+@cache
+def _survey(policy: str, domain: str, size: tuple[int, int, int]) -> Search:
+    """Audit the properties that a policy is claimed to have on all instances of one size."""
+    claimed = [c.property for c in CLAIMS if c.policy == policy and c.domain == domain and c.verdict == HOLDS]
+    users, resources, largest = size
+    machines = 2 if domain == MACHINES else 0
+    space = Space(
+        users,
+        resources,
+        largest,
+        largest + (domain == WHOLE),
+        zero_demands=domain == ZERO,
+        machines=machines,
+        sample=DRAWN if machines else 0,
+    )
+    return search(policy, claimed, space, integer=domain == WHOLE)
+
+
+# ---- as tables -----------------------------------------------------------------------------------------------------
+
+
+def table(domains: Sequence[str] = DOMAINS) -> str:
+    """Return the table of claims in Markdown, a row a policy and domain, as README has it."""
+    heading = ["policy", "domain", *SHORT]
+    lines = [heading, ["---"] * len(heading)]
+    for policy in POLICIES:
+        for domain in domains:
+            cells = [claim_for(policy, name, domain) for name in SHORT.values()]
+            if any(cells):
+                name = CALLED.get(policy, f"`{policy}`")
+                lines.append([name, domain, *(MARKS[c.verdict] if c else "" for c in cells)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+MARKS = {HOLDS: "yes", BREAKS: "no", TIES: "tie"}
+
+
+def sheet(standings: Sequence[Standing]) -> Sheet:
+    """Return what was claimed and what the test of it said, a row a claim."""
+    letters = {name: short for short, name in SHORT.items()}
+    rows = [
+        (
+            s.claim.policy,
+            letters[s.claim.property],
+            s.claim.domain,
+            s.claim.verdict if s.stands else f"claimed: {s.claim.verdict}; NOT CONFIRMED",
+            s.claim.at,
+            str(s),
+        )
+        for s in standings
+    ]
+    columns = tuple(map(Column, ("policy", "property", "domain", "verdict", "instance", "because")))
+    document = [
+        {
+            "policy": s.claim.policy,
+            "property": s.claim.property,
+            "domain": s.claim.domain,
+            "verdict": s.claim.verdict,
+            "confirmed": s.stands,
+            "instance": s.claim.at or None,
+            "because": str(s),
+            "source": s.claim.source,
+            "tried": s.tried,
+        }
+        for s in standings
+    ]
+    notes = (
+        ", ".join(f"{short} {name}" for short, name in SHORT.items()),
+        "a property that holds with zero demands holds without them; one that fails without them fails with them",
+        "instance: capacities | demands of the users; 'holds' rests on its proof, and survived the instances audited",
+    )
+    return Sheet(f"{len(rows)} claims", columns, rows, notes, document=lambda: document)
+
+
+def selected(policy: str | None = None, property: str | None = None) -> tuple[Claim, ...]:
+    """Return the claims on a policy and a property, or on all of them."""
+    if policy is not None and policy not in POLICIES:
+        raise PolicyError(f"no claim speaks of {policy!r}{suggestion(policy, POLICIES)} (known: {', '.join(POLICIES)})")
+    names = {row.name for row in properties_named(property)} if property else set(SHORT.values())
+    return tuple(c for c in CLAIMS if policy in (None, c.policy) and c.property in names)

@@ -1,0 +1,180 @@
+"""An instance in exact numbers, small and easy to change: what an audit asks "what if" about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from ..model.instance import Instance
+from ..model.machine import Machine
+
+__all__ = ["Cluster", "MachineClass", "cluster_of"]
+
+Row = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class MachineClass:
+    """Identical machines: the capacity (m,) of one, how many there are, and who may use them (n,)."""
+
+    name: str
+    capacity: Row
+    count: int
+    open_to: tuple[bool, ...]
+
+    def fits(self, i: int, demand: Row) -> bool:
+        """Say whether one whole task of user i fits on one machine of the class, and may run there."""
+        return self.open_to[i] and all(d <= c for d, c in zip(demand, self.capacity, strict=True))
+
+    @property
+    def room(self) -> Row:
+        """What all machines of the class have together, (m,)."""
+        return tuple(self.count * c for c in self.capacity)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Users and a pool, or machines, as `Fraction`s.
+
+    Attributes
+    ----------
+    demands : n rows of m
+    pool : (m,)
+        Capacity of the pool; of the whole cluster where there are machines.
+    weights : (n,), or n rows of m
+    limits : (n,)
+        None for no limit.
+    users, resources : tuples of str
+    machines : tuple of MachineClass or None
+    """
+
+    demands: tuple[Row, ...]
+    pool: Row
+    weights: tuple
+    limits: tuple[Fraction | None, ...]
+    users: tuple[str, ...]
+    resources: tuple[str, ...]
+    machines: tuple[MachineClass, ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return len(self.demands)
+
+    @property
+    def m(self) -> int:
+        """Number of resources."""
+        return len(self.pool)
+
+    @cached_property
+    def weighted_per_resource(self) -> bool:
+        """Whether weights are rows, one number a resource."""
+        return bool(self.weights) and isinstance(self.weights[0], tuple)
+
+    def weight(self, i: int, j: int) -> Fraction:
+        """Return the weight of user i on resource j."""
+        return self.weights[i][j] if self.weighted_per_resource else self.weights[i]
+
+    def classes(self, i: int) -> tuple[tuple[int, Row], ...]:
+        """Return number and whole room of every class user i can run on; a pool is class 0."""
+        if self.machines is None:
+            return ((0, self.pool),)
+        return tuple((k, c.room) for k, c in enumerate(self.machines) if c.fits(i, self.demands[i]))
+
+    # ---- what if ----------------------------------------------------------------------------------------------
+
+    def keeping(self, users: Sequence[int]) -> "Cluster":
+        """Return the cluster with these users only, in this order."""
+
+        def pick(values: tuple) -> tuple:
+            return tuple(values[i] for i in users)
+
+        machines = self.machines and tuple(replace(c, open_to=pick(c.open_to)) for c in self.machines)
+        return replace(
+            self,
+            demands=pick(self.demands),
+            weights=pick(self.weights),
+            limits=pick(self.limits),
+            users=pick(self.users),
+            machines=machines,
+        )
+
+    def without(self, user: int) -> "Cluster":
+        """Return the cluster after a user has left."""
+        return self.keeping([i for i in range(self.n) if i != user])
+
+    def server(self, k: int) -> tuple[list[int], "Cluster"]:
+        """Return the users who may run something on machines of class k, and one of these as their pool."""
+        machine = (self.machines or ())[k]
+        users = [i for i, row in enumerate(self.demands) if machine.fits(i, row)]
+        return users, replace(self.keeping(users), pool=machine.capacity, machines=None)
+
+    def reporting(self, user: int, demand: Row) -> "Cluster":
+        """Return the cluster as it looks when the user says her task needs `demand`, and knows no limit."""
+        return self.reporting_all({user: demand})
+
+    def reporting_all(self, reports: dict[int, Row]) -> "Cluster":
+        """Return the cluster as it looks with these reports."""
+        demands = tuple(reports.get(i, row) for i, row in enumerate(self.demands))
+        limits = tuple(None if i in reports else limit for i, limit in enumerate(self.limits))
+        return replace(self, demands=demands, limits=limits)
+
+    def with_capacity(self, j: int, capacity: Fraction, k: int | None = None) -> "Cluster":
+        """Return the cluster with another capacity of resource j: of the pool, or of every machine of class k."""
+        if self.machines is None or k is None:
+            return replace(self, pool=_put(self.pool, j, capacity))
+        changed = replace(self.machines[k], capacity=_put(self.machines[k].capacity, j, capacity))
+        return self._with_class(k, changed)
+
+    def with_machines(self, k: int, count: int) -> "Cluster":
+        """Return the cluster with another number of machines of class k."""
+        return self if self.machines is None else self._with_class(k, replace(self.machines[k], count=count))
+
+    def _with_class(self, k: int, changed: MachineClass) -> "Cluster":
+        machines = tuple(changed if number == k else c for number, c in enumerate(self.machines or ()))
+        pool = tuple(sum((c.room[j] for c in machines), Fraction(0)) for j in range(self.m))
+        return replace(self, machines=machines, pool=pool)
+
+    # ---- back to an instance ----------------------------------------------------------------------------------
+
+    def instance(self, name: str = "", source: str = "") -> Instance:
+        """Return the instance of these numbers."""
+        pool = self.machines is None
+        weights = [list(row) for row in self.weights] if self.weighted_per_resource else list(self.weights)
+        return Instance(
+            [list(row) for row in self.demands],
+            list(self.pool) if pool else None,
+            machines=None if pool else [Machine(c.name, list(c.capacity), c.count) for c in self.machines or ()],
+            users=self.users,
+            resources=self.resources,
+            weights=weights,
+            max_tasks=list(self.limits),
+            eligible=None
+            if pool
+            else {user: [c.name for c in self.machines or () if c.open_to[i]] for i, user in enumerate(self.users)},
+            name=name,
+            source=source,
+        )
+
+
+def cluster_of(instance: Instance) -> Cluster:
+    """Return an instance as a `Cluster`."""
+    machines = None
+    if instance.machines is not None:
+        machines = tuple(
+            MachineClass(machine.name, row, machine.count, tuple(bool(e) for e in instance.eligible[:, k]))
+            for k, (machine, row) in enumerate(zip(instance.machines, instance.exact_machine_capacity, strict=True))
+        )
+    return Cluster(
+        demands=instance.exact_demands,
+        pool=instance.exact_capacity,
+        weights=instance.exact_weights,
+        limits=instance.exact_limits,
+        users=instance.users,
+        resources=instance.resources,
+        machines=machines,
+    )
+
+
+def _put(row: Row, j: int, value: Fraction) -> Row:
+    return (*row[:j], value, *row[j + 1 :])

@@ -1,0 +1,142 @@
+"""The best lie against a leximin policy of one pool, exactly, from the filling without the liar.
+
+Without user i the others end at levels t[k] and leave of resource j, when all have risen to tau,
+
+    left[j](tau) = c[j] - sum_k (d[k, j] / rate[k]) min(tau, t[k]),        piecewise linear, never rising.
+
+Theorem.  Let the level of a bundle depend on the bundle alone, grow with it, and double with it (dominant share, sum
+of shares, share of one resource, each by weight).  Then no report brings user i more of her own tasks than the truth.
+
+Proof.  Whatever she reports, nothing that she takes of is used up before she stops, or she would have stopped; and what
+she does not take of is used up when it is without her.  So until she stops, at a level tau, the others are where they
+are without her, and her bundle b has  b <= left(tau).  It is worth v tasks of her own when  v d[i] <= b; the bundle
+v d[i] is then at a level of at most tau, and as left never rises,
+
+    v d[i, j] <= left[j](v rate[i])      for every j that she needs.                     (*)
+
+The left side grows with v and the right side never does, so (*) holds up to the least root v of these lines and no
+further.  With the truth she stops when (*) is met with equality for some j, which is that root, or at her limit, beyond
+which tasks are worth nothing to her.  []
+
+`best` recomputes the root for the instance and compares it with the truth, rather than quote the theorem.  A level that
+counts tasks depends on the report instead: claiming a task K times as large keeps her level K times as low, and the
+others then leave her all that she can use.
+
+Nor do two users gain together, by the same argument.  Say both would have more of what they need.  Then both would end
+at higher levels than in truth, so until the level t at which the first of them stopped in truth nothing that they claim
+is used up, and the others rise as without both.  Of a resource r that she needs they leave left[r](t) from then on, and
+if that is no more than the two hold in truth, one of them cannot have more of it.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, for dominant shares; Li and Xue, Egalitarian division
+under Leontief preferences, Economic Theory 2013, for the class of rules.
+"""
+
+from fractions import Fraction
+
+from ...engines.reference.filling import progressive_filling
+from ..bounds import low
+from ..case import Scene
+from ..outcomes import rates
+from .misreport import Response, worth
+
+__all__ = ["best", "on_servers", "pair_gains_nothing"]
+
+LARGEST_CLAIM = 64
+"""Multiples of her task that are tried for the sentence; that some multiple pays is known before."""
+
+
+def best(scene: Scene, i: int) -> Response:
+    """Return user i's best response."""
+    if scene.policy.measure == "tasks":
+        return _larger_task(scene, i)
+    most = scene.limited(i, _least_root(scene, i))
+    truth = scene.truth.tasks[i]
+    return Response(None, None, most, decided=low(most) <= low(truth))
+
+
+def on_servers(scene: Scene, i: int) -> Response:
+    """Return user i's best response where every machine is filled by itself: there is one on each of them.
+
+    A report that fits where her true demand does not brings her nothing there, and it changes nothing elsewhere.
+    """
+    most = Fraction(0)
+    for k, machine in enumerate(scene.cluster.machines or ()):
+        users, pool = scene.cluster.server(k)
+        if i in users:
+            most += machine.count * _least_root(Scene(pool, scene.policy), users.index(i))
+    return Response(None, None, most, decided=most <= low(scene.truth.tasks[i]))
+
+
+def _larger_task(scene: Scene, i: int) -> Response:
+    most = scene.limited(i, scene.per_task(i, scene.cluster.pool))
+    truth = scene.truth.tasks[i]
+    if low(most) <= low(truth):
+        return Response(None, None, most)
+    claim = 2
+    while claim <= LARGEST_CLAIM:
+        report = tuple(claim * d for d in scene.cluster.demands[i])
+        value, _ = worth(scene, i, report)
+        if low(value) > low(truth):
+            return Response(report, value, most)
+        claim *= 2
+    return Response(None, None, most, decided=False, trials=claim)
+
+
+def _least_root(scene: Scene, i: int) -> Fraction:
+    """Return the largest number of her own tasks whose bundle the others leave at its level."""
+    cluster = scene.cluster
+    mine = rates(cluster, scene.policy)
+    others = [k for k in range(cluster.n) if k != i]
+    demand = cluster.demands[i]
+    if any(d and not c for d, c in zip(demand, cluster.pool, strict=True)):
+        return Fraction(0)
+    tasks = progressive_filling(
+        [cluster.demands[k] for k in others],
+        cluster.pool,
+        [mine[k] for k in others],
+        [cluster.limits[k] for k in others],
+    )
+    found = []
+    for j, d in enumerate(demand):
+        if not d:
+            continue
+        # At v tasks of hers user k holds d[k, j] min(v / slower[k], tasks[k]).
+        ends = sorted(
+            (tasks[p] * mine[k] / mine[i], cluster.demands[k][j] * mine[i] / mine[k], cluster.demands[k][j] * tasks[p])
+            for p, k in enumerate(others)
+            if cluster.demands[k][j] and tasks[p]
+        )
+        speed, left = d + sum(drain for _, drain, _ in ends), cluster.pool[j]
+        for end, drain, held in ends:
+            if left / speed <= end:
+                break
+            speed, left = speed - drain, left - held
+        found.append(left / speed)
+    return min(found)
+
+
+def pair_gains_nothing(scene: Scene, i: int, k: int) -> bool:
+    """Say whether users i and k cannot both run more by lying together, where the bundle alone decides the level."""
+    cluster, truth = scene.cluster, [low(x) for x in scene.truth.tasks]
+    if any(truth[h] == cluster.limits[h] for h in (i, k)):
+        return True
+    speeds = rates(cluster, scene.policy)
+    first = min((i, k), key=lambda h: speeds[h] * truth[h])
+    level = speeds[first] * truth[first]
+    others = [h for h in range(cluster.n) if h not in (i, k)]
+    alone = progressive_filling(
+        [cluster.demands[h] for h in others],
+        cluster.pool,
+        [speeds[h] for h in others],
+        [cluster.limits[h] for h in others],
+    )
+    for r, need in enumerate(cluster.demands[first]):
+        if not need:
+            continue
+        held = sum(
+            (cluster.demands[h][r] * min(level / speeds[h], x) for h, x in zip(others, alone, strict=True) if x),
+            Fraction(0),
+        )
+        if cluster.pool[r] - held <= truth[i] * cluster.demands[i][r] + truth[k] * cluster.demands[k][r]:
+            return True
+    return False

@@ -1,0 +1,185 @@
+"""The best lie where tasks are whole, in one pool: she claims what the others would leave her as a single task.
+
+Say a report d brings her k tasks, the others y, under a leximin of shares, or a sum of them.  Then the report
+
+    r = c - sum_h y[h] d[h]        all that the others leave, as one task
+
+brings her at least one such task, which is as much or more: every division with whole r is one with whole multiples
+of k d, (1, y) among them, in which her share has only grown, while the divisions that give her nothing are as good as
+before.  So the sums of whole tasks of the others name all reports that matter, however small a task she might claim.
+
+Where her tasks are counted (max-min on tasks, the Nash product) the number k matters as well, and r / k is reported for
+every k in question.  Under max-min on tasks these are the k up to the first above her weight times the highest level
+anybody can have: from there on she counts as the highest in any case, and a smaller k leaves fewer divisions between.
+Under the Nash product k is not bounded so simply, and finding nothing is called no more than that; under the largest
+number of tasks she has what she would have alone, if she claims tasks small enough.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from ..bounds import Number, low
+from ..case import Scene
+from ..economy import Row
+from . import trials
+from .misreport import Response
+
+__all__ = ["best", "leftovers"]
+
+REPORTS = 2000
+"""Reports that are tried for one user, the most promising first."""
+
+STEPS = 20_000
+"""Numbers of tasks of the others that are written down, at most."""
+
+COUNTED = 12
+"""Numbers of tasks she may claim to need for what is one, under the Nash product."""
+
+SMALL_TASKS = tuple(2**k for k in range(1, 11))
+"""Numbers of tasks she may claim to need for what is one, under the largest number of tasks."""
+
+
+def best(scene: Scene, i: int) -> Response:
+    """Return user i's best response, or the best found where there are too many reports."""
+    policy, truth = scene.policy, scene.truth.tasks[i]
+    if low(truth) >= alone(scene, i):
+        return Response(None, None, truth)
+    if scene.cluster.machines is not None or policy.objective not in ("leximin", "servers", "alpha", "sum"):
+        return trials.best(scene, i)
+    return _Search(scene, i).response()
+
+
+def alone(scene: Scene, i: int) -> Fraction:
+    """Return the whole tasks user i could run if she were alone, which no report exceeds."""
+    cluster = scene.cluster
+    if cluster.machines is None:
+        return low(scene.limited(i, scene.per_task(i, cluster.pool)))
+    machines = [cluster.machines[k] for k, _ in cluster.classes(i)]
+    most = sum((Fraction(c.count * (scene.per_task(i, c.capacity) // 1)) for c in machines), Fraction(0))
+    return low(scene.limited(i, most))
+
+
+def leftovers(scene: Scene, i: int, least: Fraction) -> tuple[list[Row], bool]:
+    """Return what the others leave with whole tasks if it is worth so many tasks of user i, and whether that is all."""
+    cluster = scene.cluster
+    spare = tuple(c - least * d for c, d in zip(cluster.pool, cluster.demands[i], strict=True))
+    if any(room < 0 for room in spare):
+        return [], True
+    used: set[Row] = {(Fraction(0),) * cluster.m}
+    for k, demand in enumerate(cluster.demands):
+        if k == i:
+            continue
+        limit = cluster.limits[k]
+        grown: set[Row] = set()
+        for row in used:
+            tasks, total = 0, row
+            while all(t <= s for t, s in zip(total, spare, strict=True)) and (limit is None or tasks <= limit):
+                grown.add(total)
+                if len(grown) > STEPS:
+                    return [_left(cluster.pool, total) for total in grown], False
+                tasks, total = tasks + 1, tuple(t + d for t, d in zip(total, demand, strict=True))
+        used = grown
+    return [_left(cluster.pool, total) for total in used], True
+
+
+def _left(pool: Row, used: Row) -> Row:
+    return tuple(c - u for c, u in zip(pool, used, strict=True))
+
+
+@dataclass
+class _Search:
+    """Reports of user i, tried in order of what they could bring.
+
+    Attributes
+    ----------
+    gain, by_a_tie : report and value, or None
+        The best report found that gains in every optimum, and the best that gains in the one the policy takes.
+    highest : Fraction
+        What a report brings in the best optimum.
+    known : bool
+        Whether all optima were known every time.
+    """
+
+    scene: Scene
+    i: int
+    asked: int = 0
+    gain: tuple[Row, Fraction] | None = None
+    by_a_tie: tuple[Row, Fraction] | None = None
+    highest: Fraction = Fraction(0)
+    known: bool = True
+
+    def response(self) -> Response:
+        """Return the best report, and whether nothing brings more."""
+        truth = low(self.scene.truth.tasks[self.i])
+        decided = self._tried(truth) and self.known
+        if self.gain is not None:
+            return Response(*self.gain, max(self.gain[1], self.highest) if decided else None, trials=self.asked)
+        if self.by_a_tie is not None:
+            return Response(*self.by_a_tie, None, trials=self.asked, tied=True)
+        if decided and self.highest <= truth:
+            return Response(None, None, truth)
+        return Response(None, None, decided=False, trials=0 if decided else self.asked, tied=decided)
+
+    def _tried(self, truth: Fraction) -> bool:
+        """Try the reports until none left could bring more than one found; say whether that was all of them."""
+        scene, i = self.scene, self.i
+        if scene.cluster.n == 1:
+            return True
+        span, demand = scene.truth.span, scene.cluster.demands[i]
+        floor = truth if span is None else self._worth(demand, span[i][1])
+        left, complete = leftovers(scene, i, truth + 1)
+        pieces, all_pieces = self._pieces()
+        by_value: dict[Fraction, list[Row]] = {}
+        for row in left:
+            by_value.setdefault(low(scene.limited(i, scene.per_task(i, row))), []).append(row)
+        for most in sorted(by_value, reverse=True):
+            if self.gain is not None and most <= self.gain[1]:
+                break
+            # A multiple of the truth makes the simplest story.
+            rows: Sequence[Row] = [tuple(most * d for d in demand), *sorted(by_value[most])]
+            for row, k in product(dict.fromkeys(rows), pieces):
+                if self.asked >= REPORTS:
+                    return False
+                self._try(tuple(r / k for r in row), floor)
+                if self.gain is not None and most <= self.gain[1]:
+                    break
+        return complete and all_pieces
+
+    def _try(self, report: Row, floor: Fraction) -> None:
+        least, value, most = self._brings(report)
+        self.highest = max(self.highest, most)
+        if least > floor and (self.gain is None or value > self.gain[1]):
+            self.gain = report, value
+        elif value > floor and (self.by_a_tie is None or value > self.by_a_tie[1]):
+            self.by_a_tie = report, value
+
+    def _pieces(self) -> tuple[Sequence[int], bool]:
+        """Return how many tasks she claims to need for what is left, and whether no other number matters."""
+        scene, i, cluster = self.scene, self.i, self.scene.cluster
+        policy = scene.policy
+        if policy.objective == "alpha":
+            return range(1, COUNTED + 1), False
+        if policy.measure != "tasks":
+            return (1,), True
+        if policy.objective == "sum":
+            return SMALL_TASKS, False
+        others = (k for k in range(cluster.n) if k != i)
+        level = max((alone(scene, k) / cluster.weights[k] for k in others), default=Fraction(0))
+        return range(1, math.floor(level * cluster.weights[i]) + 2), True
+
+    def _brings(self, report: Row) -> tuple[Fraction, Fraction, Fraction]:
+        """Return what a report brings in the worst optimum, in the one the policy takes, and in the best."""
+        found = self.scene.run(self.scene.cluster.reporting(self.i, report))
+        self.asked += 1
+        value = self._worth(report, found.tasks[self.i])
+        if found.span is None:
+            self.known = False
+            return (Fraction(0) if found.tied else value), value, value
+        least, most = found.span[self.i]
+        return self._worth(report, least), value, self._worth(report, most)
+
+    def _worth(self, report: Row, tasks: Number) -> Fraction:
+        return low(self.scene.limited(self.i, self.scene.per_task(self.i, report) * low(tasks)))

@@ -1,0 +1,202 @@
+"""What a policy gives on a cluster, as numbers a verdict may rest on: one row for each kind of policy.
+
+In a pool, leximin and sums of levels are fractions, the market of two resources fractions or enclosures, computed here
+in microseconds, for an audit asks for thousands; few whole tasks are all written down.  All else is asked of `solve`,
+exactly where an engine can, and otherwise (a user's file) enclosed in the error that is granted to it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..base.errors import EngineError
+from ..base.solvers.simplex import largest
+from ..base.tolerances import LEVEL, LEVEL_CEEI
+from ..engines.reference import enumeration
+from ..engines.reference.filling import progressive_filling
+from ..model.policies import Policy
+from ..solving.allocating import solve
+from .bounds import Number, around, exactly, low
+from .economy import Cluster
+from .exact_market import clear
+
+__all__ = ["Outcome", "outcome", "packed", "rates"]
+
+NOTHING = Fraction(0)
+
+FILE_ERROR = 1e-6
+"""Relative error granted to a user's formulation: it is solved as it is written, in its own units."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Tasks under a policy.
+
+    Attributes
+    ----------
+    tasks : (n,)
+    placement : n rows of k, or None for a pool
+    priced : frozenset of int
+        Resources that are certainly used up although the tasks are known as enclosures only.
+    tied : bool
+        Whether other tasks are, or may be, just as good under the policy; of whole tasks, the users listed first are
+        served.
+    computed : bool
+        Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
+    packing : tuple of (class, machines, {user: tasks on each of them}), or None
+        Where whole tasks run on machines, one of the ways in which they fit.
+    span : (n,) pairs, or None
+        Of whole tasks, the fewest and the most of each user in any equally good division, where all are known.
+    """
+
+    tasks: tuple[Number, ...]
+    placement: tuple[tuple[Number, ...], ...] | None = None
+    priced: frozenset[int] = frozenset()
+    tied: bool = False
+    computed: bool = False
+    span: tuple[tuple[Fraction, Fraction], ...] | None = None
+    packing: tuple[tuple[int, int, dict[int, int]], ...] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether all tasks are known exactly."""
+        return all(exactly(x) for x in self.tasks)
+
+    def amounts(self, i: int) -> tuple[Number, ...]:
+        """Return the tasks of user i class by class; a pool is one class."""
+        return (self.tasks[i],) if self.placement is None else self.placement[i]
+
+
+def rates(cluster: Cluster, policy: Policy) -> list[Fraction]:
+    """Return the exact level of one task of each user, (n,)."""
+    if cluster.machines is not None:
+        return policy.exact_rates(cluster.instance())
+    shares = [[d / c if c else NOTHING for d, c in zip(row, cluster.pool, strict=True)] for row in cluster.demands]
+    return policy.exact_levels(shares, cluster.weights, cluster.weighted_per_resource, column_of(cluster, policy))
+
+
+def column_of(cluster: Cluster, policy: Policy) -> int | None:
+    """Return the resource that a policy of one resource compares."""
+    return cluster.resources.index(policy.argument) if policy.measure == "single" else None
+
+
+def outcome(cluster: Cluster, policy: Policy, integer: bool = False) -> Outcome:
+    """Return what the policy gives on the cluster."""
+    if not cluster.n:
+        return Outcome((), None if cluster.machines is None else ())
+    for takes, compute in KINDS:
+        if takes(cluster, policy, integer):
+            return compute(cluster, policy)
+    return _computed(cluster, policy, integer)
+
+
+def packed(cluster: Cluster, policy: Policy) -> Outcome:
+    """Return whole tasks on machines with the packing that the policy's engine found for them."""
+    return _computed(cluster, policy, integer=True)
+
+
+def _filling(cluster: Cluster, policy: Policy) -> Outcome:
+    return Outcome(tuple(progressive_filling(cluster.demands, cluster.pool, rates(cluster, policy), cluster.limits)))
+
+
+def _servers(cluster: Cluster, policy: Policy) -> Outcome:
+    """Fill one machine of each class by itself, in shares of that machine."""
+    amounts = [[NOTHING] * len(cluster.machines or ()) for _ in range(cluster.n)]
+    for k, machine in enumerate(cluster.machines or ()):
+        users, pool = cluster.server(k)
+        for i, x in zip(users, _filling(pool, policy).tasks, strict=True):
+            amounts[i][k] = machine.count * low(x)
+    return Outcome(tuple(sum(row, NOTHING) for row in amounts), tuple(map(tuple, amounts)))
+
+
+def _market(cluster: Cluster, policy: Policy) -> Outcome:
+    found = clear(cluster)
+    return Outcome(found.tasks, priced=found.priced)
+
+
+def _program(cluster: Cluster, policy: Policy) -> Outcome:
+    values = rates(cluster, policy)
+    rows = [[row[j] for row in cluster.demands] for j in range(cluster.m)]
+    room = list(cluster.pool)
+    for i, limit in enumerate(cluster.limits):
+        if limit is not None:
+            rows.append([Fraction(int(i == h)) for h in range(cluster.n)])
+            room.append(limit)
+    # Who cannot run a task must not look like another optimum.
+    helpless = [any(d and not c for d, c in zip(row, cluster.pool, strict=True)) for row in cluster.demands]
+    tasks, unique = largest([Fraction(0) if h else v for h, v in zip(helpless, values, strict=True)], rows, room)
+    return Outcome(tuple(tasks), tied=not unique)
+
+
+def _whole(cluster: Cluster, policy: Policy) -> Outcome:
+    machines = [(cluster.pool, 1)]
+    eligible = None
+    if cluster.machines is not None:
+        machines = [(c.capacity, c.count) for c in cluster.machines]
+        eligible = [[c.open_to[i] for c in cluster.machines] for i in range(cluster.n)]
+    values = rates(cluster, policy)
+    objective = {
+        "leximin": lambda: enumeration.leximin(values),
+        "alpha": lambda: enumeration.nash_product(list(cluster.weights)),
+        "sum": lambda: enumeration.total(values),
+    }[policy.objective]()
+    best = enumeration.optimum(objective, cluster.demands, machines, cluster.limits, eligible)
+    chosen = max(best.allocations)
+    placement = None
+    if cluster.machines is not None:
+        # How the tasks lie on the machines is not unique; `packed` knows one way.
+        placement = tuple(() for _ in chosen)
+    span = tuple((Fraction(min(column)), Fraction(max(column))) for column in zip(*best.allocations, strict=True))
+    return Outcome(tuple(Fraction(x) for x in chosen), placement, tied=len(best.allocations) > 1, span=span)
+
+
+def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:
+    instance = cluster.instance()
+    if integer:
+        whole = solve(instance, policy, integer=True)
+        packing = None if cluster.machines is None else whole.certificate.evidence.get("packing")
+        tasks = tuple(Fraction(int(x)) for x in whole.tasks)
+        return Outcome(tasks, packing=None if packing is None else tuple(packing))
+    try:
+        allocation, error = solve(instance, policy, exact=True), 0.0
+    except EngineError:
+        # No engine computes this exactly; its certificate says how far from the truth it may be.
+        allocation, error = solve(instance, policy), ERRORS.get(policy.objective, LEVEL)
+    prices = () if allocation.prices is None or cluster.machines else allocation.prices.tolist()
+    placement = allocation.placement
+    return Outcome(
+        tuple(_known(x, error) for x in allocation.tasks.tolist()),
+        None if placement is None else tuple(tuple(_known(z, error) for z in row) for row in placement.tolist()),
+        frozenset(j for j, p in enumerate(prices) if low(p) > 0),
+        # Which of several largest sums a solver ends at says nothing.
+        tied=policy.objective == "sum",
+        computed=bool(error),
+    )
+
+
+def _known(value: Any, error: float) -> Number:
+    return around(value, error) if error else value
+
+
+Takes = Callable[[Cluster, Policy, bool], bool]
+
+KINDS: tuple[tuple[Takes, Callable[[Cluster, Policy], Outcome]], ...] = (
+    (lambda c, p, whole: whole and p.objective in ("leximin", "sum") and _small(c), _whole),
+    (lambda c, p, whole: whole and p.alpha == 1 and _small(c), _whole),
+    (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
+    (lambda c, p, whole: not whole and p.objective == "servers", _servers),
+    (lambda c, p, whole: not whole and c.machines is None and p.alpha == 1, _market),
+    (lambda c, p, whole: not whole and c.machines is None and p.objective == "sum", _program),
+)
+"""The first row that takes the policy computes it; what none takes is solved and enclosed."""
+
+ERRORS = {"alpha": LEVEL_CEEI, "formulation": FILE_ERROR}
+"""Relative error of tasks that are computed in floats, by objective; `LEVEL` for all others."""
+
+MANY = 6
+"""Users up to which whole tasks are written down."""
+
+
+def _small(cluster: Cluster) -> bool:
+    return cluster.n <= MANY

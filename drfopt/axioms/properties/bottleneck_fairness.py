@@ -1,0 +1,101 @@
+"""Bottleneck fairness: if all users need the same resource most, the outcome is weighted max-min fairness on it.
+
+Needing it most means that it is the largest share of the whole cluster that her task takes.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...engines.reference import enumeration
+from ..bounds import Number, low, reaches, shown, times
+from ..case import Scene
+from ..economy import Cluster
+from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
+
+__all__ = ["NAME", "NotMaxMin", "Uneven", "check", "proportional"]
+
+NAME = "bottleneck-fairness"
+
+
+@dataclass(frozen=True)
+class Uneven(Witness):
+    """A user below her limit who holds less of a resource for her weight than another."""
+
+    user: str
+    other: str
+    resource: str
+    share: Number
+    other_share: Number
+    weighted: bool = False
+
+    def __str__(self) -> str:
+        per = ", each divided by the user's weight" if self.weighted else ""
+        return (
+            f"user {self.user} holds {shown(self.share)} of {self.resource} and could use more, "
+            f"while user {self.other} holds {shown(self.other_share)}{per}"
+        )
+
+
+@dataclass(frozen=True)
+class NotMaxMin(Witness):
+    """Sorted shares of a resource, below the best that whole tasks allow."""
+
+    resource: str
+    shares: tuple[Number, ...]
+    best: tuple[Number, ...]
+
+    def __str__(self) -> str:
+        return f"shares of {self.resource} are {row(self.shares)}, but {row(self.best)} are possible and fairer"
+
+
+def check(scene: Scene) -> Finding:
+    """Look for a resource that all users need most, and compare shares of it."""
+    if scene.cluster.machines is not None:
+        return Finding(NAME, HOLDS, note="says nothing of machines")
+    shared = [j for j in range(scene.cluster.m) if _needed_most(scene.cluster, j)]
+    if not shared:
+        return Finding(NAME, HOLDS, note="no resource is needed most by all")
+    findings = [proportional(scene, NAME, j) for j in shared]
+    return next((f for f in findings if f.verdict == FAILS), findings[0])
+
+
+def _needed_most(cluster: Cluster, j: int) -> bool:
+    if not all(cluster.pool):
+        return False
+    shares = [[d / c for d, c in zip(demand, cluster.pool, strict=True)] for demand in cluster.demands]
+    return all(mine[j] == max(mine) for mine in shares)
+
+
+def proportional(scene: Scene, name: str, j: int) -> Finding:
+    """Say whether shares of resource j, for the users' weights, are max-min fair."""
+    cluster, truth = scene.cluster, scene.truth
+    if not cluster.pool[j]:
+        return Finding(name, HOLDS, note="there is none of the resource")
+    each = [cluster.demands[i][j] / cluster.pool[j] / cluster.weight(i, j) for i in range(cluster.n)]
+    shares = [times(rate, x) for rate, x in zip(each, truth.tasks, strict=True)]
+    if scene.integer:
+        return _whole(scene, name, j, each, shares)
+    count = Count()
+    for i, user in enumerate(cluster.users):
+        limit = cluster.limits[i]
+        if limit is not None and reaches(truth.tasks[i], limit):
+            continue
+        for k, other in enumerate(cluster.users):
+            if k != i and count.falls(shares[i], shares[k]):
+                weighted = any(w != 1 for w in (cluster.weight(i, j), cluster.weight(k, j)))
+                witness = Uneven(user, other, cluster.resources[j], shares[i], shares[k], weighted)
+                return Finding(name, FAILS, witness, exact=not truth.computed, tied=truth.tied)
+    settled = "only the resource that all need most is priced" if scene.market else ""
+    return count.finding(name, exact=not truth.computed, settled=settled, tied=truth.tied)
+
+
+def _whole(scene: Scene, name: str, j: int, each: list[Fraction], shares: list[Number]) -> Finding:
+    """Compare the sorted shares with the best sorted shares of whole tasks."""
+    cluster, truth = scene.cluster, scene.truth
+    best = enumeration.optimum(enumeration.leximin(each), cluster.demands, [(cluster.pool, 1)], cluster.limits)
+    found = tuple(sorted(map(low, shares)))
+    if found != best.value:
+        witness = NotMaxMin(cluster.resources[j], found, best.value)
+        return Finding(name, FAILS, witness, tied=truth.tied)
+    return Finding(name, HOLDS, tied=truth.tied)

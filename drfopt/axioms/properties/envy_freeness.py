@@ -1,0 +1,96 @@
+"""Envy-freeness: nobody would run more tasks with what another user holds.
+
+    x[i] >= tasks that user i could run in (w[i] / w[k]) of what user k holds,     for all i, k;
+
+on machines class by class, on the classes that user i may use.  Without the weights, envy has no meaning where weights
+differ: who counts twice holds more.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
+
+Most pairs need no look.  What k holds carries no more tasks of i than its amount of any one resource that i needs, so i
+envies nobody of a crowd of users if of one such resource nobody among them has more for her weight than i has.  The
+crowds are those who use the same resources: under drf, a crowd that uses what stopped i has no higher level, hence not
+more of the dominant resource of i; and a crowd that does not use it has nothing of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..bounds import Number, shown
+from ..case import Scene
+from ..verdicts import FAILS, Count, Finding, Witness
+
+__all__ = ["NAME", "Envy", "check"]
+
+NAME = "envy-freeness"
+
+BY_PRICES = "a bundle it would rather have costs more than its income, scaled to its weight"
+"""Why it holds at an equilibrium however its prices are enclosed."""
+
+
+@dataclass(frozen=True)
+class Envy(Witness):
+    """A user who would rather have what another holds."""
+
+    property = NAME
+    user: str
+    other: str
+    tasks: Number
+    instead: Number
+    scaled: bool = False
+
+    def __str__(self) -> str:
+        what = f"what user {self.other} holds" + (", scaled to its own weight" if self.scaled else "")
+        return f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with {what}"
+
+
+def check(scene: Scene) -> Finding:
+    """Compare every user's tasks with those she could run on the bundle of every other."""
+    perhaps = _Perhaps(scene)
+    count, truth, cluster = Count(), scene.shared, scene.cluster
+    packed = truth.packing is not None
+    note = "as the tasks are packed here, one way of several" if packed else ""
+    for i, user in enumerate(cluster.users):
+        for k in perhaps(i):
+            other = cluster.users[k]
+            instead = scene.of_another(i, k)
+            if count.falls(truth.tasks[i], instead):
+                scaled = cluster.weights[i] != cluster.weights[k]
+                witness = Envy(user, other, truth.tasks[i], instead, scaled)
+                return Finding(NAME, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
+    settled = BY_PRICES if scene.fair_market else ""
+    return count.finding(NAME, exact=not truth.computed, settled=settled, note=note, tied=truth.tied or packed)
+
+
+class _Perhaps:
+    """Whom a user may envy: everybody else, or those whom no one look at their crowd leaves out."""
+
+    def __init__(self, scene: Scene):
+        self.cluster, self.tasks = scene.cluster, scene.shared.tasks
+        self.held = _for_weight(scene)
+        alike: dict[tuple[bool, ...], list[int]] = {}
+        for k, amounts in enumerate(self.held):
+            alike.setdefault(tuple(map(bool, amounts)), []).append(k)
+        # Of every crowd the most that somebody in it has of each resource.
+        self.crowds = [
+            (list(map(max, zip(*(self.held[k] for k in users), strict=True))), users) for users in alike.values()
+        ]
+
+    def __call__(self, i: int) -> Iterable[int]:
+        """Return the users whom user i may envy, in order."""
+        if not self.held:
+            return (k for k in range(self.cluster.n) if k != i)
+        if self.tasks[i] == self.cluster.limits[i]:
+            return ()
+        mine = [(j, amount) for j, amount in enumerate(self.held[i]) if self.cluster.demands[i][j]]
+        crowds = [users for most, users in self.crowds if all(amount < most[j] for j, amount in mine)]
+        return sorted(k for users in crowds for k in users if k != i)
+
+
+def _for_weight(scene: Scene) -> list[list[Fraction]]:
+    """Return what everybody holds of each resource, divided by the weight there, (n, m); nothing of enclosures."""
+    tasks = [x for x in scene.shared.tasks if isinstance(x, Fraction)]
+    if len(tasks) < scene.cluster.n:
+        return []
+    rows = enumerate(zip(scene.cluster.demands, tasks, strict=True))
+    return [[d * x / scene.cluster.weight(k, j) for j, d in enumerate(demand)] for k, (demand, x) in rows]

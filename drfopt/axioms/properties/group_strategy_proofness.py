@@ -1,0 +1,78 @@
+"""Group strategy-proofness, for groups of two: no two users can lie together so that both run more tasks.
+
+Who gains and who merely does not lose differs between authors; here both must gain.  For policies that fill a pool by
+levels of bundles every pair is decided (`drfopt.axioms.manipulation.filling`); elsewhere pairs of reports are tried,
+and that nothing is found proves nothing. Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC
+2015 (DRF is group strategy-proof).
+"""
+
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+from ..bounds import Number, below, shown, times, total
+from ..case import Scene
+from ..economy import Row
+from ..manipulation import filling
+from ..manipulation.trials import nearby
+from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
+
+__all__ = ["NAME", "Conspiracy", "check"]
+
+NAME = "group-strategy-proofness"
+
+REPORTS = 8
+"""Reports of each member that are tried with each of the other's."""
+
+
+@dataclass(frozen=True)
+class Conspiracy(Witness):
+    """Two users who lie together, and both run more tasks."""
+
+    property = NAME
+    users: tuple[str, ...]
+    reports: tuple[Row, ...]
+    tasks: tuple[Number, ...]
+    instead: tuple[Number, ...]
+
+    def __str__(self) -> str:
+        claims = " and ".join(f"user {u} reports {row(r)}" for u, r in zip(self.users, self.reports, strict=True))
+        gains = " and ".join(
+            f"{shown(got)} tasks instead of {shown(had)}" for had, got in zip(self.tasks, self.instead, strict=True)
+        )
+        return f"{claims}, and they run {gains}"
+
+
+def check(scene: Scene) -> Finding:
+    """Try pairs of reports for every two users."""
+    cluster, truth, trials = scene.cluster, scene.truth, 0
+    if _filled(scene) and all(filling.pair_gains_nothing(scene, *p) for p in combinations(range(cluster.n), 2)):
+        return Finding(NAME, HOLDS)
+    for pair in combinations(range(cluster.n), 2):
+        claims = [[cluster.demands[i], *islice(nearby(scene, i, cluster.demands[i]), REPORTS)] for i in pair]
+        for one in claims[0]:
+            for other in claims[1]:
+                trials += 1
+                reports = dict(zip(pair, (one, other), strict=True))
+                found = scene.run(cluster.reporting_all(reports))
+                got = [_worth(scene, i, reports[i], found.amounts(i)) for i in pair]
+                if all(below(truth.tasks[i], value) for i, value in zip(pair, got, strict=True)):
+                    witness = Conspiracy(
+                        tuple(cluster.users[i] for i in pair),
+                        (one, other),
+                        tuple(truth.tasks[i] for i in pair),
+                        tuple(got),
+                    )
+                    tied = truth.tied or found.tied
+                    return Finding(NAME, FAILS, witness, exact=not truth.computed, trials=trials, tied=tied)
+    return Finding(NAME, UNDECIDED, exact=False, trials=trials)
+
+
+def _filled(scene: Scene) -> bool:
+    """Say whether a filling of a pool by levels of bundles decides the outcome."""
+    pool = not scene.integer and scene.cluster.machines is None
+    return pool and scene.policy.objective in ("leximin", "servers") and scene.policy.measure != "tasks"
+
+
+def _worth(scene: Scene, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:
+    mine = {k for k, _ in scene.cluster.classes(i)}
+    return scene.limited(i, times(scene.per_task(i, report), total(z for k, z in enumerate(amounts) if k in mine)))

@@ -1,0 +1,153 @@
+"""Pareto efficiency: nobody could run more without another running less.
+
+In a pool that is so exactly when every user below her limit needs a resource that is used up; on machines a linear
+program in fractions asks for the most tasks all could have besides what they have; whole tasks that nothing exceeds are
+listed.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...base.deadline import Deadline
+from ...base.numbers.enclosures import Enclosure
+from ...engines.reference import enumeration
+from ..bounds import Number, around, below, high, least, low, reaches, shown, times, total
+from ..case import Scene
+from ..economy import Cluster
+from ..outcomes import FILE_ERROR
+from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
+
+__all__ = ["NAME", "Waste", "check"]
+
+NAME = "pareto-efficiency"
+
+
+@dataclass(frozen=True)
+class Waste(Witness):
+    """A user who could run more tasks while everybody else runs as many as before."""
+
+    property = NAME
+    user: str
+    tasks: Number
+    possible: Number
+
+    def __str__(self) -> str:
+        return (
+            f"user {self.user} runs {shown(self.tasks)} tasks, but {shown(self.possible)} would take nothing "
+            "from anybody else"
+        )
+
+
+def check(scene: Scene) -> Finding:
+    """Ask every user below her limit what stops her."""
+    if scene.integer:
+        return _whole(scene)
+    return _pool(scene) if scene.cluster.machines is None else _machines(scene)
+
+
+def _pool(scene: Scene) -> Finding:
+    cluster, truth = scene.cluster, scene.truth
+    used = [
+        total(times(row[j], x) for x, row in zip(truth.tasks, cluster.demands, strict=True)) for j in range(cluster.m)
+    ]
+    open_questions = 0
+    for i, user in enumerate(cluster.users):
+        x, limit = truth.tasks[i], cluster.limits[i]
+        needed = [j for j, d in enumerate(cluster.demands[i]) if d]
+        at_limit = limit is not None and reaches(x, limit)
+        if at_limit or any(j in truth.priced or reaches(used[j], cluster.pool[j]) for j in needed):
+            continue
+        if all(below(used[j], cluster.pool[j]) for j in needed) and (limit is None or below(x, limit)):
+            spare = min((cluster.pool[j] - high(used[j])) / cluster.demands[i][j] for j in needed)
+            more = Enclosure(low(x) + spare, high(x) + spare) if isinstance(x, Enclosure) else x + spare
+            witness = Waste(user, x, more if limit is None else least(limit, more))
+            return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
+        open_questions += 1
+    if open_questions:
+        return Finding(NAME, UNDECIDED, exact=False, trials=cluster.n)
+    return Finding(NAME, HOLDS, exact=not truth.computed, tied=truth.tied)
+
+
+def _whole(scene: Scene) -> Finding:
+    cluster, truth = scene.cluster, scene.truth
+    machines, eligible = [(cluster.pool, 1)], None
+    if cluster.machines is not None:
+        machines = [(c.capacity, c.count) for c in cluster.machines]
+        eligible = [[c.open_to[i] for c in cluster.machines] for i in range(cluster.n)]
+    held = tuple(int(low(x)) for x in truth.tasks)
+    for tasks in enumeration.packable(cluster.demands, machines, cluster.limits, eligible):
+        if tasks != held and all(y >= x for y, x in zip(tasks, held, strict=True)):
+            i = next(i for i, (y, x) in enumerate(zip(tasks, held, strict=True)) if y > x)
+            witness = Waste(cluster.users[i], Fraction(held[i]), Fraction(tasks[i]))
+            return Finding(NAME, FAILS, witness, tied=truth.tied)
+    return Finding(NAME, HOLDS, tied=truth.tied)
+
+
+def _machines(scene: Scene) -> Finding:
+    """Ask a linear program, in fractions, for the most tasks that leave nobody with less, counted in what each has."""
+    cluster, truth = scene.cluster, scene.truth
+    pairs = [(i, k) for i in range(cluster.n) for k, _ in cluster.classes(i)]
+    if not pairs:
+        return Finding(NAME, HOLDS)
+    held = [low(x) for x in truth.tasks]
+    gains = _most(cluster, pairs, held, scene.deadline)
+    i = max(range(cluster.n), key=lambda h: (gains[h] - held[h]) / (held[h] or 1))
+    if truth.exact and gains[i] > held[i]:
+        return Finding(NAME, FAILS, Waste(cluster.users[i], truth.tasks[i], gains[i]), exact=True, tied=truth.tied)
+    if truth.exact:
+        return Finding(NAME, HOLDS, tied=truth.tied)
+    # The program starts from the least the tasks may be: what it gains within their error is nothing.
+    if gains[i] - held[i] > Fraction(FILE_ERROR) * (held[i] or 1):
+        witness = Waste(cluster.users[i], truth.tasks[i], around(float(gains[i]), FILE_ERROR))
+        return Finding(NAME, FAILS, witness, exact=False)
+    return Finding(NAME, HOLDS, exact=False, note="to the error of the tasks, which are computed in floats")
+
+
+def _most(cluster: Cluster, pairs: list[tuple[int, int]], held: list[Fraction], deadline: Deadline) -> list[Fraction]:
+    """Return the tasks (n,) of a largest sum, each counted in what she has, in which nobody has less than `held`.
+
+    Floats propose a basis, exact arithmetic decides it.
+    """
+    import numpy as np
+    from scipy import sparse
+
+    from ...base.solvers.exact_lp import Program, maximise
+    from ...engines.linear_programs import INFINITY, basic_columns, load, run
+
+    unit = [x or Fraction(1) for x in held]
+    cells: dict[tuple[int, int], int] = {}
+    columns: list[dict[int, Fraction]] = []
+    room: list[Fraction] = []
+    for i, k in pairs:
+        column = {}
+        for j, d in enumerate(cluster.demands[i]):
+            if d:
+                whole = (cluster.machines or ())[k].room[j]
+                row = cells.setdefault((k, j), len(cells))
+                column[row] = d * unit[i] / whole
+        columns.append(column)
+    room += [Fraction(1)] * len(cells)
+    for h, x in enumerate(held):
+        limit = cluster.limits[h]
+        if x:
+            room.append(-x / unit[h])
+        if limit is not None:
+            room.append(limit / unit[h])
+        for (i, _), column in zip(pairs, columns, strict=True):
+            if i == h and x:
+                column[len(room) - 1 - (limit is not None)] = Fraction(-1)
+            if i == h and limit is not None:
+                column[len(room) - 1] = Fraction(1)
+    entries = [(float(value), r, q) for q, column in enumerate(columns) for r, value in column.items()]
+    values, rows, places = zip(*entries, strict=True)
+    matrix = sparse.csr_matrix((values, (rows, places)), shape=(len(room), len(pairs)))
+    most = np.array([float(value) for value in room])
+    highs = load(-np.ones(len(pairs)), np.full(len(pairs), INFINITY), matrix, np.full(len(room), -INFINITY), most)
+    run(highs, "the program of what more is possible", deadline)
+    program = Program(columns, room, [Fraction(1)] * len(pairs))
+    found = maximise(program, basic_columns(highs), "the program of what more is possible", deadline)
+    tasks = [Fraction(0)] * cluster.n
+    for (i, _), amount in zip(pairs, found.x, strict=True):
+        tasks[i] += amount * unit[i]
+    return tasks

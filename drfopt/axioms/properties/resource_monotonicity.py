@@ -1,0 +1,204 @@
+"""Resource monotonicity: when the cluster gets more of a resource, nobody runs fewer tasks.
+
+On machines one class gets more of it on every machine, or one machine more.
+
+The capacity theta of one resource is raised.  With positive demands and no limits a leximin policy gives every user
+x[i](theta) = min_r g[i, r](theta), one g for each row that may be full.  Between two values of theta at which some
+user's dominant resource changes, every g is one of 1 / (A + B theta), theta / (A + B theta), theta^2 / (A + B theta),
+hence monotone.  So x[i] is least at an end of such an interval, and the few values d[i, j] c[k] / d[i, k] decide.
+Number of tasks and share of one resource have no such values, and more capacity only raises the common level.
+With sums of shares, in s = 1 / theta, user i loses exactly where a[i](s) load[r](s) > 1 / x[i] for some r, a and load
+the sums of shares of a task and of the resource at level 1: polynomials, which are sampled between their roots.
+Elsewhere a list of values is tried.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 and Theorem 6.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
+from ..bounds import Number, below, low, shown, times, total
+from ..case import Scene
+from ..economy import Cluster
+from ..verdicts import FAILS, Count, Finding, Witness
+
+__all__ = ["FACTORS", "NAME", "Shrunk", "asks", "check"]
+
+NAME = "resource-monotonicity"
+
+FACTORS = tuple(Fraction(p, q) for p, q in ((2, 1), (3, 2), (4, 1), (3, 1), (5, 4), (9, 8), (8, 1)))
+"""Multiples of a capacity that are tried, in this order: a counterexample should have small numbers."""
+
+
+FEW = 6
+"""Users up to which polynomials decide; their degree is one more."""
+
+
+@dataclass(frozen=True)
+class Shrunk(Witness):
+    """A user who runs fewer tasks after the cluster has grown."""
+
+    property = NAME
+    user: str
+    resource: str
+    capacity: Fraction
+    raised: Fraction
+    tasks: Number
+    after: Number
+    machines: str = ""
+
+    def __str__(self) -> str:
+        where = f" on every machine of class {self.machines}" if self.machines else ""
+        return (
+            f"{self.resource}{where} grows from {shown(self.capacity)} to {shown(self.raised)}, and user {self.user} "
+            f"runs {shown(self.after)} tasks instead of {shown(self.tasks)}"
+        )
+
+
+@dataclass(frozen=True)
+class Change:
+    """A larger cluster, and how its growth is told; `j` is the resource of which a pool has more."""
+
+    cluster: Cluster
+    resource: str
+    before: Fraction
+    after: Fraction
+    machines: str = ""
+    j: int | None = None
+
+
+def asks(scene: Scene) -> Iterator[Cluster]:
+    """Yield the clusters whose outcomes are compared."""
+    yield scene.cluster
+    for change in _changes(scene):
+        yield change.cluster
+
+
+def check(scene: Scene) -> Finding:
+    """Raise the capacities one after the other."""
+    count, users, idle = Count(), range(scene.cluster.n), _idle(scene)
+    tied = computed = False
+    by_a_tie: Finding | None = None
+    for change in _changes(scene):
+        if change.j in idle:
+            continue
+        if scene.nobody_loses(change.cluster, users):
+            computed = True
+            continue
+        truth, after = scene.truth, scene.run(change.cluster)
+        error, choice = truth.computed or after.computed, truth.tied or after.tied
+        tied, computed = tied or choice, computed or error
+        for i, x in enumerate(after.tasks):
+            if count.falls(x, truth.tasks[i]):
+                user = scene.cluster.users[i]
+                numbers = (change.before, change.after, truth.tasks[i], x, change.machines)
+                finding = Finding(NAME, FAILS, Shrunk(user, change.resource, *numbers), exact=not error, tied=choice)
+                if not finding.tied:
+                    return finding
+                by_a_tie = by_a_tie or finding
+    return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(scene), tied=tied)
+
+
+def _idle(scene: Scene) -> frozenset[int]:
+    """Return resources more of which changes nothing: in a market with equal incomes, what is not used up is free."""
+    cluster = scene.cluster
+    if not scene.market or scene.policy.alpha != 1:
+        return frozenset()
+    used = [
+        total(times(row[j], x) for x, row in zip(scene.truth.tasks, cluster.demands, strict=True))
+        for j in range(cluster.m)
+    ]
+    return frozenset(j for j, c in enumerate(cluster.pool) if below(used[j], c))
+
+
+def _decided(scene: Scene) -> bool:
+    """Say whether the values that are tried are all that matter."""
+    cluster, policy = scene.cluster, scene.policy
+    if scene.integer or cluster.machines is not None or policy.objective not in ("leximin", "alpha"):
+        return False
+    if cluster.n == 1 or cluster.m == 1:
+        return True
+    positive = all(all(row) for row in cluster.demands) and all(cluster.pool)
+    if not positive or policy.objective != "leximin":
+        return False
+    if policy.measure in ("tasks", "single"):
+        return True
+    return _summed(scene) or (policy.measure == "dominant" and all(limit is None for limit in cluster.limits))
+
+
+def _changes(scene: Scene) -> Iterator[Change]:
+    cluster = scene.cluster
+    if cluster.machines is not None:
+        yield from _more_machines(cluster)
+        return
+    for j, capacity in enumerate(cluster.pool):
+        if not capacity:
+            continue
+        # Whole tasks notice only what lets one more of somebody's fit.
+        tried = [*(capacity * factor for factor in FACTORS), *_switches(cluster, j)]
+        if scene.integer:
+            tried = [*(capacity + row[j] for row in cluster.demands if row[j]), *tried]
+        for raised in dict.fromkeys(tried):
+            if raised > capacity:
+                yield Change(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised, j=j)
+    if _summed(scene):
+        for j, raised in _losses(scene):
+            yield Change(cluster.with_capacity(j, raised), cluster.resources[j], cluster.pool[j], raised)
+
+
+def _switches(cluster: Cluster, j: int) -> list[Fraction]:
+    """Return the capacities of resource j at which some user's dominant resource changes."""
+    found = set()
+    for i, row in enumerate(cluster.demands):
+        for k, d in enumerate(row):
+            if k != j and d and row[j]:
+                found.add(row[j] * cluster.pool[k] * cluster.weight(i, k) / (d * cluster.weight(i, j)))
+    return sorted(found)
+
+
+def _summed(scene: Scene) -> bool:
+    """Say whether polynomials decide: sums of shares, positive demands, no limits, few users."""
+    cluster = scene.cluster
+    positive = all(all(row) for row in cluster.demands) and all(cluster.pool)
+    unlimited = all(limit is None for limit in cluster.limits)
+    return scene.policy.measure == "asset" and not scene.integer and positive and unlimited and cluster.n <= FEW
+
+
+def _losses(scene: Scene) -> Iterator[tuple[int, Fraction]]:
+    """Yield resource and capacity where a user of sums of shares loses, one for each stretch on which she does."""
+    cluster, tasks = scene.cluster, scene.truth.tasks
+    one: Polynomial = [Fraction(1)]
+    for j, capacity in enumerate(cluster.pool):
+        each: list[Polynomial] = []
+        for i, row in enumerate(cluster.demands):
+            others = sum((row[k] / c / cluster.weight(i, k) for k, c in enumerate(cluster.pool) if k != j), Fraction(0))
+            each.append([others, row[j] / cluster.weight(i, j)])
+        whole = reduce(product, each, one)
+        for r, c in enumerate(cluster.pool):
+            load: Polynomial = []
+            for k, row in enumerate(cluster.demands):
+                share = [Fraction(0), row[j]] if r == j else [row[r] / c]
+                load = add(load, product(share, reduce(product, each[:k] + each[k + 1 :], one)))
+            for i, x in enumerate(tasks):
+                lost = add(product(each[i], load), scaled(-1 / low(x), whole))
+                for s in samples(lost, Fraction(0), 1 / capacity):
+                    if at(lost, s) > 0:
+                        yield j, 1 / s
+
+
+def _more_machines(cluster: Cluster) -> Iterator[Change]:
+    for k, machine in enumerate(cluster.machines or ()):
+        more = cluster.with_machines(k, machine.count + 1)
+        yield Change(
+            more,
+            f"the number of machines of class {machine.name}",
+            Fraction(machine.count),
+            Fraction(machine.count + 1),
+        )
+        for j, capacity in enumerate(machine.capacity):
+            for factor in FACTORS[:3]:
+                if capacity:
+                    raised = cluster.with_capacity(j, capacity * factor, k)
+                    yield Change(raised, cluster.resources[j], capacity, capacity * factor, machine.name)

@@ -1,0 +1,149 @@
+"""The table of properties: one file each, with its definition, its witness and how it is decided."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...base.deadline import NEVER, Deadline
+from ...base.errors import PolicyError, TimeLimitError, suggestion
+from ...base.progress import report
+from ...model.policies import Policy
+from ..case import Scene
+from ..economy import Cluster
+from ..outcomes import Outcome
+from ..verdicts import UNDECIDED, Finding
+from . import (
+    bottleneck_fairness,
+    envy_freeness,
+    envy_up_to_one_task,
+    group_strategy_proofness,
+    no_justified_complaints,
+    pareto_efficiency,
+    population_monotonicity,
+    resource_monotonicity,
+    sharing_incentive,
+    single_resource_fairness,
+    strategy_proofness,
+)
+
+__all__ = ["EIGHT", "PROPERTIES", "Property", "findings", "properties_named"]
+
+
+@dataclass(frozen=True)
+class Property:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name, short : str
+        As the user writes it, and its usual letters.
+    summary : str
+    check : callable
+        ``check(scene)`` returns the finding.
+    slow : bool
+        Whether it asks for the outcomes of many other clusters, so that it had better come last when time is short.
+    asks : callable or None
+        ``asks(scene)`` yields the clusters whose outcomes it compares with the truth, where it knows them beforehand.
+    """
+
+    name: str
+    short: str
+    summary: str
+    check: Callable[[Scene], Finding]
+    slow: bool = False
+    asks: Callable[[Scene], Iterable[Cluster]] | None = None
+
+
+PROPERTIES = (
+    Property(
+        sharing_incentive.NAME, "SI", "nobody is better off alone in its part of the cluster", sharing_incentive.check
+    ),
+    Property(
+        strategy_proofness.NAME, "SP", "nobody gains by a lie about its demand", strategy_proofness.check, slow=True
+    ),
+    Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
+    Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
+    Property(
+        single_resource_fairness.NAME, "SRF", "one resource is divided max-min fairly", single_resource_fairness.check
+    ),
+    Property(
+        bottleneck_fairness.NAME, "BF", "a resource that all need most is divided max-min fairly",
+        bottleneck_fairness.check,
+    ),
+    Property(
+        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check,
+        slow=True, asks=population_monotonicity.asks,
+    ),
+    Property(
+        resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check,
+        slow=True, asks=resource_monotonicity.asks,
+    ),
+    Property(
+        envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
+    ),
+    Property(
+        no_justified_complaints.NAME, "NJC", "everybody has its part of something used up",
+        no_justified_complaints.check,
+    ),
+    Property(
+        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check,
+        slow=True,
+    ),
+)  # fmt: skip
+
+EIGHT = PROPERTIES[:8]
+"""The properties of the DRF paper, which an audit looks at unless it is told otherwise."""
+
+
+def properties_named(names: Sequence[str] | str | None) -> tuple[Property, ...]:
+    """Return the properties of these names, the eight of the paper for None.
+
+    Raises
+    ------
+    PolicyError
+        When there is none of a name; the message lists what there is.
+    """
+    if names is None:
+        return EIGHT
+    known = {p.name: p for p in PROPERTIES}
+    found = []
+    for name in [names] if isinstance(names, str) else names:
+        if name not in known:
+            raise PolicyError(
+                f"there is no property {name!r}{suggestion(str(name), known)} (known: {', '.join(known)})"
+            )
+        found.append(known[name])
+    if not found:
+        raise PolicyError("no properties are given: name at least one, such as sharing-incentive")
+    return tuple(dict.fromkeys(found))
+
+
+def findings(
+    cluster: Cluster,
+    policy: Policy,
+    properties: Sequence[Property],
+    integer: bool = False,
+    deadline: Deadline = NEVER,
+    rough: Mapping[Cluster, Outcome] | None = None,
+) -> tuple[Finding, ...]:
+    """Return the finding on each property; what they ask for in common is computed once.
+
+    `rough` are outcomes of changed clusters in floats, for comparisons that they decide.
+
+    When the time runs out, what is found so far is returned, and the rest is marked as cut short.
+
+    Raises
+    ------
+    TimeLimitError
+        When the time runs out before anything is found.
+    """
+    scene = Scene(cluster, policy, integer, deadline, rough)
+    found: dict[Property, Finding] = {}
+    for row in sorted(properties, key=lambda row: row.slow):
+        report(f"auditing {row.name}")
+        try:
+            found[row] = row.check(scene)
+        except TimeLimitError:
+            found[row] = Finding(row.name, UNDECIDED, exact=False, note="the time limit ran out", cut_short=True)
+            if len(found) == len(properties) and all(finding.cut_short for finding in found.values()):
+                raise
+    return tuple(found[row] for row in properties)

@@ -1,0 +1,1 @@
+"""Search for counterexamples among small instances."""

@@ -1,0 +1,380 @@
+"""Search for counterexamples: every small instance, or a sample, audited; what fails is made small and verified.
+
+The work is cut into units that do not depend on each other.  Each is a pure function of the question, so that it can
+be done anywhere, again after a crash, and counts once.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...base.deadline import Deadline
+from ...base.errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError
+from ...base.parallel import spread
+from ...base.progress import report
+from ...base.tables import Column, Sheet
+from ...io.native import writing
+from ...io.text.output import write_whole
+from ...model.instance import Instance
+from ...model.policies import Policy, policy_named
+from ...solving.allocating import in_whole_tasks
+from ..auditing import audit
+from ..batched import pays, rough
+from ..case import Scene
+from ..economy import Cluster
+from ..outcomes import Outcome
+from ..properties.table import findings, properties_named
+from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
+from .log import Log
+from .minimising import FEW, smallest
+from .space import Case, Space
+
+__all__ = ["Counterexample", "Question", "Search", "Space", "in_whole", "search", "told"]
+
+
+MOST_UNITS = 1_000_000
+"""Units of a search: each is kept in memory by its number, and a case takes a millisecond."""
+
+HANDFULS = 64
+"""Parts into which the units are divided among workers: enough for even loads, and few enough to hand over."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is searched for: in which space, under which policy, which properties."""
+
+    policy: str
+    properties: tuple[str, ...]
+    space: Space
+    integer: bool = False
+
+    def takes(self, case: Case) -> bool:
+        """Say whether the policy can take the case: the share of one resource needs all users to need it."""
+        policy = policy_named(self.policy)
+        if policy.measure != "single":
+            return True
+        names = [f"r{j}" for j in range(1, self.space.resources + 1)]
+        if policy.argument not in names:
+            raise PolicyError(f"{policy.name}: the resources of a search are {', '.join(names)}")
+        return all(user.demand[names.index(policy.argument)] for user in case.users)
+
+    def findings(self, case: Case, rough: Mapping[Cluster, Outcome] | None = None) -> tuple[Finding, ...]:
+        """Return the findings on one case; `rough` are outcomes in floats that may decide a comparison."""
+        chosen = properties_named(self.properties)
+        return findings(case.cluster(), policy_named(self.policy), chosen, self.integer, rough=rough)
+
+    def rough(self, cases: Sequence[Case]) -> Mapping[Cluster, Outcome]:
+        """Return what the properties will ask of these cases, from one batch, where exact outcomes take long."""
+        policy = policy_named(self.policy)
+        asking = [row.asks for row in properties_named(self.properties) if row.asks is not None]
+        if self.integer or not asking or not any(pays(case.cluster(), policy) for case in cases):
+            return {}
+        scenes = [Scene(case.cluster(), policy) for case in cases]
+        return rough((cluster for scene in scenes for asks in asking for cluster in asks(scene)), policy)
+
+    def fails(self, name: str, case: Case) -> bool:
+        """Say whether one property certainly fails on a case, whatever tie is broken how."""
+        cluster, policy = case.cluster(), policy_named(self.policy)
+        try:
+            policy.check(cluster.instance())
+            (finding,) = findings(cluster, policy, properties_named(name), self.integer)
+        except DrfoptError:
+            return False
+        return finding.verdict == FAILS and not finding.tied
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """A small instance on which a property fails, with its finding."""
+
+    instance: Instance
+    finding: Finding
+    policy: str
+    integer: bool = False
+
+    @property
+    def story(self) -> str:
+        """What happens, in a sentence."""
+        return f"{self.policy}{', whole tasks' if self.integer else ''}: {self.finding.witness}"
+
+    @property
+    def file_name(self) -> str:
+        """A name for its instance file."""
+        policy = "".join(c if c.isalnum() else "-" for c in Path(self.policy).stem)
+        return f"{policy}{'-integer' if self.integer else ''}-{self.finding.property}.toml"
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the instance file, its story on top, and read it again: what is written must fail as well."""
+        path = Path(folder) / self.file_name
+        comment = "".join(f"# {line}\n" for line in ("Expect: " + self.story).splitlines())
+        write_whole(path, comment + writing.dumps(self.instance, "toml"))
+        again = audit(Instance.load(path), self.policy, self.finding.property, integer=self.integer)
+        if not again.failed:
+            raise PolicyError(f"{path}: the instance as written does not show the violation it was written for")
+        return path
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search found.
+
+    Attributes
+    ----------
+    question : Question
+    total : int
+        Cases of the space before symmetry.
+    seen, audited : int
+        Cases looked at, and how many of them were audited because no other stands for them.
+    verdicts : dict from property to Counter
+        How often each verdict was reached.
+    counterexamples : tuple of Counterexample
+        The smallest of each property that fails, made smaller still.
+    complete : bool
+        Whether every unit of work was done.
+    """
+
+    question: Question
+    total: int
+    seen: int
+    audited: int
+    verdicts: dict[str, Counter]
+    counterexamples: tuple[Counterexample, ...]
+    complete: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt search --json`` prints."""
+        return {
+            "policy": self.question.policy,
+            "integer": self.question.integer,
+            "space": asdict(self.question.space),
+            "cases": self.total,
+            "seen": self.seen,
+            "audited": self.audited,
+            "complete": self.complete,
+            "results": [
+                {
+                    "property": name,
+                    HOLDS: self.verdicts[name][HOLDS],
+                    FAILS: self.verdicts[name][FAILS],
+                    UNDECIDED: self.verdicts[name][UNDECIDED],
+                    "counterexample": self._shown(name),
+                }
+                for name in self.question.properties
+            ],
+        }
+
+    def _shown(self, name: str) -> dict[str, Any] | None:
+        found = next((c for c in self.counterexamples if c.finding.property == name), None)
+        return (
+            None
+            if found is None
+            else {"instance": writing.document(found.instance), "finding": found.finding.to_dict()}
+        )
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a property."""
+        stories = {c.finding.property: f"{told(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
+        rows = [
+            (name, *(self.verdicts[name][v] for v in (HOLDS, FAILS, UNDECIDED)), stories.get(name, ""))
+            for name in self.question.properties
+        ]
+        space = self.question.space
+        kind = "whole tasks" if self.question.integer else "divisible tasks"
+        columns = (
+            Column("property"),
+            *(Column(v, number=True) for v in (HOLDS, FAILS, UNDECIDED)),
+            Column("smallest counterexample"),
+        )
+        notes = [
+            f"{self.seen:,} of {self.total:,} cases, {self.audited:,} audited: one stands for all that differ by "
+            "symmetry" if not space.sample else f"{self.seen:,} of {self.total:,} cases drawn, {self.audited:,} audited"
+        ]  # fmt: skip
+        if by_a_tie := [
+            name for name in self.question.properties if self.verdicts[name][FAILS] and name not in stories
+        ]:
+            notes.append(f"fails only as ties are broken here, which is no counterexample: {', '.join(by_a_tie)}")
+        if not self.complete:
+            notes.append("stopped before the end: what holds so far is not shown to hold in the space")
+        title = f"{self.question.policy}, {kind}: {space.users} users, {space.resources} resources, demands up to"
+        return Sheet(f"{title} {space.max_demand}", columns, rows, tuple(notes), document=self.to_dict)
+
+    def __repr__(self) -> str:
+        return f"<Search {self.question.policy}: {self.audited} audited, {len(self.counterexamples)} fail>"
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def search(
+    policy: str | Policy,
+    properties: Sequence[str] | str | None = None,
+    space: Space | None = None,
+    *,
+    integer: bool = False,
+    first: bool = False,
+    jobs: int | None = 1,
+    dask: str | None = None,
+    checkpoint: str | Path | None = None,
+    time_limit: float | None = None,
+) -> Search:
+    """Audit every instance of a space, or a sample of it, and make what fails small.
+
+    Parameters
+    ----------
+    policy : str or Policy
+    properties : sequence of str, optional
+        The eight of the DRF paper by default.
+    space : Space, optional
+    integer : bool
+        Whole tasks; so is a formulation file whose tasks are integer variables, asked for or not.
+    first : bool
+        Stop as soon as every property has failed once.
+    jobs : int, optional
+        Processes; None for one a core.
+    dask : str, optional
+        Address of a Dask scheduler.
+    checkpoint : path, optional
+        A log that an interrupted search goes on from.
+    time_limit : float, optional
+        Seconds after which no more results are waited for.
+    """
+    chosen, asked = policy_named(policy), properties_named(properties)
+    space = space or Space()
+    integer = in_whole(space, chosen, integer)
+    space = _fitted(space, chosen, integer)
+    if space.units > MOST_UNITS:
+        raise InstanceError(
+            f"the space has {space.total:.3g} cases, too many to look at: draw a sample, or ask for less"
+        )
+    question = Question(chosen.name, tuple(p.name for p in asked), space, integer)
+    log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
+    waiting = [unit for unit in range(space.units) if unit not in log.done]
+    deadline = Deadline.after(time_limit)
+    # Handing over a unit costs a worker milliseconds: many small ones go together.
+    size = 1 if jobs == 1 and dask is None else max(1, len(waiting) // HANDFULS)
+    handfuls = [waiting[k : k + size] for k in range(0, len(waiting), size)]
+    with log.writing():
+        results = spread(partial(_handful, question), handfuls, jobs=jobs, dask=dask, what=f"parts of {chosen.name}")
+        if not (first and _all_failed(question, log)):
+            for entries in results:
+                for entry in entries:
+                    log.add(entry)
+                if (first and _all_failed(question, log)) or not deadline.left():
+                    break
+    return _summed(question, log)
+
+
+def in_whole(space: Space, policy: Policy, integer: bool) -> bool:
+    """Say whether tasks are whole: a formulation file is asked on the first case there is."""
+    if integer or policy.objective != "formulation":
+        return integer
+    return in_whole_tasks(next(iter(space.cases(0))).cluster().instance(), policy)
+
+
+def _fitted(space: Space, policy: Policy, integer: bool) -> Space:
+    """Return the space with the symmetries that the policy has."""
+    from dataclasses import replace
+
+    counted = policy.measure == "tasks" or policy.objective == "formulation" or integer
+    named = policy.measure == "single" or policy.objective == "formulation"
+    return replace(space, sizes_matter=counted, names_matter=named)
+
+
+def _handful(question: Question, units: list[int]) -> list[dict[str, Any]]:
+    """Audit several units, one after the other."""
+    return [_audited(question, unit) for unit in units]
+
+
+def _audited(question: Question, unit: int) -> dict[str, Any]:
+    """Audit the cases of one unit, and return what the log keeps of them."""
+    seen = audited = 0
+    verdicts = {name: Counter[str]() for name in question.properties}
+    failing: dict[str, Case] = {}
+    chosen: list[Case] = []
+    for case in question.space.cases(unit):
+        seen += 1
+        if question.space.stands_for_itself(case) and question.takes(case):
+            chosen.append(case)
+    from_batch = question.rough(chosen)
+    for case in chosen:
+        audited += 1
+        for finding in _looked_at(question, case, from_batch):
+            verdicts[finding.property][finding.verdict] += 1
+            if finding.verdict == FAILS and not finding.tied:
+                known = failing.get(finding.property)
+                if known is None or case.size < known.size:
+                    failing[finding.property] = case
+    return {
+        "unit": unit,
+        "seen": seen,
+        "audited": audited,
+        "verdicts": {name: dict(count) for name, count in verdicts.items()},
+        "failing": {name: case.to_list() for name, case in failing.items()},
+    }
+
+
+def _looked_at(question: Question, case: Case, rough: Mapping[Cluster, Outcome]) -> tuple[Finding, ...]:
+    """Return the findings on a case; one that a solver gives up on is undecided and does not end the search."""
+    try:
+        return question.findings(case, rough)
+    except (SolverError, CertificateError) as error:
+        return tuple(Finding(name, UNDECIDED, exact=False, note=str(error)) for name in question.properties)
+
+
+def _all_failed(question: Question, log: Log) -> bool:
+    failed = {name for entry in log.done.values() for name in entry["failing"]}
+    return failed >= set(question.properties)
+
+
+def _summed(question: Question, log: Log) -> Search:
+    verdicts = {name: Counter[str]() for name in question.properties}
+    failing: dict[str, Case] = {}
+    for entry in log.done.values():
+        for name in question.properties:
+            verdicts[name].update(entry["verdicts"][name])
+        for name, written in entry["failing"].items():
+            case = Case.of_list(written)
+            if name not in failing or case.size < failing[name].size:
+                failing[name] = case
+    found = tuple(_counterexample(question, name, failing[name]) for name in question.properties if name in failing)
+    return Search(
+        question=question,
+        total=question.space.total,
+        seen=sum(entry["seen"] for entry in log.done.values()),
+        audited=sum(entry["audited"] for entry in log.done.values()),
+        verdicts=verdicts,
+        counterexamples=found,
+        complete=len(log.done) == question.space.units,
+    )
+
+
+def _counterexample(question: Question, name: str, case: Case) -> Counterexample:
+    report(f"making the counterexample to {name} small")
+    policy = policy_named(question.policy)
+    slow = policy.objective == "formulation" or (policy.objective == "alpha" and policy.alpha != 1)
+    small = smallest(case, partial(question.fails, name), FEW // 100 if slow else FEW)
+    title = f"{name} fails under {question.policy}" + (" with whole tasks" if question.integer else "")
+    instance = small.cluster().instance(name=title, source="Found by drfopt search")
+    (finding,) = audit(instance, question.policy, name, integer=question.integer).results
+    return Counterexample(instance, finding, question.policy, question.integer)
+
+
+def told(instance: Instance) -> str:
+    """Return an instance in one line: capacities, then demands."""
+
+    def row(values: Sequence[Any]) -> str:
+        return f"({', '.join(map(str, values))})"
+
+    rooms = instance.exact_machine_capacity or (instance.exact_capacity,)
+    text = f"{' + '.join(map(row, rooms))} for {', '.join(map(row, instance.exact_demands))}"
+    if any(weight != 1 for weight in instance.exact_weights):
+        text += f", weights {row(instance.exact_weights)}"
+    if any(limit is not None for limit in instance.exact_limits):
+        text += f", limits {row(['-' if limit is None else limit for limit in instance.exact_limits])}"
+    return text

@@ -1,0 +1,202 @@
+"""A space of small instances in whole numbers, written down once each up to symmetry, or sampled.
+
+All demands are 0 or 1 up to the largest, capacities 1 up to the largest.  Users have no names here, so a set of them
+is listed once.  Nor does it matter to a policy how resources are ordered, in which units they are counted, or, where
+it looks at shares only, how large a user's task is; of the cases that differ in this only, one is audited.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement, permutations, product
+
+from ...base.errors import InstanceError
+from ..economy import Cluster, MachineClass
+
+__all__ = ["Case", "Space", "User"]
+
+CASES_OF_A_SAMPLE = 50
+"""Cases drawn for one unit of a sample."""
+
+
+@dataclass(frozen=True, order=True)
+class User:
+    """What one user needs and counts, in whole numbers; a limit of 0 is none."""
+
+    demand: tuple[int, ...]
+    weight: int = 1
+    limit: int = 0
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """One instance in whole numbers: rows of capacity (a pool has one), and users in order."""
+
+    rooms: tuple[tuple[int, ...], ...]
+    users: tuple[User, ...]
+    pool: bool = True
+
+    @property
+    def size(self) -> tuple:
+        """What makes a counterexample small: users, resources, sum of the numbers, the largest of them."""
+        numbers = [*(c for row in self.rooms for c in row), *(d for user in self.users for d in user.demand)]
+        extras = sum(user.weight - 1 + user.limit for user in self.users)
+        return (len(self.users), len(self.rooms[0]), sum(numbers) + extras, max(numbers), self.rooms, self.users)
+
+    def cluster(self) -> Cluster:
+        """Return the case in fractions."""
+        n, m = len(self.users), len(self.rooms[0])
+        rooms = [tuple(map(Fraction, row)) for row in self.rooms]
+        return Cluster(
+            demands=tuple(tuple(map(Fraction, user.demand)) for user in self.users),
+            pool=rooms[0] if self.pool else tuple(sum((row[j] for row in rooms), Fraction(0)) for j in range(m)),
+            weights=tuple(Fraction(user.weight) for user in self.users),
+            limits=tuple(Fraction(user.limit) if user.limit else None for user in self.users),
+            users=tuple(f"u{i}" for i in range(1, n + 1)),
+            resources=tuple(f"r{j}" for j in range(1, m + 1)),
+            machines=None
+            if self.pool
+            else tuple(MachineClass(f"m{k}", row, 1, (True,) * n) for k, row in enumerate(rooms, start=1)),
+        )
+
+    def to_list(self) -> list:
+        """Return the case as JSON keeps it."""
+        return [self.rooms, [[user.demand, user.weight, user.limit] for user in self.users], self.pool]
+
+    @classmethod
+    def of_list(cls, written: list) -> "Case":
+        """Return the case that `to_list` wrote."""
+        rooms, users, pool = written
+        listed = tuple(User(tuple(demand), weight, limit) for demand, weight, limit in users)
+        return cls(tuple(map(tuple, rooms)), listed, pool)
+
+
+@dataclass(frozen=True)
+class Space:
+    """All instances of one size, or a sample of them.
+
+    Attributes
+    ----------
+    users, resources : int
+    max_demand, max_capacity : int
+    zero_demands : bool
+        Whether a user may need nothing of some resource.
+    max_weight, max_limit : int
+        1 and 0 for none; otherwise every weight and every limit (or none) up to there.
+    machines : int
+        0 for a pool, otherwise so many machines.
+    sample, seed : int
+        So many cases drawn at random instead of all; 0 for all.
+    sizes_matter : bool
+        Whether the size of a task, not only its proportions, may make a difference (numbers of tasks, whole tasks).
+    names_matter : bool
+        Whether resources have different parts to play.
+    """
+
+    users: int = 2
+    resources: int = 2
+    max_demand: int = 4
+    max_capacity: int = 4
+    zero_demands: bool = False
+    max_weight: int = 1
+    max_limit: int = 0
+    machines: int = 0
+    sample: int = 0
+    seed: int = 0
+    sizes_matter: bool = False
+    names_matter: bool = False
+
+    def __post_init__(self) -> None:
+        least = {"users": 1, "resources": 1, "max_demand": 1, "max_capacity": 1, "max_weight": 1}
+        for name in (*least, "max_limit", "machines", "sample", "seed"):
+            value = getattr(self, name)
+            if value < least.get(name, 0):
+                raise InstanceError(f"{name} of the search is {value}: give {least.get(name, 0)} or more")
+
+    @property
+    def total(self) -> int:
+        """How many cases there are before symmetry: rooms times sets of users, the order of which is no matter."""
+        return self.sample or self._count_of_rooms * math.comb(self._count_of_kinds + self.users - 1, self.users)
+
+    @property
+    def units(self) -> int:
+        """Pieces of work: one for each room and first user, or so many cases of a sample."""
+        return -(-self.sample // CASES_OF_A_SAMPLE) if self.sample else self._count_of_rooms * self._count_of_kinds
+
+    @property
+    def _count_of_kinds(self) -> int:
+        """How many `_kinds` there are, without listing them."""
+        demands = (self.max_demand + self.zero_demands) ** self.resources - self.zero_demands
+        return demands * self.max_weight * (self.max_limit + 1)
+
+    @property
+    def _count_of_rooms(self) -> int:
+        """How many `_rooms` there are, without listing them."""
+        machines = self.machines or 1
+        return math.comb(self.max_capacity**self.resources + machines - 1, machines)
+
+    @cached_property
+    def _kinds(self) -> list[User]:
+        amounts = range(0 if self.zero_demands else 1, self.max_demand + 1)
+        demands = [row for row in product(amounts, repeat=self.resources) if any(row)]
+        weights, limits = range(1, self.max_weight + 1), range(self.max_limit + 1)
+        return [User(row, weight, limit) for row in demands for weight in weights for limit in limits]
+
+    @cached_property
+    def _rooms(self) -> list[tuple[tuple[int, ...], ...]]:
+        rows = list(product(range(1, self.max_capacity + 1), repeat=self.resources))
+        return list(combinations_with_replacement(rows, self.machines)) if self.machines else [(row,) for row in rows]
+
+    def cases(self, unit: int) -> Iterator[Case]:
+        """Yield every case of one unit of work."""
+        if self.sample:
+            yield from self._drawn(unit)
+            return
+        rooms, first = self._rooms[unit // len(self._kinds)], unit % len(self._kinds)
+        for rest in combinations_with_replacement(self._kinds[first:], self.users - 1):
+            yield Case(rooms, (self._kinds[first], *rest), not self.machines)
+
+    def _drawn(self, unit: int) -> Iterator[Case]:
+        dice = random.Random(f"{self.seed}:{unit}")
+        for _ in range(min(CASES_OF_A_SAMPLE, self.sample - unit * CASES_OF_A_SAMPLE)):
+            rooms = sorted(self._row(dice, 1, self.max_capacity) for _ in range(self.machines or 1))
+            users = sorted(self._user(dice) for _ in range(self.users))
+            yield Case(tuple(rooms), tuple(users), not self.machines)
+
+    def _user(self, dice: random.Random) -> User:
+        demand: tuple[int, ...] = ()
+        while not any(demand):
+            demand = self._row(dice, 0 if self.zero_demands else 1, self.max_demand)
+        return User(demand, dice.randint(1, self.max_weight), dice.randint(0, self.max_limit))
+
+    def _row(self, dice: random.Random, least: int, most: int) -> tuple[int, ...]:
+        return tuple(dice.randint(least, most) for _ in range(self.resources))
+
+    def stands_for_itself(self, case: Case) -> bool:
+        """Say whether the case is the one that is audited of all that differ from it by symmetry only.
+
+        What was drawn stands for itself: the others were not.
+        """
+        if self.machines or self.sample:
+            return True
+        rows, capacity = [user.demand for user in case.users], case.rooms[0]
+        if not self.sizes_matter and not self.max_limit and any(math.gcd(*row) > 1 for row in rows):
+            return False
+        if any(math.gcd(c, *column) > 1 for c, column in zip(capacity, zip(*rows, strict=True), strict=True)):
+            return False
+        if self.max_weight > 1 and math.gcd(*(user.weight for user in case.users)) > 1:
+            return False
+        if self.names_matter:
+            return True
+        return all(
+            self._permuted(case, order) >= (capacity, case.users) for order in permutations(range(len(capacity)))
+        )
+
+    @staticmethod
+    def _permuted(case: Case, order: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[User, ...]]:
+        capacity = tuple(case.rooms[0][j] for j in order)
+        users = (User(tuple(user.demand[j] for j in order), user.weight, user.limit) for user in case.users)
+        return capacity, tuple(sorted(users))

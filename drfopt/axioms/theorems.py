@@ -1,0 +1,225 @@
+"""The theorems of the DRF paper, each told as an instance, a claim, a computation and a verdict.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011; Theorems 7, 13 and 14 concern its appendix.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..base.errors import PolicyError
+from ..model.instance import Instance
+from ..model.policies import policy_named
+from ..solving.scheduling import schedule
+from .auditing import audit
+from .bounds import shown
+from .case import Scene
+from .economy import Cluster, cluster_of
+from .manipulation.misreport import worth
+from .outcomes import outcome, rates
+from .properties.sharing_incentive import part
+from .verdicts import FAILS, row
+
+__all__ = ["THEOREMS", "Theorem", "Told", "theorem"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A theorem told: what it says, the numbers, and whether they bear it out."""
+
+    number: int
+    claim: str
+    instance: str
+    computation: tuple[str, ...]
+    verdict: str
+    confirmed: bool
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                f"Theorem {self.number}",
+                f"claim        {self.claim}",
+                f"instance     {self.instance}",
+                *(f"{'computation' if k == 0 else '':<11}  {line}" for k, line in enumerate(self.computation)),
+                f"verdict      {self.verdict}",
+            )
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt theorems N --json`` prints."""
+        return {
+            "theorem": self.number,
+            "claim": self.claim,
+            "instance": self.instance,
+            "computation": list(self.computation),
+            "verdict": self.verdict,
+            "confirmed": self.confirmed,
+        }
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem of the paper, and how it is told: ``tell(cluster)`` gives lines, a verdict, and whether it stands."""
+
+    number: int
+    claim: str
+    instance: str
+    tell: Callable[[Cluster], tuple[Sequence[str], str, bool]]
+
+    def told(self) -> Told:
+        """Compute it."""
+        cluster = cluster_of(Instance.library(self.instance))
+        lines, verdict, confirmed = self.tell(cluster)
+        users = ", ".join(f"{u} {row(d)}" for u, d in zip(cluster.users, cluster.demands, strict=True))
+        instance = f"{self.instance}: capacities {row(cluster.pool)}, demands {users}"
+        return Told(self.number, self.claim, instance, tuple(lines), verdict, confirmed)
+
+
+def theorem(number: int) -> Theorem:
+    """Return the theorem of that number.
+
+    Raises
+    ------
+    PolicyError
+        When none of that number is told; the message lists those that are.
+    """
+    known = {t.number: t for t in THEOREMS}
+    if number not in known:
+        raise PolicyError(f"theorem {number} is not told here (known: {', '.join(map(str, known))})")
+    return known[number]
+
+
+def _tasks(cluster: Cluster, policy: str) -> str:
+    return row(outcome(cluster, policy_named(policy)).tasks)
+
+
+def _fails(cluster: Cluster, policy: str, property: str) -> tuple[str, bool]:
+    (finding,) = audit(cluster.instance(), policy, property).results
+    return str(finding.witness), finding.verdict == FAILS
+
+
+def _first(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    witness, fails = _fails(cluster, "asset", "sharing-incentive")
+    lines = (f"asset fairness gives {_tasks(cluster, 'asset')} tasks", f"drf gives {_tasks(cluster, 'drf')} tasks")
+    return lines, witness, fails
+
+
+def _second(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    witness, fails = _fails(cluster, "asset", "bottleneck-fairness")
+    lines = (f"asset fairness gives {_tasks(cluster, 'asset')} tasks", f"drf gives {_tasks(cluster, 'drf')} tasks")
+    return lines, witness, fails
+
+
+def _third(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    grown = cluster.with_capacity(1, 2 * cluster.pool[1])
+    before, after = (outcome(c, policy_named("asset")).tasks for c in (cluster, grown))
+    lines = (f"asset fairness gives {row(before)} tasks", f"with capacities {row(grown.pool)}: {row(after)}")
+    loser = next((i for i, (x, y) in enumerate(zip(before, after, strict=True)) if y < x), None)  # type: ignore[operator]
+    if loser is None:
+        return lines, "nobody runs fewer tasks", False
+    return lines, f"{cluster.users[loser]} runs {shown(after[loser])} tasks instead of {shown(before[loser])}", True
+
+
+def _fourth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    scene = Scene(cluster, policy_named("ceei"))
+    printed = (Fraction(16), Fraction(8))
+    value, _ = worth(scene, 0, printed)
+    witness, fails = _fails(cluster, "ceei", "strategy-proofness")
+    lines = (
+        f"the market gives {row(scene.truth.tasks)} tasks",
+        f"after the lie of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
+        "over all prices that a report of u1 can bring about, the most is found and proven",
+    )
+    return lines, witness, fails
+
+
+def _fifth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    witness, fails = _fails(cluster, "ceei", "population-monotonicity")
+    lines = (
+        f"the market gives {_tasks(cluster, 'ceei')} tasks, irrational numbers known between fractions",
+        f"without {cluster.users[-1]}: {_tasks(cluster.without(cluster.n - 1), 'ceei')}",
+        f"drf: {_tasks(cluster, 'drf')}, and then {_tasks(cluster.without(cluster.n - 1), 'drf')}",
+    )
+    return lines, witness, fails
+
+
+def _sixth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    grown = cluster.with_capacity(1, 4 * cluster.pool[1])
+    scene = Scene(grown, policy_named("drf"))
+    alone = [
+        scene.per_task(i, tuple(p * c for p, c in zip(part(grown, i), grown.pool, strict=True))) for i in range(grown.n)
+    ]
+    used = sum((x * d[0] for x, d in zip(alone, grown.demands, strict=True)), Fraction(0))
+    # Any Pareto-efficient division before gives somebody at least what both have in the even one.
+    before = outcome(cluster, policy_named("drf")).tasks
+    lines = (
+        f"before, drf and the market give {row(before)}; who is Pareto efficient gives one of them at least 1/3",
+        f"with capacities {row(grown.pool)} sharing incentive asks for {row(alone)}",
+        f"that takes {shown(used)} of {shown(grown.pool[0])} r1: no other division has it, and u1 falls to 1/4",
+        "had it been u2 who held 1/3 before, more r1 would do the same to it",
+    )
+    both = used == grown.pool[0] and alone[0] < Fraction(1, 3)
+    return lines, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", both
+
+
+def _seventh(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    instance = cluster.instance()
+    speeds = rates(cluster, policy_named("drf"))
+    gaps = {}
+    for rule in ("stop", "skip"):
+        tasks = schedule(instance, "drf", when_full=rule).tasks.tolist()
+        shares = [speed * int(x) for speed, x in zip(speeds, tasks, strict=True)]
+        gaps[rule] = (tasks, max(shares) - min(shares))
+    most = max(speeds)
+    lines = tuple(
+        f"Algorithm 1, when a task does not fit {rule}: {tuple(tasks)} tasks, shares {shown(gap)} apart"
+        for rule, (tasks, gap) in gaps.items()
+    )
+    verdict = (
+        f"the largest task is {shown(most)} of a resource: shares stay within it for who stops, "
+        "and not for who passes over users that do not fit"
+    )
+    return lines, verdict, gaps["stop"][1] <= most < gaps["skip"][1]
+
+
+def _thirteenth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    speeds = rates(cluster, policy_named("drf"))
+    loads = [
+        sum((d[j] / c / speed for d, speed in zip(cluster.demands, speeds, strict=True)), Fraction(0))
+        for j, c in enumerate(cluster.pool)
+    ]
+    share = 1 / max(loads)
+    tasks = outcome(cluster, policy_named("drf")).tasks
+    lines = (
+        f"at dominant shares of 1 the users need {row(loads)} times the capacities: "
+        f"the largest allows {shown(share)} of it for everybody",
+        f"filling gives {row(tasks)} tasks",
+    )
+    same = all(speed * x == share for speed, x in zip(speeds, tasks, strict=True))
+    return lines, f"all dominant shares are {shown(share)}" if same else "the shares differ", same
+
+
+def _fourteenth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+    (positive,) = audit(cluster.instance(), "drf", "population-monotonicity").results
+    zero = cluster_of(Instance([[0, 1], [1, 0], [1, 2]], [1, 1]))
+    witness, fails = _fails(zero, "drf", "population-monotonicity")
+    lines = (
+        f"whoever leaves, nobody of the others runs fewer tasks: {positive.verdict}",
+        f"with zero demands, capacities (1, 1) and demands (0, 1), (1, 0), (1, 2): {witness}",
+    )
+    return lines, "it holds, and the condition on demands is needed", positive.verdict != FAILS and fails
+
+
+THEOREMS = (
+    Theorem(1, "asset fairness can violate sharing incentive", "thm1", _first),
+    Theorem(2, "asset fairness can violate bottleneck fairness", "thm2", _second),
+    Theorem(3, "asset fairness can violate resource monotonicity", "thm3", _third),
+    Theorem(4, "CEEI is not strategy-proof", "thm4", _fourth),
+    Theorem(5, "CEEI is not population monotonic", "thm5", _fifth),
+    Theorem(6, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", "thm6", _sixth),
+    Theorem(7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", _seventh),
+    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", _thirteenth),
+    Theorem(14, "with positive demands drf is population monotonic", "thm5", _fourteenth),
+)
+"""The theorems that are told, by their number in the paper."""

@@ -1,0 +1,1 @@
+"""What knows nothing of fairness: errors, numbers, solvers, tables, progress and parallel work."""

@@ -1,0 +1,1 @@
+"""Exact numbers: quantities as people write them, fractions at scale, enclosures, surds and polynomials."""

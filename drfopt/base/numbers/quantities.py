@@ -1,0 +1,120 @@
+"""Numbers as people write them: integers, decimals, fractions, and Kubernetes quantities, kept exactly.
+
+The grammar of a quantity is that of Kubernetes (apimachinery, resource.Quantity): a decimal number, then one of
+``n u m k M G T P E`` (powers of 1000) or ``Ki Mi Gi Ti Pi Ei`` (powers of 1024), or an exponent ``e3``/``E3``.
+``1E`` is 10^18 and ``1E3`` is 1000.  A fraction is ``"1/3"``.
+"""
+
+import math
+import numbers
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import InstanceError
+
+__all__ = ["Number", "amount", "exact", "parse"]
+
+Number = int | float | Fraction | Decimal | str
+
+SUFFIXES = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "k": Fraction(10**3),
+    **{letter: Fraction(1000**power) for power, letter in enumerate("MGTPE", start=2)},
+    **{f"{letter}i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", start=1)},
+}
+
+QUANTITY = re.compile(
+    r"(?P<digits>[+-]?(?:\d+\.?\d*|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d+))?"
+)
+FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
+
+LONGEST = 400
+"""Characters and decimal exponent of a number: beyond, no float could hold the value, and building it takes memory."""
+
+
+def parse(text: str) -> Fraction:
+    """Return the exact value of a number written as text.
+
+    Raises
+    ------
+    InstanceError
+        When `text` is not a number, a fraction or a quantity.
+
+    Examples
+    --------
+    >>> parse("500m"), parse("4Gi"), parse("1/3")
+    (Fraction(1, 2), Fraction(4294967296, 1), Fraction(1, 3))
+    """
+    stripped = text.strip()
+    shown = repr(text if len(text) <= 40 else text[:37] + "...")
+    if len(stripped) > LONGEST:
+        raise InstanceError(f"{shown} is too long for a number: write it with at most {LONGEST} characters")
+    if fraction := FRACTION.fullmatch(stripped):
+        numerator, denominator = map(int, fraction.groups())
+        if denominator == 0:
+            raise InstanceError(f"{shown} divides by zero: write a fraction with a positive denominator")
+        return Fraction(numerator, denominator)
+    match = QUANTITY.fullmatch(stripped)
+    if not match:
+        raise InstanceError(
+            f"{shown} is not a number: write an integer, a decimal, a fraction such as '1/3' "
+            "or a quantity such as '500m' or '4Gi'"
+        )
+    exponent = int(match["exponent"] or 0)
+    if abs(exponent) > LONGEST:
+        raise InstanceError(f"{shown} is beyond the range of numbers: use an exponent of at most {LONGEST}")
+    return Fraction(match["digits"]) * SUFFIXES.get(match["suffix"], Fraction(1)) * Fraction(10) ** exponent
+
+
+def exact(value: Any) -> Fraction:
+    """Return the exact value a number stands for; a float stands for its shortest decimal (0.1 is 1/10).
+
+    Raises
+    ------
+    InstanceError
+        When `value` is not a number, or is NaN or infinite.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Number | Decimal):
+        raise InstanceError(f"{value!r} is not a number: write an integer, a decimal, a fraction or a quantity")
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InstanceError(f"{value} is not finite: write a finite number")
+        if len(value.as_tuple().digits) > LONGEST:
+            raise InstanceError(f"{str(value)[:37]}... is too long for a number: write at most {LONGEST} digits")
+        if value and abs(value.adjusted()) > LONGEST:
+            raise InstanceError(f"{value} is beyond the range of numbers: use an exponent of at most {LONGEST}")
+        return Fraction(value)
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, numbers.Real):
+        if not math.isfinite(value):
+            raise InstanceError(f"{float(value)} is not finite: write a finite number")
+        return Fraction(repr(float(value)))
+    raise InstanceError(f"{value!r} is not a real number: write an integer, a decimal, a fraction or a quantity")
+
+
+def amount(value: Any, place: str) -> Fraction:
+    """Return the exact value of an amount, 0 or more; `place` begins the sentence where it is none.
+
+    Raises
+    ------
+    InstanceError
+        When it is no number, or negative.
+    """
+    try:
+        found = exact(value)
+    except InstanceError as error:
+        raise InstanceError(f"{place}: {error}") from None
+    if found < 0:
+        raise InstanceError(f"{place} is {value}: it must not be negative")
+    return found

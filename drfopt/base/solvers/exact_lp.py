@@ -1,0 +1,181 @@
+"""Linear programs in rational numbers, from a basis that somebody guessed.
+
+    maximise c . x   subject to   A x <= b,  x >= 0
+
+A basis names as many columns (of A, or the slack of a row) as there are rows; their values and the prices of the rows
+follow from it, exactly.  Are all values and all reduced costs of the right sign, it is optimal, and nothing else was
+needed: floats are good at finding bases and bad at being sure.  Otherwise pivots mend it: where values are negative,
+one artificial column takes up what is missing and is driven out; then columns that gain enter until none does.  After
+some pivots that gain nothing, the first column that may enters (Bland's rule), so that no basis comes back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..deadline import NEVER, Deadline
+from ..errors import SolverError
+from ..numbers.rationals import fraction, number, over_one, whole
+from .sparse_factors import Factors
+
+__all__ = ["Optimum", "Program", "maximise"]
+
+PATIENCE = 20
+"""Pivots without a gain after which Bland's rule chooses."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The letters above: `columns` of A as ``{row: value}`` without zeros, `b` by row, `c` by column."""
+
+    columns: Sequence[dict[int, Fraction]]
+    b: Sequence[Fraction]
+    c: Sequence[Fraction]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Values of the columns, prices of the rows, the basis (a row's slack is its number after all columns), pivots."""
+
+    x: list[Fraction]
+    prices: list[Fraction]
+    basis: list[int]
+    pivots: int
+
+
+def maximise(program: Program, basis: Sequence[int], what: str, deadline: Deadline = NEVER) -> Optimum:
+    """Return the optimum, reached from the basis.
+
+    Parameters
+    ----------
+    basis : one column a row
+        Any guess; a singular one is replaced by the slacks of all rows.
+    what : str
+        Names the program in an error.
+
+    Raises
+    ------
+    SolverError
+        When the program has no solution, or no largest one.
+    """
+    return _Simplex(program, list(basis), what, deadline).optimum()
+
+
+class _Simplex:
+    """A basis, its factors, and the pivots from it."""
+
+    def __init__(self, program: Program, basis: list[int], what: str, deadline: Deadline):
+        zero, one = number(Fraction(0)), number(Fraction(1))
+        self.zero, self.one, self.what, self.deadline = zero, one, what, deadline
+        self.rows, self.width = len(program.b), len(program.columns)
+        self.columns = [{r: number(v) for r, v in column.items()} for column in program.columns]
+        self.columns += [{r: one} for r in range(self.rows)]
+        # The same with integers where that is what they are: for prices, which are looked at column by column.
+        self.needs = [{r: whole(v) for r, v in column.items()} for column in program.columns]
+        self.b = [number(value) for value in program.b]
+        self.c = [number(value) for value in program.c] + [zero] * self.rows
+        self.basis = basis
+        self.pivots = 0
+        try:
+            self._factor()
+        except ZeroDivisionError:
+            self.basis = list(range(self.width, self.width + self.rows))
+            self._factor()
+
+    def optimum(self) -> Optimum:
+        """Pivot until values and reduced costs have the right signs."""
+        if any(value < 0 for value in self.values):
+            self._repair()
+        prices = self._improve(self.c)
+        x = [Fraction(0)] * self.width
+        for column, value in zip(self.basis, self.values, strict=True):
+            if column < self.width:
+                x[column] = fraction(value)
+        return Optimum(x, [fraction(p) for p in prices], self.basis, self.pivots)
+
+    def _factor(self) -> None:
+        self.factors = Factors([self.columns[q] for q in self.basis])
+        self.values = self.factors.solve(self.b)
+
+    def _dense(self, column: dict[int, Any]) -> list[Any]:
+        found = [self.zero] * self.rows
+        for r, value in column.items():
+            found[r] = value
+        return found
+
+    def _repair(self) -> None:
+        """Make all values non-negative with one artificial column, and drive it out."""
+        short = [position for position, value in enumerate(self.values) if value < 0]
+        artificial: dict[int, Any] = {}
+        for position in short:
+            for r, value in self.columns[self.basis[position]].items():
+                artificial[r] = artificial.get(r, self.zero) - value
+        self.columns.append({r: value for r, value in artificial.items() if value})
+        leaving = min(short, key=lambda position: self.values[position])
+        self._replace(leaving, len(self.columns) - 1)
+        self._improve([self.zero] * (len(self.columns) - 1) + [-self.one], stop=len(self.columns) - 1)
+        last = len(self.columns) - 1
+        if last in self.basis:
+            position = self.basis.index(last)
+            if self.values[position]:
+                raise SolverError(f"{self.what} has no solution: the instance is at fault")
+            self._replace(position, self._substitute(position))
+        self.columns.pop()
+
+    def _substitute(self, position: int) -> int:
+        """Return a column that can take the place of a basic one of value 0."""
+        unit = [self.zero] * self.rows
+        unit[position] = self.one
+        row = self.factors.solve_transposed(unit)
+        basic = set(self.basis)
+        for q, column in enumerate(self.columns[: self.width + self.rows]):
+            if q not in basic and sum((row[r] * value for r, value in column.items()), self.zero):
+                return q
+        raise SolverError(f"{self.what} has rows that depend on each other: this cannot be, slacks do not")
+
+    def _improve(self, c: list[Any], stop: int | None = None) -> list[Any]:
+        """Pivot until no column gains, or the column `stop` has left; return the prices of the rows."""
+        idle = 0
+        while True:
+            self.deadline.check(self.what)
+            prices = self.factors.solve_transposed([c[q] for q in self.basis])
+            if stop is not None and stop not in self.basis:
+                return prices
+            entering = self._entering(c, prices, first=idle > PATIENCE)
+            if entering is None:
+                return prices
+            along = self.factors.solve(self._dense(self.columns[entering]))
+            reach = [(self.values[p] / step, p) for p, step in enumerate(along) if step > 0]
+            if not reach:
+                raise SolverError(f"{self.what} has no largest value: the instance is at fault")
+            shortest = min(length for length, _ in reach)
+            ties = [p for length, p in reach if length == shortest]
+            leaving = next((p for p in ties if self.basis[p] == stop), min(ties, key=lambda p: self.basis[p]))
+            idle = 0 if shortest > 0 else idle + 1
+            self._replace(leaving, entering)
+
+    def _entering(self, c: list[Any], prices: list[Any], first: bool) -> int | None:
+        """Return the column that gains most a unit, or the first that gains; None when none does."""
+        best, found = self.zero, None
+        basic = set(self.basis)
+        common, tops = over_one(prices)
+        for q, column in enumerate(self.columns):
+            if q in basic:
+                continue
+            # Nearly always it is only asked whether there is a gain: integers say it without reducing fractions.
+            needs = self.needs[q] if q < self.width else column
+            cost = sum(tops[r] * value for r, value in needs.items() if tops[r])
+            if cost >= c[q] * common:
+                continue
+            gain = c[q] - self.one * cost / common
+            if gain > best:
+                if first:
+                    return q
+                best, found = gain, q
+        return found
+
+    def _replace(self, position: int, column: int) -> None:
+        self.basis[position] = column
+        self.pivots += 1
+        self._factor()

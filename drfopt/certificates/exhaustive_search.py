@@ -1,0 +1,107 @@
+"""Has anything a strictly larger product or sum than these whole tasks of a pool? An exact search, without a solver.
+
+Users in turn, each with every number of tasks, the rest bounded by what each could have alone.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ..base.deadline import NEVER, Deadline
+from ..model.instance import Instance
+from ..model.packings import integer_rows, most_alone
+from ..model.policies import Policy
+from .nash_product import products
+
+__all__ = ["better", "playing"]
+
+NODES = 50_000
+"""Branches looked at before the search gives up: some seconds."""
+
+
+USERS = 400
+"""Users beyond which the search, which looks at one after the other, is not begun."""
+
+
+class _TooLong(Exception):
+    """The search has looked at more branches than it may."""
+
+
+def playing(instance: Instance) -> list[int]:
+    """Return the users who are placed and may run at least one whole task."""
+    limits = np.floor(instance.limits)
+    return np.flatnonzero(~instance.unplaced(integer=True) & (limits > 0)).tolist()
+
+
+def better(
+    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, most: int | None = None
+) -> bool | None:
+    """Say whether some allocation of the pool is strictly better; None when the search looks at too many branches.
+
+    `most` is how many they may be, where fewer than `NODES` are wanted.
+    """
+    members = playing(instance)
+    if not members:
+        return False
+    if len(members) > USERS:
+        return None
+    try:
+        return _Product(
+            instance, policy, members, tasks, _Budget(NODES if most is None else min(most, NODES), deadline)
+        ).better()
+    except _TooLong:
+        return None
+
+
+class _Budget:
+    def __init__(self, nodes: int, deadline: Deadline):
+        self.left, self.deadline = nodes, deadline
+
+    def spend(self) -> None:
+        """Count a branch."""
+        self.left -= 1
+        if self.left < 0:
+            raise _TooLong
+        self.deadline.check("the exact search for something better")
+
+
+def _sums(rates: list[Fraction]) -> Callable[[Sequence[int]], tuple]:
+    return lambda tasks: (sum((r * x for r, x in zip(rates, tasks, strict=False)), Fraction(0)),)
+
+
+class _Product:
+    """The search over numbers of tasks, for the product (with users served first) and for sums."""
+
+    def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], budget: _Budget):
+        self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
+        if policy.objective == "alpha":
+            self._value = products([instance.exact_weights[i] for i in members])
+        else:
+            rates = policy.exact_rates(instance)
+            self._value = _sums([rates[i] for i in members])
+        self.most = [most_alone(instance, i) for i in members]
+        self.own = self._value([tasks[i] for i in members])
+        self.budget = budget
+
+    def better(self) -> bool:
+        """Say whether some allocation has a strictly larger value."""
+        return self._extend(0, tuple(self.room), [])
+
+    def _extend(self, position: int, left: tuple[int, ...], chosen: list[int]) -> bool:
+        self.budget.spend()
+        if position == len(self.demands):
+            return self._value(chosen) > self.own
+        # What everybody else could have alone of what is left bounds every continuation.
+        alone = [self._alone(i, left) for i in range(position, len(self.demands))]
+        if not self._value([*chosen, *alone]) > self.own:
+            return False
+        row = self.demands[position]
+        for x in range(alone[0], -1, -1):
+            rest = tuple(f - x * d for f, d in zip(left, row, strict=True))
+            if self._extend(position + 1, rest, [*chosen, x]):
+                return True
+        return False
+
+    def _alone(self, i: int, left: tuple[int, ...]) -> int:
+        return min(self.most[i], min(f // d for f, d in zip(left, self.demands[i], strict=True) if d))

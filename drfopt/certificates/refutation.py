@@ -1,0 +1,349 @@
+"""Refuting a claim by multipliers and, where those do not suffice, by branching.
+
+With any multipliers, >= 0, for what the cluster can run (prices) and for the numbers of users who may stop at each
+level, a claim is contradicted by
+
+    sum over users of the price of her cheapest option: tasks times price, plus the multiplier of its level
+        >  what all that the cluster can run is worth + sum of multipliers times numbers allowed
+
+Both sides are integers, and this is all that is believed.  Linear programs over HiGHS say which multipliers to try.
+Where a linear program has a solution, how many users of some kind take some option is branched upon: at most so many,
+or more; each leaf of the tree has multipliers of its own.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base.deadline import NEVER, Deadline
+from ..base.solvers.rows import program
+from ..model.instance import Instance
+from ..model.packings import maximal_patterns
+from .level_claims import ABOVE, Claim
+from .packing_bound import Machines, Pool, Prices
+
+__all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
+
+WORK = 500_000
+"""Columns of all linear programs for one claim before the branching gives up: some seconds."""
+
+GRID = 80
+"""Multipliers are rounded to integers of so many bits; both sides of the contradiction use the rounded ones."""
+
+FRACTIONAL = 1e-6
+"""Distance from a whole number at which the solution of a linear program is worth branching upon."""
+
+Bounds = dict[int, tuple[int, int]]
+"""Least and most users that take an option, by its column: options of all choices in turn."""
+
+
+class Better(Exception):
+    """The claim is wrong: this is an allocation that it says does not exist."""
+
+
+class Inconclusive(Exception):
+    """Neither a refutation nor an allocation was found."""
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A leaf (multipliers) or a branch of the tree that refutes a claim.
+
+    Attributes
+    ----------
+    prices, counts
+        At a leaf: multipliers of what can be run, and of the rows of the claim.
+    column, most : int
+        At a branch: the option that at most so many users take below `low`, and more of them below `high`.
+    """
+
+    prices: Prices = ()
+    counts: tuple[int, ...] = ()
+    column: int = -1
+    most: int = 0
+    low: "Refutation | None" = None
+    high: "Refutation | None" = None
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves."""
+        return 1 if self.low is None or self.high is None else self.low.leaves + self.high.leaves
+
+
+def holds(claim: Claim, worth: Pool | Machines, proof: Refutation, bounds: Bounds | None = None) -> bool:
+    """Say whether a refutation contradicts a claim; in integers, and without a solver."""
+    bounds = {} if bounds is None else bounds
+    if proof.low is None or proof.high is None:
+        return _contradicts(claim, worth, proof, bounds)
+    low, high = bounds.get(proof.column, (0, _size(claim, proof.column)))
+    return holds(claim, worth, proof.low, bounds | {proof.column: (low, min(high, proof.most))}) and holds(
+        claim, worth, proof.high, bounds | {proof.column: (max(low, proof.most + 1), high)}
+    )
+
+
+def _size(claim: Claim, column: int) -> int:
+    for choice in claim.choices:
+        if column < len(choice.options):
+            return choice.number
+        column -= len(choice.options)
+    return 0
+
+
+def _contradicts(claim: Claim, worth: Pool | Machines, leaf: Refutation, bounds: Bounds) -> bool:
+    found = worth.priced(leaf.prices)
+    if found is None or any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
+        return False
+    costs, total = found
+    total += sum(count * allowed for count, allowed in zip(leaf.counts, claim.allowed, strict=True))
+    least = sum(cost * x for cost, x in zip(costs, claim.fixed, strict=True))
+    column = 0
+    for choice in claim.choices:
+        cost = costs[choice.shape]
+        each = [cost * tasks + (0 if row == ABOVE else leaf.counts[row]) for tasks, row in choice.options]
+        if not bounds:
+            if not each:
+                return True
+            least += choice.number * min(each)
+        else:
+            cheapest = _cheapest(
+                each, [bounds.get(column + o, (0, choice.number)) for o in range(len(each))], choice.number
+            )
+            if cheapest is None:
+                return True
+            least += cheapest
+        column += len(each)
+    return least > total
+
+
+def _cheapest(each: list[int], bounds: Sequence[tuple[int, int]], number: int) -> int | None:
+    """Return the least price at which so many users take options within bounds; None when they cannot."""
+    left = number - sum(low for low, _ in bounds)
+    price = sum(cost * low for cost, (low, _) in zip(each, bounds, strict=True))
+    if left < 0 or any(low > high for low, high in bounds):
+        return None
+    for cost, (low, high) in sorted(zip(each, bounds, strict=True)):
+        taken = min(left, high - low)
+        price += cost * taken
+        left -= taken
+    return None if left else price
+
+
+def refute(
+    claim: Claim,
+    instance: Instance,
+    users: Sequence[int],
+    worth: Pool | Machines,
+    deadline: Deadline = NEVER,
+    branch: bool = True,
+) -> Refutation:
+    """Return a refutation of the claim, which `holds`.
+
+    Parameters
+    ----------
+    users : sequence of int
+        The first user of each shape.
+    branch : bool
+        Whether to branch where one linear program does not suffice.
+
+    Raises
+    ------
+    Better
+        When an allocation of a pool satisfies the claim.
+    Inconclusive
+        When the tree grows too large, or what is left is a question of packing.
+    TimeLimitError
+    """
+    for leaf in _simple(claim, worth):
+        if _contradicts(claim, worth, leaf, {}):
+            return leaf
+    if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
+        raise Better
+    return _Tree(claim, instance, users, worth, deadline).grow({}, branch)
+
+
+def _simple(claim: Claim, worth: Pool | Machines) -> list[Refutation]:
+    """Return leaves to try first: one row alone; for a pool where nothing is to choose, they decide."""
+    rows, none = _units(len(claim.allowed)), (0,) * len(claim.allowed)
+    resources = [Refutation((row,), none) for row in _units(len(worth.room))] if isinstance(worth, Pool) else []
+    return resources + [Refutation(worth.free, row) for row in rows]
+
+
+def _units(length: int) -> list[tuple[int, ...]]:
+    return [tuple(int(one == other) for other in range(length)) for one in range(length)]
+
+
+class _Tree:
+    """The branching for one claim."""
+
+    def __init__(
+        self, claim: Claim, instance: Instance, users: Sequence[int], worth: Pool | Machines, deadline: Deadline
+    ):
+        self.claim, self.worth, self.deadline = claim, worth, deadline
+        self.program = _Relaxation(claim, instance, users, worth)
+        self.left = 1 + WORK // len(self.program.high)
+
+    def grow(self, bounds: Bounds, branch: bool = True) -> Refutation:
+        """Return the tree that refutes the claim within bounds."""
+        self.left -= 1
+        if self.left < 0:
+            raise Inconclusive
+        self.deadline.check("the proof of the optimum")
+        values, leaf = self.program.solve(bounds)
+        if _contradicts(self.claim, self.worth, leaf, bounds):
+            return leaf
+        if not branch:
+            raise Inconclusive
+        distance = np.abs(values - np.round(values))
+        column = int(np.argmax(distance)) if len(distance) else -1
+        if column < 0 or distance[column] <= FRACTIONAL:
+            self._decide(np.round(values), bounds)
+            raise Inconclusive
+        most = math.floor(values[column])
+        low, high = bounds.get(column, (0, _size(self.claim, column)))
+        return Refutation(
+            column=column,
+            most=most,
+            low=self.grow(bounds | {column: (low, most)}),
+            high=self.grow(bounds | {column: (most + 1, high)}),
+        )
+
+    def _decide(self, values: np.ndarray, bounds: Bounds) -> None:
+        """Raise `Better` when these numbers of users make an allocation of a pool."""
+        if not isinstance(self.worth, Pool):
+            return
+        used = [
+            sum(x * row[j] for x, row in zip(self.claim.fixed, self.worth.demands, strict=True))
+            for j in range(len(self.worth.room))
+        ]
+        taken = [0] * len(self.claim.allowed)
+        column = 0
+        for choice in self.claim.choices:
+            numbers = [int(v) for v in values[column : column + len(choice.options)]]
+            column += len(numbers)
+            if sum(numbers) != choice.number or min(numbers, default=0) < 0:
+                return
+            for number, (tasks, row) in zip(numbers, choice.options, strict=True):
+                used = [u + number * tasks * d for u, d in zip(used, self.worth.demands[choice.shape], strict=True)]
+                if row != ABOVE:
+                    taken[row] += number
+        within = all(u <= total for u, total in zip(used, self.worth.room, strict=True))
+        if within and all(t <= allowed for t, allowed in zip(taken, self.claim.allowed, strict=True)):
+            raise Better
+
+
+class _Relaxation:
+    """The linear program of a claim: by how much must rows be relaxed for a fraction of an allocation to exist?
+
+    Columns are the numbers of users who take each option, and what the cluster runs; rows that may be exceeded, at
+    cost 1, are what is run (of a pool's resources, else of each shape) and the numbers that may stop.
+    """
+
+    def __init__(self, claim: Claim, instance: Instance, users: Sequence[int], worth: Pool | Machines):
+        self.claim, self.worth = claim, worth
+        self.high: list[float] = []
+        self.cost: list[float] = []
+        self.rows: list[tuple[float, float, dict[int, float]]] = []
+        self.options = [self._column(choice.number) for choice in claim.choices for _ in choice.options]
+        self.asked: list[dict[int, float]] = [{} for _ in claim.fixed]
+        stops: list[dict[int, float]] = [{} for _ in claim.allowed]
+        column = 0
+        for choice in claim.choices:
+            terms = range(column, column + len(choice.options))
+            column += len(choice.options)
+            self._row(choice.number, choice.number, dict.fromkeys(terms, 1.0))
+            for c, (tasks, row) in zip(terms, choice.options, strict=True):
+                self.asked[choice.shape][c] = float(tasks)
+                if row != ABOVE:
+                    stops[row][c] = 1.0
+        self.units: dict[tuple[int, int], tuple[int, float]] = {}
+        if isinstance(worth, Pool):
+            self._pool(worth)
+        else:
+            self._machines(worth, instance, users)
+        self.counted = [self._elastic(allowed, terms, 1.0) for allowed, terms in zip(claim.allowed, stops, strict=True)]
+        self.highs = self._load()
+
+    def _column(self, high: float, cost: float = 0.0) -> int:
+        self.high.append(high)
+        self.cost.append(cost)
+        return len(self.high) - 1
+
+    def _row(self, low: float, high: float, terms: dict[int, float]) -> int:
+        self.rows.append((low, high, terms))
+        return len(self.rows) - 1
+
+    def _elastic(self, high: float, terms: dict[int, float], unit: float) -> int:
+        scaled = {column: value / unit for column, value in terms.items()}
+        return self._row(-math.inf, high / unit, scaled | {self._column(math.inf, 1.0): -1.0})
+
+    def _pool(self, worth: Pool) -> None:
+        for j, total in enumerate(worth.room):
+            left = total - sum(x * row[j] for x, row in zip(self.claim.fixed, worth.demands, strict=True))
+            terms = {
+                c: x * row[j] for row, asked in zip(worth.demands, self.asked, strict=True) for c, x in asked.items()
+            }
+            unit = float(max(terms.values(), default=1) or 1)
+            self.units[0, j] = (self._elastic(left, terms, unit), unit)
+
+    def _machines(self, worth: Machines, instance: Instance, users: Sequence[int]) -> None:
+        supplied: list[dict[int, float]] = [{} for _ in users]
+        shape = {i: s for s, i in enumerate(users)}
+        for k, (fitting, (rows, room)) in enumerate(zip(worth.fitting, worth.rows, strict=True)):
+            patterns = None if worth.loads[k] is None else maximal_patterns(instance, k, users)
+            if patterns is not None:
+                columns = [self._column(math.inf) for _ in patterns]
+                self._row(0.0, worth.counts[k], dict.fromkeys(columns, 1.0))
+                for column, pattern in zip(columns, patterns, strict=True):
+                    for i, x in pattern.items():
+                        supplied[shape[i]][column] = float(x)
+                continue
+            columns = [self._column(math.inf) for _ in fitting]
+            for s, column in zip(fitting, columns, strict=True):
+                supplied[s][column] = 1.0
+            for j, total in enumerate(room):
+                unit = float(max((row[j] for row in rows), default=1) or 1)
+                terms = {column: row[j] / unit for column, row in zip(columns, rows, strict=True) if row[j]}
+                self.units[k + 1, j] = (self._row(-math.inf, worth.counts[k] * total / unit, terms), unit)
+        for s, (asked, runs, fixed) in enumerate(zip(self.asked, supplied, self.claim.fixed, strict=True)):
+            unit = max(asked.values(), default=1.0) or 1.0
+            row = self._elastic(-fixed, asked | {column: -x for column, x in runs.items()}, unit)
+            self.units[0, s] = (row, unit)
+
+    def _load(self) -> Any:
+        import highspy
+
+        model = program(self.cost, [0.0] * len(self.high), self.high, self.rows)
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        highs.setOptionValue("presolve", "off")
+        highs.passModel(model)
+        return highs
+
+    def solve(self, bounds: Bounds) -> tuple[np.ndarray, Refutation]:
+        """Return numbers of users who take each option, and the multipliers found, as a leaf."""
+        low = np.zeros(len(self.options))
+        high = np.array(self.high[: len(self.options)], dtype=float)
+        for column, (least, most) in bounds.items():
+            low[column], high[column] = least, most
+        if len(low):
+            self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
+        self.highs.run()
+        solution = self.highs.getSolution()
+        duals = [max(0.0, -value) for value in solution.row_dual]
+        if not solution.dual_valid or not np.isfinite(duals).all():
+            raise Inconclusive
+        return np.array(solution.col_value[: len(low)]), self._leaf(duals)
+
+    def _leaf(self, duals: list[float]) -> Refutation:
+        """Return the duals as integers in proportion."""
+        prices = {place: duals[row] / unit for place, (row, unit) in self.units.items()}
+        counts = [duals[row] for row in self.counted]
+        largest = max([*prices.values(), *counts], default=0.0) or 1.0
+        shift = GRID - math.frexp(largest)[1]
+        whole = {place: int(math.ldexp(price, shift)) for place, price in prices.items()}
+        tables = 1 if isinstance(self.worth, Pool) else 1 + len(self.worth.counts)
+        rows = [[whole[place] for place in sorted(whole) if place[0] == table] for table in range(tables)]
+        return Refutation(tuple(map(tuple, rows)), tuple(int(math.ldexp(count, shift)) for count in counts))

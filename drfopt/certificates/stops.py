@@ -1,0 +1,190 @@
+"""Guarantees, tiers and groups: the stops of the clock of `drfopt.model.hierarchy`, replayed with the tasks.
+
+What everybody has at a stop follows from who finished before it.  A stop is right when
+
+*   nobody's tasks are fewer than what she has there: then the clock could get so far, since the answer is possible;
+*   the prices of capacities and ceilings, none negative, are spent: ``sum of prices = sum_i q_i x_i``, q_i being what
+    a task of user i costs on her cheapest class, each type of hers on its own.  Then in no possible allocation does
+    somebody with ``q_i > 0`` have more while nobody has less: the clock could not go on for them, and some of them are
+    finished;
+*   whoever must pay, ``q_i > 0``, has not more than at the stop.
+
+A stop that finishes nobody is the end of what can rise: all are at their limits, or all promises are kept.  After the
+last, everybody is finished or at her limit.
+
+What rounding leaves of the money unspent is shared out as in `drfopt.certificates.chain`: a user could rise by as much
+as it pays for.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..base.tolerances import CAPACITY, LEVEL
+from ..model.allocation import Certificate
+from ..model.hierarchy import Ascent, Halt, Standing
+from .chain import cheapest_costs, excess, firm, pays, unit_costs
+from .feasibility import infeasibility
+
+__all__ = ["certify", "costs"]
+
+
+def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, halts: tuple[Halt, ...]) -> Certificate:
+    """Return the certificate of tasks (n,), placed as (n, k); of `Fraction`s it is exact."""
+    replay = _Replay(ascent, tasks)
+    fault = replay.impossible(placement)
+    for number, halt in enumerate(halts, start=1):
+        fault = fault or replay.stop(halt, f"stop {number}")
+    fault = fault or replay.unfinished()
+    violation = float("inf") if fault else float(replay.violations.max())
+    valid = not fault and violation <= (0 if ascent.exact else LEVEL)
+    if not fault and not valid:
+        i = int(replay.violations.argmax())
+        fault = f"user {ascent.instance.users[i]!r} could have more, or should have less, by {violation:.1e} of it"
+    return Certificate(
+        kind="stops",
+        valid=valid,
+        violation=violation,
+        gap=0.0 if ascent.exact else None,
+        stopped_by=partial(_bottlenecks, ascent, tasks, halts),
+        evidence={"halts": halts},
+        reason=fault,
+        rigorous=ascent.exact,
+    )
+
+
+class _Replay:
+    """The clock run again: the standing between two stops, and what was found to be wrong so far, (n,), relative."""
+
+    def __init__(self, ascent: Ascent, tasks: np.ndarray):
+        self.ascent, self.tasks = ascent, tasks
+        self.standing: Standing = ascent.start()
+        self.violations = np.zeros(len(tasks))
+
+    def impossible(self, placement: np.ndarray | None) -> str:
+        """Return which capacity, limit or ceiling does not hold, in words."""
+        ascent, instance, tasks = self.ascent, self.ascent.instance, self.tasks
+        allowed = 0 if ascent.exact else CAPACITY
+        if ascent.exact:
+            over = [c for c, most in ascent.room.items() if tasks @ ascent.columns[:, c] > most]
+            if over or (tasks < 0).any() or (tasks > ascent.leaves.most).any() or tasks[~ascent.playing].any():
+                return "a capacity, limit or ceiling does not hold"
+            return ""
+        worst, reason = infeasibility(instance, tasks, placement)
+        if worst > allowed:
+            return reason
+        for c, (name, j) in enumerate(ascent.ceilings, start=instance.m + 1):
+            used, most = tasks @ ascent.columns[:, c], ascent.room[c]
+            if used > most * (1 + allowed):
+                return f"the ceiling of group {name!r} for {instance.resources[j]!r}, {most:g}, is exceeded: {used:g}"
+        above = np.flatnonzero((tasks > ascent.leaves.most * (1 + allowed)) | (~ascent.playing & (tasks != 0)))
+        return f"user {instance.users[above[0]]!r} is above its limit or ceiling" if above.size else ""
+
+    def stop(self, halt: Halt, name: str) -> str:
+        """Replay a stop; return what it lacks beyond rounding, in words."""
+        ascent, standing, tasks = self.ascent, self.standing, self.tasks
+        if halt.promising != standing.promising or not ascent.rising(standing).any():
+            return f"{name} belongs to another stage than that reached"
+        moment = ascent.moment(standing)
+        there = moment.tasks(halt.place)
+        waiting = ~standing.finished
+        self._wrong(waiting, there - tasks, tasks)
+        if not len(halt.finished):
+            if halt.place != moment.end:
+                return f"{name} finishes nobody, and the clock could go on"
+        else:
+            if float(halt.prices.min()) < 0 or float(min(halt.bounds, default=0)) < 0:
+                return f"{name} has a negative price"
+            prices, bounds = self._firm(halt)
+            price = costs(ascent, prices, bounds)
+            paying = np.flatnonzero(waiting & (price > 0) & (price < np.inf))
+            if astray := sorted({*halt.finished.tolist()} - {*paying.tolist()}):
+                return f"{name} finishes user {ascent.instance.users[astray[0]]!r}, who pays nothing there"
+            left = self._unspent(prices, bounds, price, there)
+            done = np.asarray(halt.finished, dtype=np.intp)
+            self.violations[done] = np.maximum(self.violations[done], self._could_rise(left, price, there, done))
+            self._wrong(np.isin(np.arange(len(tasks)), paying), tasks - there, tasks)
+        finished = np.zeros(len(tasks), dtype=bool)
+        finished[halt.finished] = True
+        self.standing = ascent.after(standing, np.where(finished, tasks, there), halt.finished)
+        return ""
+
+    def unfinished(self) -> str:
+        """Say who is left over after the last stop; compare everybody's tasks with those of the clock."""
+        ascent, standing = self.ascent, self.standing
+        if not ascent.over(standing):
+            left = np.flatnonzero(ascent.rising(standing))
+            return f"user {ascent.instance.users[left[0]]!r} is neither finished nor at its limit"
+        everybody = np.ones(len(self.tasks), dtype=bool)
+        self._wrong(everybody, np.abs(standing.has - self.tasks), self.tasks)
+        return ""
+
+    def _wrong(self, who: np.ndarray, amount: np.ndarray, size: np.ndarray) -> None:
+        """Hold an amount that should not be above 0 against some users, relative to what they have."""
+        over = who & (amount > 0)
+        if self.ascent.exact:
+            self.violations[over] = np.inf
+        elif over.any():
+            relative = np.divide(amount, size, where=size > 0, out=np.full(len(size), np.inf))
+            self.violations[over] = np.maximum(self.violations[over], relative[over])
+
+    def _firm(self, halt: Halt) -> tuple[np.ndarray, np.ndarray]:
+        if self.ascent.exact:
+            return halt.prices, halt.bounds
+        both = firm(np.concatenate([halt.prices.ravel(), halt.bounds]))
+        return both[: halt.prices.size].reshape(halt.prices.shape), both[halt.prices.size :]
+
+    def _unspent(self, prices: np.ndarray, bounds: np.ndarray, price: np.ndarray, there: np.ndarray) -> Any:
+        if self.ascent.exact:
+            return prices.sum() + sum(bounds) - price @ there
+        spent = np.where(np.isfinite(price), price, 0)
+        return excess(np.concatenate([prices.ravel(), bounds]), spent, there)
+
+    def _could_rise(self, left: Any, price: np.ndarray, there: np.ndarray, paying: np.ndarray) -> np.ndarray:
+        """Return by how much users could rise on unspent money, relative to what they have."""
+        if self.ascent.exact:
+            return np.full(len(paying), np.inf if left else 0.0)
+        proven = price[paying] * np.where(there[paying] > 0, there[paying], self.ascent.leaves.most[paying])
+        return left / proven
+
+
+def costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return what a task of each user costs where it is cheapest, (n,); inf where there is nowhere.
+
+    Prices (k, m) and `bounds` of ceilings are of whole classes and ceilings.
+    """
+    instance = ascent.instance
+    if ascent.exact:
+        each = [p / c if c else p * 0 for p, c in zip(prices[0], instance.exact_capacity, strict=True)]
+        cheapest = ascent.demands @ np.array(each)
+    else:
+        cheapest = cheapest_costs(instance, unit_costs(instance, prices))
+    first = instance.m + 1
+    for c, bound in enumerate(bounds, start=first):
+        if bound:
+            cheapest = cheapest + ascent.columns[:, c] * bound / ascent.room[c]
+    return cheapest
+
+
+def _bottlenecks(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple:
+    """Return what finished each user: a resource or ceiling of a pool, a tuple of such on machines.
+
+    None for whom nothing did, or who is at a limit or ceiling of her own.
+    """
+    instance = ascent.instance
+    pool = instance.machines is None
+    names = instance.resources if pool else [f"{c}/{r}" for c in instance.machine_names for r in instance.resources]
+    caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in ascent.ceilings]
+    found: list[Any] = [None] * instance.n
+    for halt in halts:
+        priced = np.flatnonzero(halt.prices.ravel() > 0)
+        capped = np.flatnonzero(np.array(halt.bounds) > 0)
+        for i in halt.finished.tolist():
+            if tasks[i] >= ascent.leaves.most[i] * (1 if ascent.exact else 1 - LEVEL):
+                continue
+            uses = pays(instance, np.array([i]), *np.divmod(priced, instance.m))[0]
+            stops = [names[q] for q in priced[uses].tolist()]
+            stops += [caps[b] for b in capped.tolist() if ascent.columns[i, instance.m + 1 + b] > 0]
+            found[i] = (stops[0] if pool else tuple(stops)) if stops else None
+    return tuple(found)

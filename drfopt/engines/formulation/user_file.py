@@ -1,0 +1,200 @@
+"""A user's formulation file, loaded: it builds programs, they are solved through cvxpy or PuLP, and faults get a line.
+
+A file is code.  It runs only because its path was given as a policy, and whatever goes wrong in it is told as one
+sentence that names the file and the line.
+"""
+
+import importlib.util
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimitError
+from ..problem import Problem
+from ..whole.milp import SEARCH
+from .modelling import SOLVERS
+
+__all__ = ["Data", "UserFile"]
+
+
+class Data(NamedTuple):
+    """What ``build`` is given: plain arrays, the users who are placed only."""
+
+    demands: np.ndarray
+    capacity: np.ndarray
+    machines: np.ndarray | None
+    counts: np.ndarray | None
+    eligible: np.ndarray | None
+    weights: np.ndarray
+    limits: np.ndarray
+
+
+class UserFile:
+    """A loaded file: builds and solves its programs for one problem.
+
+    Attributes
+    ----------
+    has_levels : bool
+        Whether it is solved round by round.
+    whole : bool
+        Whether its tasks are whole numbers: sums of integer variables.
+    best : tuple of tasks (n,) and what it compares (n,), or None
+        The feasible tasks with the highest sorted levels that any program gave; what is known when time runs out.
+    """
+
+    def __init__(self, problem: Problem):
+        self.deadline = problem.deadline.part(SEARCH)
+        self.path = problem.policy.argument
+        self.problem = problem
+        self.build = self._load()
+        instance, members = problem.instance, problem.members
+        weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
+        self.data = Data(
+            demands=instance.demands[members],
+            capacity=instance.capacity,
+            machines=instance.machine_capacity,
+            counts=instance.counts,
+            eligible=None if instance.fits is None else instance.fits[members],
+            weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
+            limits=problem.limits,
+        )
+        built = self._built(np.full(problem.n, np.nan))
+        self.has_levels = built.levels is not None
+        self.whole = _integral(built.tasks)
+        self.best: tuple[np.ndarray, np.ndarray | None] | None = None
+        self.solves = 0
+
+    def once(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Solve a notion without rounds; return tasks (n,), and the shares (n,) that it compares where it says so."""
+        found = self.round(np.full(self.problem.n, np.nan))
+        if found is None:
+            raise FormulationError(f"{self.path}: its program is infeasible: no tasks at all must be allowed")
+        return found
+
+    def round(self, held: np.ndarray) -> tuple[np.ndarray, Any] | None:
+        """Return tasks (n,) and levels (n,) of a round, or None when it is infeasible.
+
+        Raises
+        ------
+        TimeLimitError
+            Of a program that has not ended the best point found is kept in `best`, where there is one.
+        """
+        self.deadline.check(self.path)
+        self.solves += 1
+        built = self._built(held)
+        status = self._solved(built.problem)
+        if status == "infeasible":
+            return None
+        if status == "stopped":
+            raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
+        tasks, compared = self._values(built.tasks, "tasks"), None
+        if self.has_levels:
+            compared = self._values(built.levels, "levels")
+        elif (shares := getattr(built, "shares", None)) is not None:
+            compared = self._values(shares, "shares")
+        if self.best is None or (compared is not None and _higher(compared, self.best[1])):
+            self.best = tasks, compared
+        if status == "feasible":
+            raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
+        return tasks, compared
+
+    def _load(self) -> Callable:
+        spec = importlib.util.spec_from_file_location(f"_formulation_{Path(self.path).stem}", self.path)
+        if spec is None or spec.loader is None:
+            raise FormulationError(f"{self.path}: it cannot be read as Python")
+        module = importlib.util.module_from_spec(spec)
+        self._guarded(spec.loader.exec_module, module)
+        build = getattr(module, "build", None)
+        if not callable(build):
+            raise FormulationError(
+                f"{self.path}: it defines no function build(data, held): see the protocol of formulation files"
+            )
+        return build
+
+    def _built(self, held: np.ndarray) -> Any:
+        built = self._guarded(self.build, self.data, held.copy())
+        for name in ("problem", "tasks", "levels"):
+            if not hasattr(built, name):
+                raise FormulationError(
+                    f"{self.path}: build returned no {name!r}: return a named tuple of problem, tasks, levels"
+                )
+        return built
+
+    def _guarded(self, function: Callable, *arguments: Any) -> Any:
+        """Call the user's code; what it raises becomes one sentence with its line."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return function(*arguments)
+        except DrfoptError:
+            raise
+        except Exception as error:
+            lines = [f.lineno for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == self.path]
+            if isinstance(error, SyntaxError):
+                lines = [error.lineno]
+            where = f"{self.path}, line {lines[-1]}" if lines else self.path
+            text = str(error).splitlines()[0] if str(error) else "no message"
+            raise FormulationError(f"{where}: {type(error).__name__}: {text}") from None
+
+    def _solved(self, model: Any) -> str:
+        """Solve: ``optimal``, ``infeasible``, or out of time ``feasible`` with a point and ``stopped`` without one."""
+        family = type(model).__module__.split(".")[0]
+        if family not in SOLVERS:
+            raise FormulationError(
+                f"{self.path}: problem is a {type(model).__name__}: return an unsolved cvxpy.Problem or pulp.LpProblem"
+            )
+        status: str = self._guarded(SOLVERS[family], model, self.deadline)
+        if status == "unbounded":
+            raise FormulationError(
+                f"{self.path}: its program is unbounded: every user's tasks must be bounded by a capacity"
+            )
+        if status not in ("optimal", "infeasible", "feasible", "stopped"):
+            raise SolverError(f"{self.path}: the solver ended with status {status!r}")
+        return status
+
+    def _values(self, expression: Any, what: str) -> np.ndarray:
+        if isinstance(expression, list | tuple):
+            values = np.array([_number(term) for term in expression], dtype=float)
+        else:
+            found = getattr(expression, "value", expression)
+            values = np.full(0, np.nan) if found is None else np.asarray(found, dtype=float)
+        n = self.problem.n
+        if values.shape != (n,):
+            raise FormulationError(
+                f"{self.path}: {what} has shape {values.shape}, but one for each user is needed: {(n,)}"
+            )
+        if not np.isfinite(values).all():
+            raise FormulationError(
+                f"{self.path}: {what} has no value for some user: make it an expression of the variables"
+            )
+        return values
+
+
+def _number(term: Any) -> float:
+    value = getattr(term, "value", None)
+    found = value() if callable(value) else (term if value is None else value)
+    return float("nan") if found is None else float(found)
+
+
+def _higher(one: np.ndarray, other: np.ndarray | None) -> bool:
+    """Say whether sorted levels are lexicographically larger."""
+    return other is None or tuple(np.sort(one)) > tuple(np.sort(other))
+
+
+def _integral(tasks: Any) -> bool:
+    """Say whether tasks are made of integer variables alone; of parts of one they need not be whole."""
+    if isinstance(tasks, list | tuple):
+        return bool(tasks) and all(map(_integral_in_pulp, tasks))
+    variables = tasks.variables() if hasattr(tasks, "variables") else []
+    return bool(variables) and all(v.attributes["integer"] or v.attributes["boolean"] for v in variables)
+
+
+def _integral_in_pulp(term: Any) -> bool:
+    terms = list(term.items()) if hasattr(term, "items") else [(term, 1)]
+    whole = all(getattr(variable, "cat", "") == "Integer" and float(factor).is_integer() for variable, factor in terms)
+    return bool(terms) and whole and float(getattr(term, "constant", 0)).is_integer()

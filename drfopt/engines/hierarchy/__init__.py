@@ -1,0 +1,1 @@
+"""Guarantees, tiers and groups of divisible tasks."""

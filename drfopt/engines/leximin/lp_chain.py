@@ -1,0 +1,227 @@
+"""Leximin as a chain of linear programs over HiGHS, for pools and machines.
+
+A round maximises the common level t of the users still rising, the others held at theirs with ``>=``.  No limit enters
+a program: with everybody rising past her limit, the level a program reaches is a lower bound of the next saturation,
+so all users whose limit lies at or below it are finished at their limits at once, and the program is solved again.
+Only when there is none do the prices name the saturated: who must pay on every class is at this level in every
+optimum.  The interior point method ends inside the optimal face, where prices name everybody who is finished; at a
+vertex, where simplex ends, some may be left to a later program at the same level.
+
+Prices say more: in every optimum nobody is on a class that is dearer to her than her cheapest.  Such pairs are closed,
+and what is left falls apart into *parts* that have no capacity in common; who is finished takes no room from the
+rising but on classes that both still use.  So only the first program has the size of the cluster.  A part of one class
+needs no program at all.
+"""
+
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from ...base.errors import SolverError
+from ...base.parallel import ALONE
+from ...base.progress import report
+from ...certificates.chain import DEARER, Round
+from ..problem import Answer, ByType, Problem
+from ..symmetry import Merged
+from .lp_round import Part, Program
+
+__all__ = ["solve"]
+
+BUNDLES = 64
+"""Into so many bundles the parts of a cluster are put when there are workers, so that the slowest matters little."""
+
+CAPPED = 1e-12
+"""Relative distance of a limit above the level of a program that its tolerance accounts for."""
+
+
+def solve(problem: Problem) -> Answer:
+    """Return the leximin allocation, with the chain of rounds that proves it."""
+    by_type = problem.by_type
+    chain = _Chain(by_type)
+    parts = chain.parts()
+    if problem.workers.several and len(parts) > 1:
+        alone = replace(by_type, workers=ALONE)
+        bundles = _bundled(parts)
+        for found in problem.workers.spread(partial(_finished, alone), bundles, "bundles of independent parts"):
+            chain.take(*found)
+    else:
+        chain.finish(parts)
+    levels, tops = chain.levels, chain.tops
+    tasks = np.where(levels >= tops, by_type.limits, levels / by_type.rates)
+    amounts = chain.merged.amounts(by_type, chain.reached, tasks)
+    rounds = [link for _, link in sorted(chain.rounds, key=itemgetter(0))]
+    if isinstance(by_type, ByType):
+        tasks, rounds = _of_users(by_type, levels, tops), [_round_of_users(by_type, link) for link in rounds]
+    return Answer(tasks, amounts=amounts, evidence={"rounds": rounds})
+
+
+def _of_users(types: ByType, levels: np.ndarray, tops: np.ndarray) -> np.ndarray:
+    """Return the tasks of users (n,) from the levels of their types, which are equal."""
+    problem = types.whole
+    first = np.flatnonzero(np.diff(types.user, prepend=-1))
+    return np.where(levels[first] >= tops[first], problem.limits, levels[first] / problem.rates)
+
+
+def _round_of_users(types: ByType, link: Round) -> Round:
+    """Return a round in terms of users: a user's multiplier is the sum of those of her types."""
+    table = types.whole.instance.type_table
+    return Round(link.level, np.unique(types.owner[link.finished]), table.summed(link.multipliers), link.prices)
+
+
+Found = tuple[tuple[float, int, int], Round]
+"""A round behind its place in the chain, which does not depend on who found it: its level, or that of the round before
+where rounding made it less; how many rounds its part has behind it, which closed classes that it builds on; a user."""
+
+
+def _finished(problem: Problem, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, list[Found]]:
+    """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
+    chain = _Chain(problem)
+    chain.finish(parts)
+    return chain.levels, chain.reached, chain.rounds
+
+
+def _bundled(parts: list[Part]) -> list[list[Part]]:
+    """Return the parts in bundles of about equal size, so that none is too small to be handed over."""
+    least = sum(len(part.pairs) for part in parts) / BUNDLES
+    bundles: list[list[Part]] = []
+    size = np.inf
+    for part in parts:
+        if size >= least:
+            bundles.append([])
+            size = 0
+        bundles[-1].append(part)
+        size += len(part.pairs)
+    return bundles
+
+
+class _Chain:
+    """The state of the chain: levels of the users, amounts of the pairs, and who waits."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.merged = Merged.of(problem)
+        self.tops = problem.limits * problem.rates
+        self.owner = None
+        if isinstance(problem, ByType):
+            self.owner = problem.owner[problem.members]
+            # Of all types of a user the same number, to the last digit.
+            self.tops = problem.whole.instance.limits[self.owner] * problem.whole.all_rates[self.owner]
+        self.levels = np.full(problem.n, np.nan)
+        self.reached = np.zeros(len(self.merged.owner))
+        self.rounds: list[Found] = []
+
+    def parts(self) -> list[Part]:
+        """Return what has no capacity in common to begin with."""
+        return self._split(Part(np.arange(self.merged.groups), np.arange(len(self.merged.owner))))
+
+    def finish(self, parts: list[Part]) -> None:
+        """Finish everybody in some parts."""
+        waiting = list(parts)
+        while waiting:
+            waiting.extend(self._round(waiting.pop()))
+
+    def take(self, levels: np.ndarray, reached: np.ndarray, rounds: list[Found]) -> None:
+        """Take over what was found for other parts."""
+        self.levels = np.where(np.isnan(levels), self.levels, levels)
+        self.reached += reached
+        self.rounds.extend(rounds)
+
+    def _round(self, part: Part) -> list[Part]:
+        """Solve a part for its next level, finish who is finished there, and return what is left of it."""
+        merged = self.merged
+        known = (
+            f"{int((~np.isnan(self.levels)).sum())} of {self.problem.n} users are finished, "
+            f"the lowest levels of {len(self.rounds)} parts proven"
+        )
+        report(f"round {len(self.rounds) + 1}: {known}")
+        rising = np.isnan(self.levels)
+        program = Program(merged, part, self._summed(rising, merged.scale), self._held(rising))
+        level, amounts, prices = program.solve(self.problem, known)
+        self.reached[part.pairs] = amounts
+        inside = np.zeros(merged.groups, dtype=bool)
+        inside[part.groups] = True
+        here = rising & inside[merged.group]
+        capped = here & (self.tops <= level * (1 + CAPPED))
+        if capped.any():
+            self.levels[capped] = self.tops[capped]
+            return self._split(part)
+        level, multipliers, proven = program.proven(level, prices)
+        if not proven.any():
+            raise SolverError(
+                f"the prices of the round at level {level:.6g} prove no user finished to 1e-9: "
+                "the instance is too badly scaled for floats"
+            )
+        finished = here & np.isin(merged.group, part.groups[proven])
+        if self.owner is not None:
+            finished |= here & np.isin(self.owner, self.owner[finished])
+        link = self._told(level, finished, part, program, prices, multipliers)
+        reached = max(level, part.level)
+        self.rounds.append(((reached, part.rounds, int(link.finished[0])), link))
+        self.levels[finished] = level
+        costs = program.costs(prices)
+        dearer = costs - multipliers[program.owner] > DEARER * costs
+        self.reached[part.pairs[dearer]] = 0
+        return self._split(Part(part.groups, part.pairs[~dearer], True, reached, part.rounds + 1))
+
+    def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Add up values (n,) of the chosen users of each group, (groups,)."""
+        return np.bincount(self.merged.group[chosen], weights=values[chosen], minlength=self.merged.groups)
+
+    def _held(self, rising: np.ndarray) -> np.ndarray:
+        """Return the amounts that finished users hold, (groups,)."""
+        return self._summed(~rising, self.merged.scale * self.levels)
+
+    def _split(self, part: Part) -> list[Part]:
+        """Return the parts of a part that have no capacity in common and somebody who rises."""
+        merged, groups = self.merged, self.merged.groups
+        columns = merged.matrix[:, part.pairs]
+        ends = np.repeat(merged.owner[part.pairs], np.diff(columns.indptr))
+        others = groups + columns.indices
+        size = groups + merged.matrix.shape[0]
+        if self.owner is not None:
+            # The types of who rises are one part.
+            rising = np.flatnonzero(np.isnan(self.levels))
+            ends = np.concatenate([ends, merged.group[rising]])
+            others = np.concatenate([others, size + self.owner[rising]])
+            size += int(self.owner.max()) + 1
+        graph = sparse.coo_array((np.ones(len(ends)), (ends, others)), shape=(size, size))
+        _, label = connected_components(graph, directed=False)
+        rises = np.isin(np.arange(groups), merged.group[np.isnan(self.levels)])
+        alive = np.unique(label[part.groups][rises[part.groups]])
+        of_group, of_pair = label[part.groups], label[merged.owner[part.pairs]]
+        if len(alive) == 1 and (of_group == alive[0]).all():
+            return [part]
+        return [
+            replace(
+                part,
+                groups=part.groups[mine],
+                pairs=part.pairs[theirs],
+                tight=part.tight and not rises[part.groups[mine]].all(),
+            )
+            for mine, theirs in zip(_places(of_group, alive), _places(of_pair, alive), strict=True)
+        ]
+
+    def _told(
+        self, level: float, finished: np.ndarray, part: Part, program: Program, prices: np.ndarray, mine: np.ndarray
+    ) -> Round:
+        """Return the round in the letters of the instance."""
+        problem, merged = self.problem, self.merged
+        of_rows = np.zeros(merged.matrix.shape[0])
+        of_rows[program.rows] = prices
+        of_groups = np.zeros(merged.groups)
+        of_groups[part.groups] = mine
+        multipliers = np.zeros(problem.instance.n)
+        multipliers[problem.members] = of_groups[merged.group] * merged.scale
+        return Round(level, problem.members[finished], multipliers, merged.prices(of_rows, problem.k, problem.m))
+
+
+def _places(labels: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
+    """Return where each wanted label stands in `labels`, in order."""
+    order = np.argsort(labels, kind="stable")
+    begins = np.searchsorted(labels[order], wanted)
+    ends = np.searchsorted(labels[order], wanted, side="right")
+    return [order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]

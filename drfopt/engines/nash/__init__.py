@@ -1,0 +1,1 @@
+"""Nash products and alpha fairness of divisible tasks: the Eisenberg-Gale program and its relatives."""

@@ -1,0 +1,179 @@
+"""What all users of one pool buy at given prices, and how that changes with the prices: one pass over the demands.
+
+Given   a[i, j] = d[i, j] / c[j]   share of a resource that one task takes                       (n, m)
+        k[i]                       tasks bought where one task costs 1                           (n,)
+        u[i]                       most tasks                                                    (n,)
+        p[j] >= 0                  price of a whole resource                                     (m,)
+
+a task costs user i  q_i = sum_j a_ij p_j,  and for that she buys  x_i = min(k_i q_i^(-1/alpha), u_i)  tasks.  All that
+Newton's method on the prices asks for are two sums over the users,
+
+        used_j  = sum_i a_ij x_i,
+        bend_jk = sum_i a_ij a_ik x_i / (alpha q_i)   over users below their limits: minus the derivative of used.
+
+A pass reads each block of demands once, as it lies in memory, and what is computed from it stays in the cache.
+Measured with 8 resources and in one thread, a pass takes 1.5 times what adding up all demands takes, and one with
+`bend` 3.3 times: about m multiplications a demand instead of two.  The first is bound by the memory, the second by the
+processor.
+"""
+
+from dataclasses import dataclass
+from threading import local
+from typing import Any
+
+import numpy as np
+
+from ...model.arrays import columns, in_blocks
+from ..problem import Problem
+
+__all__ = ["Crowd", "View"]
+
+RUN = 64
+"""Users in a row that a sample takes: cache lines, and pages of a file, are not read for one user each."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What was seen at some prices: `used` (m,) of each resource, and `bend` (m, m), None where not asked for."""
+
+    used: np.ndarray
+    bend: Any = None
+
+
+class Crowd:
+    """The users of a pool, as they answer to prices.
+
+    Parameters
+    ----------
+    demands : array (n, m)
+        Of one task; read in blocks and never copied.
+    capacity : array (m,)
+        Who demands what there is nothing of is to have a limit of 0.
+    budgets : array (n,) or float
+        k; a float for one that all have.
+    limits : array (n,) or None
+        u; None where nobody has one.
+    alpha : float
+    money : float
+        About what all prices together will be: the scale to start from.
+    each : float
+        How many users each one stands for: more than 1 in a sample.
+    """
+
+    def __init__(
+        self,
+        demands: np.ndarray,
+        capacity: np.ndarray,
+        budgets: np.ndarray | float,
+        limits: np.ndarray | None,
+        alpha: float,
+        money: float,
+        each: float = 1.0,
+    ):
+        self.demands, self.capacity, self.budgets, self.limits = demands, capacity, budgets, limits
+        self.alpha, self.money, self.each = alpha, money, each
+        self.n, self.m = demands.shape
+        self.unit = np.divide(1.0, capacity, where=capacity > 0, out=np.zeros(self.m))
+        self._scratch = local()
+
+    @classmethod
+    def of(cls, problem: Problem) -> tuple["Crowd", float]:
+        """Return the users of a problem, and how many of its units of utility the unit of money here is worth."""
+        instance, alpha = problem.instance, problem.policy.alpha
+        weights = instance.weights if instance.weighted else 1.0
+        limits = _limits(problem)
+        money = float(np.sum(weights)) if instance.weighted else float(instance.n)
+        if alpha == 1:
+            return cls(instance.demands, instance.capacity, weights, limits, alpha, money), 1.0
+        # The level at which all users together would fill a resource: with levels counted in it, amounts of money are
+        # near the weights, whatever alpha.
+        # Who needs only what is not there has a rate of 0, and a limit of 0.
+        rates = np.where(problem.all_rates > 0, problem.all_rates, 1.0)
+        tasks = 1 / rates
+        if limits is not None:
+            tasks[limits == 0] = 0
+        used = tasks @ instance.demands
+        level = float((instance.capacity[used > 0] / used[used > 0]).min())
+        with np.errstate(all="ignore"):
+            worth = float(np.float64(level) ** -alpha)
+            budgets = rates ** (1 / alpha - 1) * weights ** (1 / alpha) * level
+        return cls(instance.demands, instance.capacity, budgets, limits, alpha, money * level), worth
+
+    def look(self, p: np.ndarray, bend: bool = False, tasks: np.ndarray | None = None) -> View:
+        """Return what is used at prices p (m,) and, if asked, how it bends; write the tasks (n,) if given a place.
+
+        Where somebody without a limit would pay nothing, the sums are not finite.
+        """
+        prices = p * self.unit
+
+        def look(rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
+            block = columns(self.demands, rows)
+            vectors, scaled = self._space(block.shape[1])
+            # What is free, or beyond the range of floats, makes sums that are not finite: whoever asked will see it.
+            # Silence is a thread's own.
+            with np.errstate(all="ignore"):
+                cost = np.matmul(prices, block, out=vectors[0])
+                bought = vectors[1] if tasks is None else tasks[rows]
+                self._buy(rows, cost, bought)
+                used = block @ bought
+                if not bend:
+                    return used, None
+                np.multiply(block, self._root(rows, cost, bought), out=scaled)
+                scaled *= self.unit[:, None]
+                return used, scaled @ scaled.T
+
+        parts = in_blocks(self.n, look)
+        used = sum(part for part, _ in parts) * (self.unit * self.each)
+        bends = [part for _, part in parts if part is not None]
+        return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
+
+    def sample(self, every: int) -> "Crowd":
+        """Return about one in so many of the users, who stand for all of them; fewer than `RUN` times so many is none.
+
+        Runs of users at equal distances: what lies together in memory, from everywhere in the list.
+        """
+        runs = self.n // (RUN * every)
+
+        def taken(values: np.ndarray) -> np.ndarray:
+            columns = values.T[..., : runs * RUN * every]
+            apart = columns.reshape(*columns.shape[:-1], runs, RUN * every)[..., :RUN]
+            return np.ascontiguousarray(apart).reshape(*columns.shape[:-1], runs * RUN).T
+
+        budgets = self.budgets if isinstance(self.budgets, float) else taken(self.budgets)
+        limits = None if self.limits is None else taken(self.limits)
+        each = self.each * self.n / (runs * RUN)
+        return Crowd(taken(self.demands), self.capacity, budgets, limits, self.alpha, self.money, each)
+
+    def _buy(self, rows: slice, cost: np.ndarray, bought: np.ndarray) -> None:
+        """Write what users buy at their costs."""
+        budgets = self.budgets if isinstance(self.budgets, float) else self.budgets[rows]
+        if self.alpha == 1:
+            np.divide(budgets, cost, out=bought)
+        else:
+            np.power(cost, -1 / self.alpha, out=bought)
+            bought *= budgets
+        if self.limits is not None:
+            np.minimum(bought, self.limits[rows], out=bought)
+
+    def _root(self, rows: slice, cost: np.ndarray, bought: np.ndarray) -> np.ndarray:
+        """Return the root of x / q, and 0 for users at their limits, in the place of the cost."""
+        # By way of the money x q, which is in the range of floats where x / q need not be.
+        money = np.multiply(cost, bought, out=cost)
+        root = np.divide(bought, np.sqrt(money, out=money), out=money)
+        if self.limits is not None:
+            np.copyto(root, 0.0, where=bought >= self.limits[rows])
+        return root
+
+    def _space(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return room for two vectors of so many users (2, size) and for a block (m, size), one for each thread."""
+        space = getattr(self._scratch, "space", None)
+        if space is None or space.shape[1] != size:
+            space = self._scratch.space = np.empty((2 + self.m, size))
+        return space[:2], space[2:]
+
+
+def _limits(problem: Problem) -> np.ndarray | None:
+    """Return the limits (n of the instance,), 0 for who is unplaced; None where nobody has one."""
+    if problem.unplaced.any():
+        return np.where(problem.unplaced, 0.0, problem.instance.limits)
+    return problem.instance.limits if problem.instance.limited else None

@@ -1,0 +1,287 @@
+"""Engines: one algorithm a file, each a pure function from a `Problem` to an `Answer`, and the table that lists them.
+
+An engine declares what it can take; ``auto`` is the first row of the table that takes the problem.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ..base.errors import EngineError, suggestion
+from ..base.solvers.table import DIRECT
+from ..base.threads import one_thread
+from .problem import Answer, Problem
+
+__all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for", "others"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A row of the table: an algorithm and what it takes.
+
+    Attributes
+    ----------
+    name, summary : str
+    objectives : frozenset of str
+        ``leximin``, ``alpha``, ``sum``, ``formulation``.
+    clusters : frozenset of str
+        ``pool``, ``machines``.
+    integer : bool
+        Whether it is for whole tasks (otherwise for divisible ones).
+    exact : bool
+        Whether it computes in rational numbers.
+    heuristic : bool
+        Whether it does not claim the optimum; the certificate says how near it is.
+    largest : int or None
+        Columns of its program of whole tasks on machines beyond which ``auto`` passes it over.
+    programs : bool
+        Whether it is integer programs, so that it matters which solver is asked.
+    organised : bool
+        Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
+    divides : bool
+        Whether it can give parts of the problem to other processes.
+    types : bool
+        Whether it takes users with several task types on machines.
+    """
+
+    name: str
+    module: str
+    summary: str
+    objectives: frozenset[str]
+    clusters: frozenset[str]
+    integer: bool = False
+    exact: bool = False
+    heuristic: bool = False
+    largest: int | None = None
+    programs: bool = False
+    organised: bool = False
+    divides: bool = False
+    types: bool = False
+    most: int | None = None
+    then: tuple[str, ...] = ()
+
+    @property
+    def takes(self) -> str:
+        """What the engine declares, in one line."""
+        tasks = "whole tasks" if self.integer else "divisible tasks"
+        exact = ", in rational numbers" if self.exact else ""
+        objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
+        found = ", not always the optimum" if self.heuristic else ""
+        rules = " under rules of an organisation" if self.organised else ""
+        return f"{objectives} on {clusters}, {tasks}{exact}{found}{rules}"
+
+    def can_take(self, problem: Problem, exact: bool = False) -> bool:
+        """Say whether the declarations cover the problem."""
+        cluster = "pool" if problem.instance.machines is None else "machines"
+        objective = problem.policy.objective
+        tasks = objective == "formulation" or self.integer == problem.integer
+        asked = self.programs or problem.solver == DIRECT
+        known = self.organised == ("organisation" in problem.instance.features)
+        alike = self.types or problem.instance.type_table is None
+        fits = objective in self.objectives and cluster in self.clusters
+        return fits and tasks and self.exact == exact and asked and known and alike
+
+    def solve(self, problem: Problem) -> Answer:
+        """Run the algorithm; its module is imported now, and its solver with it."""
+        run: Callable[[Problem], Answer] = import_module(f".{self.module}", __package__).solve
+        with one_thread():
+            return run(problem)
+
+
+POOL = frozenset({"pool"})
+MACHINES = frozenset({"machines"})
+ANYWHERE = POOL | MACHINES
+LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+)
+
+ENGINES = (
+    Engine(
+        "filling",
+        "leximin.filling",
+        "progressive filling from saturation to saturation",
+        LEXIMIN,
+        POOL,
+        then=("rational",),
+    ),
+    Engine(
+        "lp-chain",
+        "leximin.lp_chain",
+        "leximin by linear programs over HiGHS; duals tell who is finished",
+        LEXIMIN,
+        ANYWHERE,
+        divides=True,
+        types=True,
+    ),
+    Engine(
+        "newton",
+        "nash.newton",
+        "Newton's method on the prices, in a few passes over the users",
+        ALPHA,
+        POOL,
+        then=("barrier", "conic", "enclosure"),
+    ),
+    Engine(
+        "barrier",
+        "nash.barrier",
+        "primal-dual interior point, then Newton on the optimality conditions",
+        ALPHA,
+        ANYWHERE,
+        then=("conic", "enclosure"),
+    ),
+    Engine(
+        "conic", "nash.conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE
+    ),
+    Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine(
+        "rational",
+        "leximin.rational",
+        "progressive filling in rational numbers",
+        LEXIMIN,
+        POOL,
+        exact=True,
+        most=20_000,
+    ),
+    Engine(
+        "rational-chain",
+        "leximin.rational_chain",
+        "HiGHS's bases round by round, solved in rational numbers",
+        LEXIMIN,
+        MACHINES,
+        exact=True,
+    ),
+    Engine("rational-lp", "sums.rational_lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine(
+        "enclosure",
+        "nash.enclosure",
+        "Newton to many digits, then rational bounds of every user",
+        ALPHA,
+        ANYWHERE,
+        exact=True,
+        most=200,
+    ),
+    Engine("frontier", "whole.frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
+    Engine(
+        "leximin-milp",
+        "whole.leximin_milp",
+        "counting programs over HiGHS, by level",
+        LEXIMIN,
+        ANYWHERE,
+        integer=True,
+        largest=20_000,
+        programs=True,
+    ),
+    Engine(
+        "rounding",
+        "whole.rounding",
+        "continuous optimum rounded and packed",
+        LEXIMIN,
+        MACHINES,
+        integer=True,
+        heuristic=True,
+    ),
+    Engine(
+        "nash-halves",
+        "whole.nash_halves",
+        "Nash product by exact search near the continuous prices",
+        ALPHA,
+        POOL,
+        integer=True,
+    ),
+    Engine(
+        "nash-milp",
+        "whole.nash_milp",
+        "Nash product over HiGHS, log by its chords between integers",
+        ALPHA,
+        ANYWHERE,
+        integer=True,
+        programs=True,
+    ),
+    Engine("sum-milp", "whole.sum_milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
+    Engine("servers", "leximin.servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine(
+        "tree-filling",
+        "hierarchy.tree_filling",
+        "guarantees, tiers and groups: filling from stop to stop",
+        LEXIMIN,
+        POOL,
+        organised=True,
+    ),
+    Engine(
+        "tree-chain",
+        "hierarchy.tree_chain",
+        "guarantees, tiers and groups: stops by linear programs",
+        LEXIMIN,
+        MACHINES,
+        types=True,
+        organised=True,
+    ),
+    Engine(
+        "rational-tree",
+        "hierarchy.rational_tree",
+        "the same in rational numbers",
+        LEXIMIN,
+        POOL,
+        exact=True,
+        organised=True,
+    ),
+    Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
+)
+
+
+def engines_for(problem: Problem, exact: bool = False) -> tuple[Engine, ...]:
+    """Return every engine that declares to take the problem, the preferred one first."""
+    return tuple(engine for engine in ENGINES if engine.can_take(problem, exact))
+
+
+def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
+    """Return the engine of that name, or for ``auto`` the first that takes the problem and is not too slow for it.
+
+    Raises
+    ------
+    EngineError
+        When there is none of that name, or it cannot take the problem.
+    """
+    able = engines_for(problem, exact)
+    listed = ", ".join(engine.name for engine in able) or "none"
+    if name == "auto":
+        if not able:
+            raise EngineError(f"no engine takes {_what(problem, exact)}")
+        return next((engine for engine in able if _small_enough(engine, problem)), able[0])
+    known = {engine.name: engine for engine in ENGINES}
+    if name not in known:
+        raise EngineError(f"there is no engine {name!r}{suggestion(name, known)} (known: auto, {', '.join(known)})")
+    if known[name] not in able:
+        raise EngineError(
+            f"engine {name!r} takes {known[name].takes}, not {_what(problem, exact)}: engines that do: {listed}"
+        )
+    return known[name]
+
+
+def others(engine: Engine, problem: Problem) -> tuple[Engine, ...]:
+    """Return the engines to ask where this one failed, in this order: those of its row that take the problem."""
+    known = {row.name: row for row in ENGINES}
+    rows = [known[name] for name in engine.then]
+    return tuple(
+        row for row in rows if row.can_take(problem, row.exact) and (row.most is None or problem.n <= row.most)
+    )
+
+
+def _small_enough(engine: Engine, problem: Problem) -> bool:
+    if engine.largest is None or problem.instance.machines is None:
+        return True
+    from .whole.milp import columns
+
+    return columns(problem) <= engine.largest
+
+
+def _what(problem: Problem, exact: bool) -> str:
+    tasks = "whole tasks" if problem.integer else "divisible tasks"
+    cluster = "a pool" if problem.instance.machines is None else "machines"
+    if problem.instance.type_table is not None:
+        cluster += " with several task types of one user"
+    organisation = problem.instance.organisation
+    if organisation is not None and "organisation" in problem.instance.features:
+        cluster += f" with {organisation.rules}"
+    solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
+    return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

@@ -1,0 +1,1 @@
+"""The largest sums: linear programs."""

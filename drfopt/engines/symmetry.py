@@ -1,0 +1,185 @@
+"""What a fair division on machines need not tell apart: users and classes that are copies of each other.
+
+Users whose tasks have the same proportions and who may use the same classes form a *group*; classes whose machines
+have the same proportions and that the same users may use form a *kind*.  A group has one amount on each kind: it is
+split among its users by their levels, and on a kind among its classes by their size, and no capacity can tell.
+
+Letters: user i of level l adds ``scale_i l`` to the amount of her group; one unit of the amount of group g on kind q
+fills ``a_qj,g`` of the kind's resource j.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..base.errors import SolverError
+from ..model.instance import Instance
+from ..model.machine import Machine
+from .problem import Answer, Problem
+
+__all__ = ["Merged", "market_without_copies"]
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A problem without copies.
+
+    Attributes
+    ----------
+    group : int array (n,)
+        Of each user.
+    scale : array (n,)
+        Amount of her group that a user's level of 1 is.
+    kind : int array (k,)
+        Of each class of the instance; -1 where nobody's task fits.
+    part : array (k,)
+        Size of the class in its kind.
+    owner, place : int arrays (pairs,)
+        Group and kind of each pair on which a task fits, group by group.
+    matrix : sparse array (rows, pairs)
+        What one unit of a pair's amount fills of each row.
+    row_kind, row_resource : int arrays (rows,)
+    proportions : array (groups, m)
+        Demands of a group, the largest 1.
+    room : array (kinds, m)
+    """
+
+    group: np.ndarray
+    scale: np.ndarray
+    kind: np.ndarray
+    part: np.ndarray
+    owner: np.ndarray
+    place: np.ndarray
+    matrix: sparse.csc_array
+    row_kind: np.ndarray
+    row_resource: np.ndarray
+    proportions: np.ndarray
+    room: np.ndarray
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.proportions)
+
+    @classmethod
+    def of(cls, problem: Problem, apart: np.ndarray | None = None) -> "Merged":
+        """Merge the users and classes of a problem; users with different values of `apart` (n,) stay apart."""
+        instance = problem.instance
+        demands = instance.demands[problem.members]
+        largest = demands.max(axis=1)
+        fits = np.ones((problem.n, 1), dtype=bool) if instance.fits is None else instance.fits[problem.members]
+        proportions = demands / largest[:, None]
+        told = proportions if apart is None else np.column_stack([proportions, apart])
+        first, group = _alike(told, np.packbits(fits, axis=1))
+        fits, proportions = fits[first], proportions[first]
+
+        size = instance.room.max(axis=1)
+        used = np.flatnonzero(fits.any(axis=0))
+        shape = instance.room[used] / size[used, None]
+        example, kind_of_used = _alike(shape, np.packbits(fits[:, used].T, axis=1))
+        kind = np.full(problem.k, -1)
+        kind[used] = kind_of_used
+        total = np.bincount(kind_of_used, weights=size[used], minlength=len(example))
+        part = np.zeros(problem.k)
+        part[used] = size[used] / total[kind_of_used]
+        room = shape[example] * total[:, None]
+
+        owner, place = np.nonzero(fits[:, used[example]])
+        scale = largest / problem.rates
+        matrix, row_kind, row_resource = _rows(proportions, room, owner, place)
+        return cls(group, scale, kind, part, owner, place, matrix, row_kind, row_resource, proportions, room)
+
+    def prices(self, prices: np.ndarray, k: int, m: int) -> np.ndarray:
+        """Return prices of rows (rows,) as prices of whole classes, (k, m)."""
+        table = np.zeros((len(self.room) + 1, m))
+        table[self.row_kind, self.row_resource] = prices
+        return table[self.kind] * self.part[:, None]
+
+    def amounts(self, problem: Problem, reached: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+        """Return the tasks of the problem's pairs, when groups have `reached` (pairs,) and users `tasks` (n,).
+
+        Raises
+        ------
+        SolverError
+            When a user has tasks and no place.
+        """
+        table = np.zeros((self.groups, len(self.room) + 1))
+        table[self.owner, self.place] = reached
+        table /= np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        user, machine = problem.pairs
+        share = table[self.group[user], self.kind[machine]] * self.part[machine]
+        placed = np.bincount(user, weights=share, minlength=problem.n)
+        if (placed[tasks > 0] == 0).any():
+            raise SolverError("a user has a level and no place: the instance is too badly scaled for floats")
+        return share * (tasks / np.where(placed > 0, placed, 1.0))[user]
+
+
+def market_without_copies(problem: Problem) -> tuple[Problem, Callable[[Answer], Answer]] | None:
+    """Return a smaller problem of CEEI or alpha fairness and how to split its answer; None when there are no copies.
+
+    In a market users of one group are one user with the sum of their weights, whatever alpha is: at the same prices
+    each has what is in proportion to her weight.  With limits only those are one who reach them together.
+    """
+    limited = np.isfinite(problem.limits)
+    largest = problem.instance.demands[problem.members].max(axis=1)
+    weight = largest / problem.weights
+    merged = Merged.of(problem, np.where(limited, np.where(limited, problem.limits, 0) * weight, np.inf))
+    if merged.groups == problem.n and len(merged.room) == (merged.kind >= 0).sum():
+        return None
+    fits = np.zeros((merged.groups, len(merged.room) + 1), dtype=bool)
+    fits[merged.owner, merged.place] = True
+    # Shares are of the whole cluster, so classes on which nobody's task fits stay, as one that nobody may use.
+    nobody = problem.instance.room[merged.kind < 0].sum(axis=0)
+    rooms = np.vstack([merged.room, nobody])
+    first = np.zeros(merged.groups, dtype=np.intp)
+    first[merged.group[::-1]] = np.arange(problem.n)[::-1]
+    demands = problem.instance.demands[problem.members[first]]
+    for kind, room in enumerate(rooms):
+        # A task that fits to the last digit still does where the room was added up.
+        np.maximum(room, demands[fits[:, kind]].max(axis=0, initial=0.0), out=room)
+    per_task = largest[first]
+    weights = np.bincount(merged.group, weights=problem.weights)
+    limits = np.bincount(merged.group, weights=problem.limits * largest) / per_task
+    small = Instance(
+        demands,
+        machines=[Machine(f"kind {q}", row) for q, row in enumerate(rooms)],
+        eligible=fits,
+        weights=weights,
+        max_tasks=limits,
+    )
+
+    def split(answer: Answer) -> Answer:
+        tasks = (answer.tasks * per_task / weights)[merged.group] / weight
+        tasks = np.where(answer.tasks[merged.group] >= limits[merged.group], problem.limits, tasks)
+        reached = np.zeros(len(merged.owner)) if answer.amounts is None else answer.amounts
+        prices = np.zeros((len(rooms), problem.m)) if answer.prices is None else answer.prices
+        return Answer(tasks, amounts=merged.amounts(problem, reached, tasks), prices=prices[merged.kind])
+
+    return Problem(small, problem.policy, problem.integer, problem.deadline), split
+
+
+def _alike(values: np.ndarray, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an example of each different row of (values, bits), in order of appearance, and the number of each row."""
+    keys = np.ascontiguousarray(np.hstack([np.ascontiguousarray(values + 0.0).view(np.uint8), bits]))
+    rows = keys.view(np.dtype((np.void, keys.shape[1]))).ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return first[order], number[inverse.ravel()]
+
+
+def _rows(
+    proportions: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np.ndarray
+) -> tuple[sparse.csc_array, np.ndarray, np.ndarray]:
+    """Return the matrix of the rows that some pair enters, and kind and resource of each."""
+    m = room.shape[1]
+    need = proportions[owner]
+    pair, resource = np.nonzero(need)
+    present, row = np.unique(place[pair] * m + resource, return_inverse=True)
+    entries = need[pair, resource] / room.ravel()[present][row]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(owner)))])
+    matrix = sparse.csc_array((entries, row, starts), shape=(len(present), len(owner)))
+    return matrix, present // m, present % m

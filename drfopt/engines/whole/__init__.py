@@ -1,0 +1,1 @@
+"""Whole tasks: frontiers, counting programs, searches and packings."""

@@ -1,0 +1,109 @@
+"""Leximin of whole tasks in one pool: all ways to stop the fewest users, swept upwards together, in exact integers.
+
+A *state* is a choice of who has stopped where: which users of each kind are still active, and what the stopped leave
+over.  Sweeping the levels upwards, each state says at which level its next user must stop; those that come first are
+worse, and of the others only those go on that stop the fewest users there, each in every way that does.  Of two states
+with the same active users one is dropped when the other leaves at least as much of everything.  What remains at the
+end is the lexicographically largest vector of sorted levels, and no solver was asked.
+
+Without ties there is one state.  Where many users tie the states can be too many to list: from there on the counting
+program of `leximin_milp` decides, begun at the best state.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...base.errors import TimeLimitError
+from ...base.progress import report
+from ..problem import Answer, Problem
+from .leximin_milp import Counting
+from .milp import SEARCH
+from .user_kinds import BOTTOM, Pool, Spot, TooMany, Vector
+
+__all__ = ["solve"]
+
+STATES = 2_000
+"""States that are kept at most: some tenths of a second a level."""
+
+STEPS = 20_000
+"""Steps spent on listing who could stop at one level, for all states: some tenths of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Who is still active (number of each kind), what the stopped leave over, and how it came about."""
+
+    active: Vector
+    left: Vector
+    trail: tuple | None = None
+
+    def stops(self) -> list[tuple[Vector, Vector]]:
+        """Return numbers and tasks of each kind of who stopped, spot by spot."""
+        found, trail = [], self.trail
+        while trail is not None:
+            trail, stopping, tasks = trail
+            found.append((stopping, tasks))
+        return found[::-1]
+
+
+def solve(problem: Problem) -> Answer:
+    """Return the leximin allocation of whole tasks; where time runs out, the best state finished by greedy choices."""
+    pool = Pool(problem)
+    states = [State(pool.sizes, pool.room)]
+    decided: list[tuple[int, int]] = []
+    deadline = problem.deadline.part(SEARCH)
+    try:
+        while states[0].active != (0,) * len(pool.rates):
+            stopped = sum(count for _, count in decided)
+            report(f"{stopped} of {problem.n} users stopped, {len(decided)} levels, {len(states)} states")
+            deadline.check("the sweep of levels")
+            level = decided[-1][0] if decided else BOTTOM
+            try:
+                spot_level, count, states = _advance(pool, states, level)
+            except TooMany:
+                counted = Counting(problem, pool, decided, states[0].stops()).solve()
+                return replace(counted, engine="leximin-milp")
+            decided.append((spot_level, count))
+    except TimeLimitError:
+        return Answer(_finished(pool, states[0], decided[-1][0] if decided else BOTTOM), status="time_limit")
+    return Answer(np.array(pool.tasks(states[0].stops()), dtype=np.int64))
+
+
+def _advance(pool: Pool, states: list[State], level: int) -> tuple[int, int, list[State]]:
+    """Return the next level at which somebody stops in every state, how many at least, and the states after it."""
+    spots = [pool.next_spot(state.active, state.left, level) for state in states]
+    level = max(spot.level for spot in spots if spot is not None)
+    budget, fewest = STEPS, sum(pool.sizes)
+    found: list[tuple[State, Spot, Vector]] = []
+    for state, spot in zip(states, spots, strict=True):
+        if spot is None or spot.level != level:
+            continue
+        choices = pool.fewest(spot, fewest, budget)
+        budget -= len(choices)
+        if choices and sum(choices[0]) < fewest:
+            fewest, found = sum(choices[0]), []
+        found.extend((state, spot, stopping) for stopping in choices)
+    return level, fewest, _kept(pool, found)
+
+
+def _kept(pool: Pool, found: list[tuple[State, Spot, Vector]]) -> list[State]:
+    """Return the states after these stops, without those that another with the same active users dominates."""
+    kept: dict[Vector, list[State]] = {}
+    for state, spot, stopping in found:
+        active = tuple(a - s for a, s in zip(state.active, stopping, strict=True))
+        left = pool.minus(state.left, stopping, spot.tasks)
+        rivals = kept.setdefault(active, [])
+        if any(all(a >= b for a, b in zip(rival.left, left, strict=True)) for rival in rivals):
+            continue
+        rivals[:] = [rival for rival in rivals if not all(a <= b for a, b in zip(rival.left, left, strict=True))]
+        rivals.append(State(active, left, (state.trail, stopping, spot.tasks)))
+        if len(kept) > STATES:
+            raise TooMany
+    return [state for rivals in kept.values() for state in rivals]
+
+
+def _finished(pool: Pool, state: State, level: int) -> np.ndarray:
+    stops = state.stops()
+    stops += [(stopping, spot.tasks) for spot, stopping in pool.finish(state.active, state.left, level)]
+    return np.array(pool.tasks(stops), dtype=np.int64)

@@ -1,0 +1,377 @@
+"""Leximin with whole tasks: levels from below, the users who stop at each counted, and the counts fixed.
+
+The sorted levels are lexicographically largest when, level value by level value, the fewest users stop there.  So: find
+the highest level that all users still active can reach; of those who could be exactly at it, stop as few as possible;
+fix that number, but not who they are, and go on.  Given a level the least tasks of every active user are known, so who
+stops where is all that is left to choose: a counting program over HiGHS, with a column for each kind of user and each
+level at which the choice is open.
+
+In a pool the search follows an incumbent: where its next user must stop, the program is asked for the fewest that must,
+whoever stopped before.  On machines, what can be packed is part of the program, and levels are found by halving.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...base.errors import SolverError, TimeLimitError
+from ...base.progress import report
+from ...model.packings import LARGEST, most_alone
+from ..problem import Answer, Problem
+from . import rounding
+from .milp import SEARCH, Model, Supply, placed, supply
+from .user_kinds import BOTTOM, Kinds, Pool, Vector
+
+__all__ = ["Counting", "solve"]
+
+START = 0.2
+"""Part of the time that the search for a packing to start from may take."""
+
+Stops = list[tuple[Vector, Vector]]
+"""Number and tasks of each kind of who stops, level by level."""
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """At a level `count` users stop, of these kinds so many at most; each would have so many tasks."""
+
+    level: int
+    count: int
+    may: Vector
+    tasks: Vector
+
+    @property
+    def open(self) -> bool:
+        """Whether there is a choice."""
+        return self.count < sum(self.may)
+
+
+def solve(problem: Problem) -> Answer:
+    """Return the leximin allocation of whole tasks; where time runs out, the best one known."""
+    if problem.instance.machines is None:
+        pool = Pool(problem)
+        return Counting(problem, pool, [], []).solve()
+    counting = Counting(problem, Kinds(problem), [], [])
+    counting.start = start = _packed_start(problem)
+    if start is not None and start.tasks.tolist() == [
+        most_alone(problem.instance, i) for i in problem.members.tolist()
+    ]:
+        return replace(start, status="optimal")
+    return counting.solve()
+
+
+def _packed_start(problem: Problem) -> Answer | None:
+    """Return the continuous optimum rounded and packed, or None where that is not known."""
+    try:
+        return rounding.solve(replace(problem, deadline=problem.deadline.part(START)))
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return None
+
+
+class Counting:
+    """The levels found so far and how many stop at each, which leaves open who they are.
+
+    Parameters
+    ----------
+    problem : Problem
+    kinds : Kinds, or Pool for a pool
+    decided : list of (level, count)
+        What is known already, from below.
+    stops : list
+        A way to stop these users.
+    """
+
+    def __init__(self, problem: Problem, kinds: Kinds, decided: list[tuple[int, int]], stops: Stops):
+        self.problem, self.kinds = problem, kinds
+        self.deadline = problem.deadline.part(SEARCH)
+        self.stops: list[_Stop] = []
+        self.incumbent = stops
+        self.start: Answer | None = None
+        for level, count in decided:
+            self._record(level, count)
+
+    def solve(self) -> Answer:
+        """Count on until everybody has stopped."""
+        try:
+            while self._active():
+                known = f"{self.problem.n - self._active()} of {self.problem.n} users stopped"
+                report(f"{known}, {len(self.stops)} levels counted")
+                self.deadline.check("counting who stops")
+                if isinstance(self.kinds, Pool):
+                    self._advance_pool(self.kinds)
+                else:
+                    self._advance()
+            return self._answer()
+        except TimeLimitError:
+            return self._best_known()
+
+    def _active(self) -> int:
+        return sum(self.kinds.sizes) - sum(stop.count for stop in self.stops)
+
+    def _record(self, level: int, count: int) -> None:
+        may = self._may(level)
+        if not 1 <= count <= sum(may):
+            raise SolverError(
+                f"counting who stops at level {float(self.kinds.level(level)):.6g} gave {count} of {sum(may)}: "
+                "the solver is not believed"
+            )
+        self.stops.append(_Stop(level, count, may, tuple(level // rate for rate in self.kinds.rates)))
+
+    def _may(self, level: int) -> Vector:
+        """Return how many of each kind can be exactly at a level."""
+        rest = self._rest()
+        rows = zip(self.kinds.rates, self.kinds.most, rest, strict=True)
+        return tuple(number if level % rate == 0 and level // rate <= most else 0 for rate, most, number in rows)
+
+    def _rest(self) -> list[int]:
+        """Return how many of each kind have not surely stopped."""
+        rest = list(self.kinds.sizes)
+        for stop in self.stops:
+            if not stop.open:
+                rest = [number - stopped for number, stopped in zip(rest, stop.may, strict=True)]
+        return rest
+
+    # ---- in a pool: along an incumbent ------------------------------------------------------------------------
+
+    def _advance_pool(self, pool: Pool) -> None:
+        """Find the next level at which somebody must stop, and how few, from where the incumbent's users must."""
+        active, left = pool.sizes, pool.room
+        for stopping, tasks in self.incumbent:
+            left = pool.minus(left, stopping, tasks)
+            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
+        spot = pool.next_spot(active, left, self.stops[-1].level if self.stops else BOTTOM)
+        if spot is None:
+            raise SolverError("nobody is active though the counts say so: the solver is not believed")
+        greedy = pool.greedy(spot)
+        if sum(greedy) == 1 and not any(stop.open for stop in self.stops):
+            self._record(spot.level, 1)
+            self.incumbent.append((greedy, spot.tasks))
+            return
+        stops = [*self.incumbent, (greedy, spot.tasks)]
+        count, self.incumbent = self._fewest(spot.level, stops)
+        if count:
+            self._record(spot.level, count)
+        # Otherwise others stopped before, and nobody has to here: on from this incumbent.
+
+    # ---- on machines: by halving ------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Find the highest level that all active users can reach, and how few of them must stop there."""
+        level = self._highest()
+        may, known = self._may(level), self._known_count(level)
+        closed = not any(stop.open for stop in self.stops)
+        rows = zip(may, self.kinds.rates, self.kinds.most, strict=True)
+        must = sum(number for number, rate, most in rows if closed and rate * most == level)
+        count = must if must == known or sum(may) == 1 else self._fewest(level, None)[0]
+        self._record(level, max(count, 1))
+
+    def _known_count(self, level: int) -> int | None:
+        """Return how many users of the start stop at the next level, where it agrees with everything before."""
+        if self.start is None or self._known_level() != level:
+            return None
+        rate = {p: rate for rate, people in zip(self.kinds.rates, self.kinds.people, strict=True) for p in people}
+        return sum(rate[p] * int(x) == level for p, x in enumerate(self.start.tasks))
+
+    def _highest(self) -> int:
+        below = self.stops[-1].level if self.stops else BOTTOM
+        kinds, rest = self.kinds, self._rest()
+        rising = [kind for kind, number in enumerate(rest) if number]
+        tops = [kinds.rates[kind] * kinds.most[kind] for kind in rising]
+        # Who has surely not stopped goes no higher than her most tasks.
+        high = max(tops) if any(stop.open for stop in self.stops) else min(tops)
+        low = below
+        if (known := self._known_level()) is not None:
+            # Everybody has that much in the start; mostly no more is possible, and one program says so.
+            above = min((known // kinds.rates[kind] + 1) * kinds.rates[kind] for kind in rising)
+            if above > high or not self._reachable(above):
+                return known
+            low = above
+        # Halve the interval until the candidates in it can be listed.
+        while (candidates := self._candidates(low, high, rising)) is None:
+            middle = (low + high) // 2
+            if self._reachable(middle):
+                low = middle
+            else:
+                high = middle
+        first, last = 0, len(candidates)
+        while first < last:
+            middle = (first + last + 1) // 2
+            if self._reachable(candidates[middle - 1]):
+                first = middle
+            else:
+                last = middle - 1
+        if first == 0 and low == below:
+            raise SolverError(
+                f"no level above {float(kinds.level(low)):.6g} is reachable though users are active: "
+                "the solver is not believed"
+            )
+        return candidates[first - 1] if first else low
+
+    def _known_level(self) -> int | None:
+        """Return the next level of the start, where it agrees with everything counted so far."""
+        if self.start is None:
+            return None
+        rate = {p: rate for rate, people in zip(self.kinds.rates, self.kinds.people, strict=True) for p in people}
+        levels = sorted(rate[p] * int(x) for p, x in enumerate(self.start.tasks))
+        counted = [stop.level for stop in self.stops for _ in range(stop.count)]
+        return levels[len(counted)] if levels[: len(counted)] == counted else None
+
+    def _candidates(self, low: int, high: int, rising: list[int]) -> list[int] | None:
+        """Return levels above low, up to high, that some active user can have; None when too many."""
+        ranges = []
+        for kind in rising:
+            rate = self.kinds.rates[kind]
+            ranges.append((rate, low // rate + 1, min(high // rate, self.kinds.most[kind])))
+        if sum(max(0, last - first + 1) for _, first, last in ranges) > 4 * len(self.kinds.rates) + 16:
+            return None
+        return sorted({rate * x for rate, first, last in ranges for x in range(first, last + 1)})
+
+    def _reachable(self, level: int) -> bool:
+        """Say whether all active users can have at least this level, the counts below it kept."""
+        program = _Program(self, [-(-level // rate) for rate in self.kinds.rates])
+        return program.model.solve(self.deadline) is not None
+
+    # ---- programs ---------------------------------------------------------------------------------------------
+
+    def _fewest(self, level: int, start: Stops | None) -> tuple[int, Stops]:
+        """Return the least number of users who must stop at a level, and a way to stop those and the counted."""
+        may = self._may(level)
+        last = _Stop(level, -1, may, tuple(level // rate for rate in self.kinds.rates))
+        program = _Program(self, [level // rate + 1 for rate in self.kinds.rates], last, start)
+        values = self._solved(program)
+        stops = program.stops(values)
+        count = sum(stops[-1][0])
+        return count, stops if count else stops[:-1]
+
+    def _solved(self, program: "_Program") -> np.ndarray:
+        values = program.model.solve(self.deadline, program.start)
+        if values is None:
+            raise SolverError("a counting program is called infeasible that has a solution: the solver is not believed")
+        return values
+
+    # ---- answers ----------------------------------------------------------------------------------------------
+
+    def _answer(self) -> Answer:
+        if isinstance(self.kinds, Pool):
+            return Answer(np.array(self.kinds.tasks(self.incumbent), dtype=np.int64))
+        program = _Program(self, None)
+        values = self._solved(program)
+        tasks = self.kinds.tasks(program.stops(values))
+        if program.supplied is None:
+            raise SolverError("machines without packings")
+        return placed(self.problem, program.supplied, values, tasks)
+
+    def _best_known(self) -> Answer:
+        """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
+        if not isinstance(self.kinds, Pool):
+            return replace(self.start, status="time_limit") if self.start else rounding.solve(self.problem)
+        pool, active, left = self.kinds, self.kinds.sizes, self.kinds.room
+        for stopping, tasks in self.incumbent:
+            left = pool.minus(left, stopping, tasks)
+            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
+        level = self.stops[-1].level if self.stops else BOTTOM
+        rest = [(stopping, spot.tasks) for spot, stopping in pool.finish(active, left, level)]
+        return Answer(np.array(pool.tasks([*self.incumbent, *rest]), dtype=np.int64), status="time_limit")
+
+
+class _Program:
+    """The counting program: choices that keep the counts, and room for the tasks that then everybody needs.
+
+    Parameters
+    ----------
+    counting : Counting
+    need : list of int or None
+        Fewest tasks of an active user of each kind; None when everybody has stopped.
+    last : _Stop, optional
+        A further level, at which as few as possible are to stop.
+    start : Stops, optional
+        A known solution.
+    """
+
+    def __init__(
+        self, counting: Counting, need: list[int] | None, last: _Stop | None = None, start: Stops | None = None
+    ):
+        self.model = model = Model(counting.problem.solver)
+        self.kinds = kinds = counting.kinds
+        self.all = [*counting.stops, *([last] if last else [])]
+        self.columns: dict[tuple[int, int], int] = {}
+        rest = counting._rest()
+        for s, stop in enumerate(self.all):
+            if not stop.open:
+                continue
+            cost = 1.0 if stop is last else 0.0
+            for kind, number in enumerate(stop.may):
+                if number:
+                    self.columns[s, kind] = model.column(min(number, rest[kind]), cost)
+            if stop is not last:
+                terms = {column: 1.0 for (t, _), column in self.columns.items() if t == s}
+                model.row(stop.count, stop.count, terms)
+        self.start = None if start is None else {c: float(start[s][0][kind]) for (s, kind), c in self.columns.items()}
+        least, extra = self._needs(rest, need)
+        self.supplied: Supply | None = None
+        if isinstance(kinds, Pool):
+            self._pool_rows(kinds, least, extra)
+        else:
+            self._machine_rows(counting.problem, least, extra)
+
+    def _needs(self, rest: list[int], need: list[int] | None) -> tuple[list[int], list[dict[int, int]]]:
+        """Return the tasks of each kind together when no open choice is taken, and what each choice changes."""
+        least = [0] * len(rest)
+        for stop in self.all:
+            if not stop.open:
+                least = [x + number * tasks for x, number, tasks in zip(least, stop.may, stop.tasks, strict=True)]
+        extra: list[dict[int, int]] = []
+        for kind, number in enumerate(rest):
+            options = {column: self.all[s].tasks[kind] for (s, k), column in self.columns.items() if k == kind}
+            each = 0
+            if need is None or need[kind] > self.kinds.most[kind]:
+                # They must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.
+                if number:
+                    row = dict.fromkeys(options, 1.0) or {self.model.column(0.0): 1.0}
+                    self.model.row(number, number, row)
+            else:
+                each = need[kind]
+                if len(options) > 1 or any(self.model.high[column] > number for column in options):
+                    self.model.row(0.0, number, dict.fromkeys(options, 1.0))
+            least[kind] += number * each
+            extra.append({column: tasks - each for column, tasks in options.items()})
+        return least, extra
+
+    def _pool_rows(self, pool: Pool, least: list[int], extra: list[dict[int, int]]) -> None:
+        """Add the capacities of a pool: what the choices change, within what the least tasks leave, in integers."""
+        for j, total in enumerate(pool.room):
+            left = total - sum(x * row[j] for x, row in zip(least, pool.demands, strict=True))
+            terms = {
+                column: x * row[j]
+                for row, options in zip(pool.demands, extra, strict=True)
+                for column, x in options.items()
+                if x and row[j]
+            }
+            unit = max((abs(x) for x in terms.values()), default=1)
+            unit = 1 if unit <= LARGEST else unit
+            if terms or left < 0:
+                self.model.row(-math.inf, left / unit, {column: x / unit for column, x in terms.items()})
+
+    def _machine_rows(self, problem: Problem, least: list[int], extra: list[dict[int, int]]) -> None:
+        """Add what the machines can run: as much of each shape of task as all who run it need."""
+        self.supplied = supply(self.model, problem)
+        for shape, terms in enumerate(self.supplied.tasks):
+            kinds = [kind for kind, of in enumerate(self.kinds.shapes) if of == shape]
+            asked = {column: -float(x) for kind in kinds for column, x in extra[kind].items()}
+            self.model.row(sum(least[kind] for kind in kinds), math.inf, terms | asked)
+
+    def stops(self, values: np.ndarray) -> Stops:
+        """Return who stops where in a solution."""
+        found: Stops = []
+        for s, stop in enumerate(self.all):
+            chosen = range(len(stop.may))
+            numbers = (
+                tuple(round(values[self.columns[s, kind]]) if (s, kind) in self.columns else 0 for kind in chosen)
+                if stop.open
+                else stop.may
+            )
+            found.append((numbers, stop.tasks))
+        return found

@@ -1,0 +1,196 @@
+"""Whole tasks packed on machines: the whole part of the continuous optimum, the lowest levels first.
+
+For a level L everybody is wished her tasks up to L, but no more than the whole part of her continuous optimum.  The
+wishes are packed largest task first, on machines whose rest has the proportions of the task; whose wish does not come
+true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
+Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
+
+Nothing is proven here: the certificate says how far from below the levels are the highest possible.  Evidence of the
+answer is the whole part of everybody's continuous optimum, where there was time for it: who has less is told.
+"""
+
+import heapq
+from collections import Counter
+from contextlib import suppress
+
+import numpy as np
+
+from ...base.errors import TimeLimitError
+from ...base.progress import report
+from ...base.tolerances import LEVEL
+from ...model.packings import Packing, integer_rows, most_alone
+from ..leximin import lp_chain
+from ..problem import Answer, Problem
+from .milp import packed
+
+__all__ = ["solve"]
+
+ROUNDS = 15
+"""Times that wishes are packed again with other users first."""
+
+LARGE = 2**62
+"""Integers up to here are computed with as such by numpy."""
+
+CONTINUOUS = 0.5
+"""Part of the time that the continuous optimum may take."""
+
+
+def solve(problem: Problem) -> Answer:
+    """Return the packing; its status says that it is feasible, not that it is optimal."""
+    continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
+    tasks = np.zeros(problem.instance.n)
+    known = False
+    with suppress(TimeLimitError):
+        tasks[continuous.members] = lp_chain.solve(continuous).tasks
+        known = True
+    used, total = tasks @ problem.instance.demands, problem.instance.capacity
+    scarce = np.divide(used, total**2, where=total > 0, out=np.zeros(len(total)))
+    cluster = _Cluster(problem, scarce)
+    # A count that rounding put just below a whole number is that number.
+    whole = np.floor(tasks[problem.members] * (1 + LEVEL)).astype(np.int64)
+    target = np.minimum(whole, np.array(cluster.most, dtype=object)).astype(np.int64)
+    _highest_packed(problem, cluster, target)
+    cluster.fill_up(target.tolist())
+    cluster.fill_up(cluster.most)
+    answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
+    if known:
+        answer.evidence["whole_part"] = target
+    return answer
+
+
+def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:
+    """Leave the cluster with the wishes of the highest level that could be packed."""
+    rates = np.array([float(rate) for rate in cluster.rates])
+    first = np.zeros(len(target))
+    best = (first, np.zeros_like(target))
+    # The first look is at everything; nearer than one task of the user with the smallest step nothing changes.
+    level = high = float((rates * target).max())
+    low = 0.0
+    while level > low and high - low > rates.min() and problem.deadline.left():
+        wishes = np.minimum(target, np.ceil(level / rates * (1 - LEVEL)).astype(np.int64))
+        report(f"packing all tasks up to level {level:.6g}")
+        order = _packed(cluster, wishes, first)
+        if order is None:
+            high = level
+        else:
+            low, first, best = level, order, (order, wishes)
+        level = (low + high) / 2
+    cluster.pack(best[1], _before(cluster, best[0]))
+
+
+def _packed(cluster: "_Cluster", wishes: np.ndarray, first: np.ndarray) -> np.ndarray | None:
+    """Return how often each user has to go first for the wishes to be packed; None where they never were."""
+    first = first.copy()
+    for _ in range(ROUNDS):
+        cluster.pack(wishes, _before(cluster, first))
+        short = cluster.tasks < wishes
+        if not short.any():
+            # As it was packed: the order was that of before.
+            return first
+        first[short] += 1
+    return None
+
+
+def _before(cluster: "_Cluster", first: np.ndarray) -> list[int]:
+    return np.lexsort((-cluster.size, -first)).tolist()
+
+
+class _Cluster:
+    """Single machines, what is left on each, and the members' tasks on them, in integers.
+
+    Attributes
+    ----------
+    rates, most : list
+        Exact level of one task, most tasks, of each member.
+    size : array (n,)
+        How large a task is: its share of a resource, relative to the largest task's, where that is most.
+    load : int array (n, machines)
+    """
+
+    def __init__(self, problem: Problem, scarce: np.ndarray):
+        instance, self.members = problem.instance, problem.members.tolist()
+        self.classes = np.repeat(np.arange(instance.k), instance.counts)
+        demands = [instance.exact_demands[i] for i in self.members]
+        rooms = []
+        for row in instance.exact_machine_capacity:
+            rows, room = integer_rows(demands, row)
+            rooms.append(room)
+        kind = np.int64 if max(max(map(max, rows)), max(map(max, rooms))) < LARGE else object
+        self.demands, self.rooms = np.array(rows, dtype=kind), np.array(rooms, dtype=kind)
+        self.eligible = instance.fits[self.members]
+        exact = problem.policy.exact_rates(instance)
+        self.rates = [exact[i] for i in self.members]
+        self.most = [most_alone(instance, i) for i in self.members]
+        shares = problem.shares
+        largest = shares.max(axis=0)
+        self.size = np.divide(shares, largest, where=largest > 0, out=np.zeros_like(shares)).max(axis=1)
+        # Proportions are of shares of the cluster, and a resource matters as much as it is used.
+        unit = np.divide(
+            self.rooms.astype(float),
+            instance.machine_capacity,
+            where=instance.machine_capacity > 0,
+            out=np.ones_like(instance.machine_capacity),
+        ).max(axis=0)
+        self.price = scarce / unit
+        self.pack(np.zeros(len(self.members), dtype=np.int64), [])
+
+    @property
+    def tasks(self) -> np.ndarray:
+        """Tasks of each member, (n,)."""
+        return self.load.sum(axis=1)
+
+    def pack(self, wishes: np.ndarray, order: list[int]) -> None:
+        """Empty the machines and pack as much of the wishes as fits, members in that order."""
+        self.left = self.rooms[self.classes]
+        self.load = np.zeros((len(self.members), len(self.classes)), dtype=np.int64)
+        for p in order:
+            if wishes[p]:
+                self.place(p, int(wishes[p]))
+
+    def fill_up(self, most: list[int]) -> None:
+        """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more."""
+        tasks = self.tasks.tolist()
+        queue = [(self.rates[p] * x, p) for p, x in enumerate(tasks) if x < most[p]]
+        heapq.heapify(queue)
+        while queue:
+            level, p = heapq.heappop(queue)
+            # She stays the lowest until she is above the next: so many tasks are one step.
+            ahead = int((queue[0][0] - level) / self.rates[p]) if queue else most[p]
+            number = max(1, min(ahead, most[p] - tasks[p]))
+            if placed := self.place(p, number):
+                tasks[p] += placed
+                if tasks[p] < most[p] and placed == number:
+                    heapq.heappush(queue, (self.rates[p] * tasks[p], p))
+
+    def place(self, p: int, number: int) -> int:
+        """Place up to so many tasks of a member; return how many fit.
+
+        Machines whose rest is in the proportions of the demand come first, and each takes half of what fits, so that
+        no machine is left with a resource that nobody can use; then what is missing is placed in the same way.
+        """
+        demand, missing = self.demands[p], number
+        needed = np.flatnonzero(demand > 0)
+        able = np.flatnonzero(self.eligible[p][self.classes] & (self.left >= demand).all(axis=1))
+        wish = demand * self.price
+        while missing and len(able):
+            rest = self.left[able].astype(float) * self.price
+            alike = rest @ wish / np.maximum(np.linalg.norm(rest, axis=1), np.finfo(float).tiny)
+            for where in able[np.argsort(-alike, kind="stable")]:
+                room = self.left[where]
+                taken = min(missing, -(-min(int(room[j] // demand[j]) for j in needed) // 2))
+                room -= taken * demand
+                self.load[p, where] += taken
+                missing -= taken
+                if not missing:
+                    break
+            able = able[(self.left[able] >= demand).all(axis=1)]
+        return number - missing
+
+    def packing(self) -> list[Packing]:
+        """Return the loads, those of machines that are alike together."""
+        alike: Counter[tuple[int, tuple]] = Counter()
+        for where, k in enumerate(self.classes.tolist()):
+            row = self.load[:, where]
+            if row.any():
+                alike[k, tuple((self.members[p], int(row[p])) for p in np.flatnonzero(row))] += 1
+        return [(k, count, dict(pattern)) for (k, pattern), count in alike.items()]

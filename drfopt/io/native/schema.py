@@ -1,0 +1,252 @@
+"""The instance file as pydantic models, and what pydantic finds wrong in it as one sentence."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+
+from ...base.errors import InstanceError, suggestion
+from ...base.numbers.quantities import exact
+from ..text.input import failure, shown
+
+__all__ = ["GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
+
+EXPECTED = {
+    "name": "a text in quotes",
+    "source": "a text in quotes",
+    "users": "a list of tables, one for each user",
+    "machines": "a list of tables, one for each class of machines",
+    "capacity": "a table of resource and amount, such as { cpu = 9, memory = 18 }",
+    "demand": "a table of resource and amount, such as { cpu = 1, memory = 4 }",
+    "tasks": "a list of tables with a demand and a count",
+    "count": "a whole number",
+    "tier": "a whole number, higher is served first",
+    "group": 'its path from the root, such as "eng/dev"',
+    "groups": "a list of tables, one for each group",
+    "guarantees": 'one of "floor", "surplus", "normalised"',
+    "excluded": 'a list of resources, such as ["gpu"]',
+}
+CLASS_NAMES = 'a list of machine classes, such as ["xl"]'
+ENTRIES = {
+    "users": "a table with a name and a demand",
+    "machines": "a table with a name and a capacity",
+    "groups": "a table with a name",
+    "tasks": "a table with a demand and a count",
+    "excluded": "the name of a resource in quotes",
+}
+
+FLOAT_INTEGERS = 2**53
+
+
+def _number(value: Any) -> int | float | Fraction:
+    """Return the exact value as the lightest number for it, so that plain files make plain arrays."""
+    if type(value) is int and abs(value) <= FLOAT_INTEGERS:
+        return value
+    if type(value) is Decimal and value.is_finite() and Decimal(repr(float(value))) == value:
+        return float(value) or 0
+    if isinstance(value, dict | list) or value is None or isinstance(value, bool):
+        raise InstanceError(f"{shown(value)} is not a number: write an integer, a decimal, a fraction or a quantity")
+    fraction = exact(value)
+    return fraction.numerator if fraction.denominator == 1 else fraction
+
+
+def _whole(value: Any) -> int:
+    number = _number(value)
+    if number != int(number):
+        raise InstanceError(f"{shown(value)} is not a whole number: write 1, 2, 3 ...")
+    return int(number)
+
+
+def _limit(value: Any) -> int | float | Fraction | None:
+    if value is None:
+        return None
+    try:
+        return _number(value)
+    except InstanceError as error:
+        raise InstanceError(f"{error}; for no limit leave max_tasks out") from None
+
+
+def _weight(value: Any) -> Any:
+    if value is None:
+        return None
+    return _amounts(value) if isinstance(value, dict) else _number(value)
+
+
+def _amounts(value: Any) -> dict[str, int | float | Fraction]:
+    """Return a table of amounts; unlike a ``dict`` field it stops at the first wrong one of a million."""
+    if not isinstance(value, dict):
+        raise InstanceError(
+            f"{shown(value)} is no table: write resources and amounts, such as {{ cpu = 1, memory = 4 }}"
+        )
+    table = {}
+    for resource, amount in value.items():
+        try:
+            table[resource] = _number(amount)
+        except InstanceError as error:
+            raise _AmountError(f"of {shown(resource)}: {error}") from None
+    return table
+
+
+def _pool(value: Any) -> dict[str, int | float | Fraction] | None:
+    return None if value is None else _amounts(value)
+
+
+class _AmountError(InstanceError):
+    """One amount of a table is wrong; the message goes on from the name of the table."""
+
+
+Amounts = Annotated[Any, PlainValidator(_amounts)]
+OptionalAmounts = Annotated[Any, PlainValidator(_pool)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TypeEntry(_Table):
+    """Tasks of one user that are alike."""
+
+    demand: Amounts
+    count: Annotated[Any, PlainValidator(_whole)]
+    name: str = ""
+    machines: list[str] | None = Field(None, fail_fast=True)
+
+
+class UserEntry(_Table):
+    """One user: what a task of hers needs, or her types of tasks; her weight, limit, machines, group and promises."""
+
+    name: str
+    demand: OptionalAmounts = None
+    tasks: list[TypeEntry] | None = Field(None, fail_fast=True)
+    weight: Annotated[Any, PlainValidator(_weight)] = None
+    max_tasks: Annotated[Any, PlainValidator(_limit)] = None
+    machines: list[str] | None = Field(None, fail_fast=True)
+    guarantee: OptionalAmounts = None
+    ceiling: OptionalAmounts = None
+    tier: int = 0
+    group: str = ""
+
+    @model_validator(mode="after")
+    def _one_demand(self) -> "UserEntry":
+        if (self.demand is None) == (self.tasks is None):
+            neither = self.demand is None
+            raise InstanceError(
+                "the key 'demand' is missing: write " + EXPECTED["demand"]
+                if neither
+                else "both 'demand' and 'tasks' are given: write one task's demand, or a list of task types"
+            )
+        if self.tasks is not None and not self.tasks:
+            raise InstanceError("tasks is an empty list: list at least one type, or write a demand")
+        return self
+
+
+class GroupEntry(_Table):
+    """A node of the tree of groups."""
+
+    name: str
+    weight: Annotated[Any, PlainValidator(_number)] = 1
+    guarantee: OptionalAmounts = None
+    ceiling: OptionalAmounts = None
+    tier: int = 0
+
+
+class MachineEntry(_Table):
+    """A class of identical machines."""
+
+    name: str
+    capacity: Amounts
+    count: Annotated[Any, PlainValidator(_whole)] = 1
+
+
+class InstanceFile(_Table):
+    """The whole file: one pool (`capacity`) or `machines`, and the users."""
+
+    name: str | None = None
+    source: str | None = None
+    capacity: Annotated[Any, PlainValidator(_pool)] = None
+    machines: list[MachineEntry] | None = Field(None, fail_fast=True)
+    users: list[UserEntry] = Field(fail_fast=True)
+    groups: list[GroupEntry] | None = Field(None, fail_fast=True)
+    guarantees: Literal["floor", "surplus", "normalised"] = "floor"
+    excluded: list[str] | None = Field(None, fail_fast=True)
+
+
+KEYS: dict[tuple[str, ...], Iterable[str]] = {
+    (): InstanceFile.model_fields,
+    ("users",): UserEntry.model_fields,
+    ("users", "tasks"): TypeEntry.model_fields,
+    ("machines",): MachineEntry.model_fields,
+    ("groups",): GroupEntry.model_fields,
+}
+
+
+def validated(tree: Any, place: str) -> InstanceFile:
+    """Return the tree of a file as `InstanceFile`.
+
+    Raises
+    ------
+    InstanceError
+        On the first thing that is wrong, with its place in the file.
+    """
+    if not isinstance(tree, dict):
+        raise failure(place, f"holds {shown(tree)}: an instance is a table with the keys {', '.join(KEYS[()])}")
+    try:
+        return InstanceFile.model_validate(tree)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    # A key that is missing is often there under a wrong name, and that is the better thing to say.
+    unknown = next((found for found in errors if found["type"] == "extra_forbidden"), None)
+    first = unknown if unknown and errors[0]["type"] == "missing" else errors[0]
+    raise failure(place, _sentence(tree, first))
+
+
+def _sentence(tree: dict, error: Any) -> str:
+    location, kind, value = error["loc"], error["type"], error["input"]
+    entry, rest = _entry(tree, location)
+    if kind == "extra_forbidden":
+        return entry + _unknown(location)
+    if kind == "missing":
+        return f"{entry}{_inside(location)}the key {rest[-1]!r} is missing: write {EXPECTED[rest[-1]]}"
+    if kind == "value_error":
+        reason = error["ctx"]["error"]
+        return f"{entry}{_called(rest)}{' ' if isinstance(reason, _AmountError) else ': '}{reason}"
+    return f"{entry}{_called(rest)} is {shown(value)}: write {_expected(location)}"
+
+
+def _entry(tree: dict, location: tuple) -> tuple[str, tuple]:
+    """Return the words for the entry at fault, such as ``users[1] ('B'): ``, and the keys below it."""
+    if len(location) < 2 or not isinstance(location[1], int):
+        return "", location
+    entry = tree[location[0]][location[1]]
+    name = entry.get("name") if isinstance(entry, dict) else None
+    called = f" ({shown(name)})" if isinstance(name, str) else ""
+    words = f"{location[0]}[{location[1]}]{called}"
+    return (f"{words}: ", location[2:]) if len(location) > 2 else (words, ())
+
+
+def _called(keys: tuple) -> str:
+    """Return the words for a value inside an entry, such as ``machines[0]`` or ``tasks[1].demand``."""
+    words = ""
+    for key in keys:
+        words += f"[{key}]" if isinstance(key, int) else f".{key}" if words else str(key)
+    return words
+
+
+def _expected(location: tuple) -> str:
+    names = [part for part in location if isinstance(part, str)]
+    if names[1:] and names[-1] == "machines":
+        return CLASS_NAMES if isinstance(location[-1], str) else "the name of a machine class in quotes"
+    return EXPECTED[names[-1]] if isinstance(location[-1], str) else ENTRIES[names[-1]]
+
+
+def _unknown(location: tuple) -> str:
+    key = str(location[-1])
+    known = list(KEYS[tuple(part for part in location[:-1] if isinstance(part, str))])
+    return f"{_inside(location)}unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known)}"
+
+
+def _inside(location: tuple) -> str:
+    """Return the words for an entry inside an entry, such as ``tasks[1]: ``."""
+    return f"{_called(location[2:-1])}: " if len(location) > 3 else ""

@@ -1,0 +1,123 @@
+"""What comes of a cluster's own files: the instance, what runs where today, and what could not be used.
+
+The current allocation, ``drfopt convert --current``, has the shape that ``drfopt solve --json`` prints:
+
+    {"placement": {user: {class: tasks}},
+     "types": {user: [{"name": type, "tasks": number, "of": count, "placement": {class: tasks}}]}}
+
+``types`` has the users with several task types, whose tasks are added up in ``placement``. What counts is what the
+files say runs on a machine that is in the instance.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..text.input import one_line
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+
+__all__ = ["ASSUMED", "UNUSED", "Conversion", "Note", "Notes"]
+
+UNUSED, ASSUMED = "not used", "assumed"
+
+LONGEST_EXAMPLE = 80
+"""Characters of an example in a note: names of pods can be far longer than what tells them apart."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something in the files that the instance does not say, or says though the files do not.
+
+    Attributes
+    ----------
+    kind : str
+        `UNUSED` or `ASSUMED`.
+    what : str
+        In words, in the singular where `count` counts it.
+    count : int
+        How often.
+    example : str
+        The first one.
+    """
+
+    kind: str
+    what: str
+    count: int = 1
+    example: str = ""
+
+    def __str__(self) -> str:
+        such = f" ({'such as ' if self.count > 1 else ''}{self.example})" if self.example else ""
+        times = f"{self.count:,} x " if self.count > 1 else ""
+        return one_line(f"{self.kind}: {times}{self.what}{such}")
+
+
+class Notes:
+    """Notes being taken while files are read: equal ones are counted, and the first example is kept."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, str], str] = {}
+
+    def unused(self, what: str, example: object = "", count: int = 1) -> None:
+        """Note that something in the files plays no part in the instance."""
+        self._add(UNUSED, what, example, count)
+
+    def assumed(self, what: str, example: object = "", count: int = 1) -> None:
+        """Note what the instance says though the files do not."""
+        self._add(ASSUMED, what, example, count)
+
+    def _add(self, kind: str, what: str, example: object, count: int) -> None:
+        self._counts[kind, what] += count
+        self._examples.setdefault((kind, what), str(example)[:LONGEST_EXAMPLE])
+
+    def taken(self) -> tuple[Note, ...]:
+        """Return the notes, what is not used first, each kind in the order in which it was met."""
+        found = [Note(*key, count, self._examples[key]) for key, count in self._counts.items()]
+        return tuple(sorted(found, key=lambda note: note.kind == ASSUMED))
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """An instance made of a cluster's own files.
+
+    Attributes
+    ----------
+    instance : Instance
+    notes : tuple of Note
+        What was not used, and what was assumed.
+    placement : mapping from user to {machine class: tasks}
+        What runs where today; users of whom nothing runs are left out.
+    by_type : mapping from user to {task type: {machine class: tasks}}
+        The same for users with several task types, of types that run somewhere.
+    """
+
+    instance: "Instance"
+    notes: tuple[Note, ...] = ()
+    placement: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
+    by_type: Mapping[str, Mapping[str, Mapping[str, Fraction]]] = field(default_factory=dict)
+
+    def current(self) -> dict[str, Any]:
+        """Return what runs where today as plain data, in the shape at the top of this module."""
+        document: dict[str, Any] = {"placement": _plain(self.placement)}
+        types = {
+            user: [
+                {"name": kind.name, "tasks": _plain(sum(homes.values())), "of": kind.count, "placement": _plain(homes)}
+                for kind in kinds
+                for homes in [self.by_type.get(user, {}).get(kind.name, {})]
+            ]
+            for user, kinds in zip(self.instance.users, self.instance.task_types or (), strict=False)
+            if kinds
+        }
+        if types:
+            document["types"] = types
+        return document
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return int(value) if value == int(value) else float(value)

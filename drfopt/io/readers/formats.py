@@ -1,0 +1,150 @@
+"""Readers: a cluster's own files into an `Instance`; `FORMATS` lists what ``drfopt convert`` takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...base.errors import InstanceError, suggestion
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+    from .conversion import Conversion
+
+__all__ = ["FORMATS", "Format", "convert", "converted"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files that a cluster already has.
+
+    Parameters
+    ----------
+    name : str
+        What ``--from`` calls it.
+    summary : str
+        One line on what it is.
+    files : str
+        The files it is read from, as a usage line shows them.
+    module : str
+        The module of this folder whose ``read(files, user_by)`` returns a `Conversion`.
+    users : tuple of str
+        What ``--user-by`` may say; the first is the default. Empty where users are what they are.
+    """
+
+    name: str
+    summary: str
+    files: str
+    module: str
+    users: tuple[str, ...] = ()
+
+
+FORMATS = (
+    Format(
+        "kubernetes",
+        "kubectl get nodes,pods,resourcequotas -A -o json (or yaml)",
+        "FILES",
+        "kubernetes.reader",
+        ("namespace", "label:KEY", "annotation:KEY"),
+    ),
+    Format(
+        "kueue",
+        "kubectl get clusterqueues,cohorts,localqueues,workloads,resourceflavors -A -o json",
+        "FILES",
+        "queues.kueue",
+    ),
+    Format(
+        "volcano",
+        "kubectl get nodes,pods,podgroups,queues.scheduling.volcano.sh -A -o json",
+        "FILES",
+        "queues.volcano",
+    ),
+    Format(
+        "yunikorn", "kubectl get nodes,pods -A -o json, and queues.yaml or its ConfigMap", "FILES", "queues.yunikorn"
+    ),
+    Format("kai", "kubectl get nodes,pods,queues.scheduling.run.ai -A -o json", "FILES", "queues.kai"),
+    Format("koordinator", "kubectl get nodes,pods,elasticquotas -A -o json", "FILES", "queues.koordinator"),
+    Format(
+        "yarn",
+        "fair-scheduler.xml, and what /ws/v1/cluster/nodes, apps and scheduler print; or SLS nodes and jobs",
+        "FILES",
+        "yarn",
+        ("queue", "user"),
+    ),
+    Format(
+        "slurm",
+        "sinfo -h -N -o '%N|%c|%m|%G|%P|%T', sacct -a -X -P -o ..., sshare -a -P, sacctmgr; or their --json",
+        "FILES",
+        "slurm",
+        ("user", "account"),
+    ),
+    Format("mesos", "what /state (or /master/state) and /roles print", "FILES", "mesos", ("role", "framework")),
+    Format(
+        "csv",
+        "machines.csv and tasks.csv with a header: machine,count,cpu,... and user,task,count,cpu,...",
+        "FILES",
+        "table",
+    ),
+    Format(
+        "google2011", "machine_events and task_events of the Google cluster trace of 2011", "FILES", "traces.google2011"
+    ),
+    Format(
+        "alibaba2018",
+        "machine_meta with batch_task, container_meta or both of the Alibaba cluster trace of 2018",
+        "FILES",
+        "traces.alibaba2018",
+    ),
+    Format(
+        "openb",
+        "node and pod lists of the openb GPU cluster traces (Weng et al., USENIX ATC 2023)",
+        "NODES.csv PODS.csv",
+        "traces.openb",
+    ),
+)
+
+
+def converted(format_name: str, paths: Sequence[str | Path], user_by: str | None = None) -> "Conversion":
+    """Read a cluster's own files: the instance, what was not used, and what runs where today.
+
+    Parameters
+    ----------
+    format_name : str
+        The name of one of `FORMATS`.
+    paths : sequence of str or Path
+        In any order: what a file holds is found out from it; ``-`` is standard input.
+    user_by : str, optional
+        What makes a user, one of the format's `users`.
+
+    Raises
+    ------
+    InstanceError
+        On an unknown format, or files that are not what the format says.
+    """
+    names = [known.name for known in FORMATS]
+    if format_name not in names:
+        raise InstanceError(
+            f"unknown format {format_name!r}: use {', '.join(names)}{suggestion(str(format_name), names)}"
+        )
+    known = FORMATS[names.index(format_name)]
+    if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
+        ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
+        raise InstanceError(f"{format_name}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
+    if not paths:
+        raise InstanceError(f"{format_name}: no files are given: name {known.files}")
+    from ..text.input import read_file
+
+    files = [read_file(path) for path in paths]
+    found: Conversion = import_module(f".{known.module}", __package__).read(files, user_by)
+    return found
+
+
+def convert(format_name: str, paths: Sequence[str | Path], user_by: str | None = None) -> "Instance":
+    """Read a cluster's own files into an instance; `converted` tells more.
+
+    Raises
+    ------
+    InstanceError
+        As `converted`.
+    """
+    return converted(format_name, paths, user_by).instance

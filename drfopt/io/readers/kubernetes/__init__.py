@@ -1,0 +1,1 @@
+"""Kubernetes: nodes, pods, what makes pods, and quotas."""

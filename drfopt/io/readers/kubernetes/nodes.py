@@ -1,0 +1,83 @@
+"""Nodes that take pods: what they have left beside what belongs to them, and whom they take."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ...text.parts import Part
+from ..assembly import Node, Task
+from ..conversion import Notes
+from .eligibility import NODE_NAME, features_of
+from .objects import Objects, labels, name
+from .pods import Pod
+
+__all__ = ["nodes", "tasks"]
+
+KINDS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", "nvidia.com/gpu.product")
+"""Labels that say what a node is sold as, the best first."""
+
+
+def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[Node]:
+    """Return the nodes that are ready and take pods, less what fixed pods ask of them.
+
+    Parameters
+    ----------
+    pods : iterable of Pod
+        The fixed ones are subtracted; the labels that the others look at are kept.
+    """
+    pods = list(pods)
+    looked_at = set().union(*(pod.needs.labels for pod in pods if not pod.fixed))
+    belongs: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.fixed and pod.node is not None:
+            belongs.setdefault(pod.node, []).append(pod)
+        elif pod.fixed:
+            notes.unused("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
+    found = []
+    for item in objects.take("Node"):
+        reason = _out_of_use(item)
+        if reason:
+            notes.unused(f"node that {reason}", name(item))
+            continue
+        there = labels(item) | {NODE_NAME: name(item)}
+        features = features_of(there, item["spec"]["taints"].each(), looked_at)
+        told = dict(features.labels) | {f"{key} {effect}": value or "yes" for key, value, effect in features.taints}
+        kind = next((there[label] for label in KINDS if label in there), "")
+        capacity = _left(item, belongs.pop(name(item), []), notes)
+        found.append(Node(name(item), capacity, kind, features, told))
+    for home, some in belongs.items():
+        notes.unused("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
+    return found
+
+
+def tasks(pods: Iterable[Pod], user_of: dict[int, str]) -> list[Task]:
+    """Return the pods that are no fixed ones as tasks; `user_of` has the user of each by its ``id``."""
+    return [
+        Task(user_of[id(pod)], pod.demand, pod.count, pod.needs, pod.owner, pod.node)
+        for pod in pods
+        if not pod.fixed and id(pod) in user_of
+    ]
+
+
+def _out_of_use(item: Part) -> str:
+    if item["spec"]["unschedulable"].true():
+        return "is cordoned off"
+    for condition in item["status"]["conditions"].each():
+        if condition["type"].text() == "Ready" and condition["status"].text() != "True":
+            return "is not ready"
+    return ""
+
+
+def _left(item: Part, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
+    """Return what a node can allocate, less what belongs to it."""
+    status = item["status"]
+    if "allocatable" not in status:
+        notes.assumed("node can allocate all that it has: it does not say how much", name(item))
+    capacity = status["allocatable" if "allocatable" in status else "capacity"].amounts()
+    for pod in pods:
+        for resource, amount in pod.demand.items():
+            if amount > capacity.get(resource, 0):
+                notes.assumed(f"node has no {resource} left: its fixed pods ask for more than it has", name(item))
+            capacity[resource] = max(Fraction(0), capacity.get(resource, Fraction(0)) - amount)
+    if pods:
+        notes.assumed("pod that stays where it is: subtracted from its node", pods[0].name, len(pods))
+    return capacity

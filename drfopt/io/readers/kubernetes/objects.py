@@ -1,0 +1,104 @@
+"""The objects in files that kubectl or a manifest wrote, by kind; in any order, one to a document or in lists."""
+
+from collections.abc import Iterable, Iterator
+
+from ...text.input import File, failure
+from ...text.parts import Part, parts
+from ..conversion import Notes
+
+__all__ = ["Objects", "annotations", "labels", "name", "namespace"]
+
+
+class Objects:
+    """All objects of some files; what no reader takes can be told.
+
+    Parameters
+    ----------
+    files : iterable of File
+        JSON or YAML; a kind that ends in ``List`` is unpacked, an object that is listed again passed over.
+    notes : Notes
+
+    Attributes
+    ----------
+    loose : list of Part
+        Documents that are no objects of Kubernetes: they have no kind.
+    """
+
+    def __init__(self, files: Iterable[File], notes: Notes):
+        self._notes = notes
+        self._found: dict[tuple[str, str], list[Part]] = {}
+        self._seen: set[tuple[str, str, str, str]] = set()
+        self._taken: set[tuple[str, str]] = set()
+        self.loose: list[Part] = []
+        for file in files:
+            for part in parts(file):
+                self._add(part, "", "")
+
+    def take(self, kind: str, group: str | None = None) -> list[Part]:
+        """Return the objects of a kind, of one group of the interface (``kueue.x-k8s.io``) or any."""
+        found = []
+        for key, some in self._found.items():
+            if key[1] == kind and group in (None, key[0]):
+                self._taken.add(key)
+                found += some
+        return found
+
+    def refuse_loose(self) -> None:
+        """Raise `InstanceError` when some document is no object of Kubernetes."""
+        for part in self.loose:
+            raise failure(part.place, "is no object of Kubernetes, it has no kind: write it with 'kubectl get -o json'")
+
+    def tell_rest(self) -> None:
+        """Note what nobody took."""
+        for key, some in self._found.items():
+            if key not in self._taken:
+                self._notes.unused(f"object of kind {key[1]}", name(some[0]), len(some))
+
+    def _add(self, part: Part, kind: str, version: str) -> None:
+        if isinstance(part.value, list):
+            for item in part.each():
+                self._add(item, kind, version)
+            return
+        kind, version = part["kind"].text(kind), part["apiVersion"].text(version)
+        if kind.endswith("List"):
+            # The items of a raw list (kubectl get --raw) do not repeat what they are.
+            for item in part["items"].each():
+                self._add(item, kind.removesuffix("List"), version)
+        elif kind:
+            key = (version.rpartition("/")[0], kind)
+            told = (*key, namespace(part), name(part))
+            if told[-1] and told in self._seen:
+                self._notes.unused(f"{kind} that was listed before", f"{told[2]}/{told[3]}")
+                return
+            self._seen.add(told)
+            self._found.setdefault(key, []).append(part)
+        elif part._parent is None:
+            self.loose.append(part)
+        else:
+            raise failure(part.place, "has no kind: write the objects as 'kubectl get ... -o json' does")
+
+
+def name(item: Part) -> str:
+    """Return the name of an object."""
+    return item["metadata"]["name"].text()
+
+
+def namespace(item: Part) -> str:
+    """Return the namespace of an object."""
+    return item["metadata"]["namespace"].text("default")
+
+
+def labels(item: Part) -> dict[str, str]:
+    """Return the labels of an object."""
+    return dict(_texts(item["metadata"]["labels"]))
+
+
+def annotations(item: Part) -> dict[str, str]:
+    """Return the annotations of an object."""
+    return dict(_texts(item["metadata"]["annotations"]))
+
+
+def _texts(part: Part) -> Iterator[tuple[str, str]]:
+    for key, value in part.pairs():
+        # YAML written by hand may leave true without its quotes.
+        yield key, str(value.value).lower() if isinstance(value.value, bool) else value.text()

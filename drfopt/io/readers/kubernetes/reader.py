@@ -1,0 +1,83 @@
+"""Kubernetes: nodes, pods and quotas, as ``kubectl get nodes,pods,resourcequotas -A -o json`` prints them.
+
+A node is a machine with what it can allocate; cordoned ones and those that are not ready are left out, and what belongs
+to a node (pods of a DaemonSet, static pods) is subtracted from it. A pod is a task with the requests that the scheduler
+counts; pods of a namespace, or of what ``--user-by`` names, are the tasks of one user, unlike ones as different types.
+Where they may run follows from nodeSelector, required node affinity, taints and tolerations. Pods that run or wait are
+demand; those with a node are the current allocation. A ResourceQuota is a ceiling of its namespace. Where only owners
+are listed (Deployment, StatefulSet, ReplicaSet, Job), their replicas stand for the pods. cpu is in cores, memory in
+bytes.
+"""
+
+from collections.abc import Sequence
+
+from ....base.errors import InstanceError
+from ...text.input import File
+from ..assembly import Cluster, assemble, named
+from ..conversion import Conversion, Notes
+from . import eligibility
+from .nodes import nodes, tasks
+from .objects import Objects
+from .pods import Pod, pods
+from .quotas import ceilings
+
+__all__ = ["SOURCE", "USERS", "read"]
+
+USERS = ("namespace", "label:KEY", "annotation:KEY")
+
+SOURCE = "{what} ({files}): nodes {nodes:,}, pods {pods:,}; cpu in cores, memory in bytes"
+
+
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+    """Read nodes, pods and quotas.
+
+    Parameters
+    ----------
+    files : sequence of File
+        In any order.
+    user_by : str, optional
+        ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    notes = Notes()
+    objects = Objects(files, notes)
+    objects.refuse_loose()
+    found = pods(objects, notes)
+    users = {id(pod): _user(pod, user_by or "namespace", notes) for pod in found}
+    machines = nodes(objects, found, notes)
+    quotas = ceilings(objects, notes)
+    if user_by not in (None, "namespace") and quotas:
+        notes.unused("quota of a namespace: users are not namespaces", next(iter(quotas)), len(quotas))
+        quotas = {}
+    objects.tell_rest()
+    return assemble(
+        Cluster(
+            f"kubernetes, {files[0].stem}",
+            SOURCE.format(
+                what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)
+            ),
+            machines,
+            tasks(found, users),
+            notes,
+            eligibility.allows,
+            members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
+        )
+    )
+
+
+def _user(pod: Pod, user_by: str, notes: Notes) -> str:
+    kind, _, key = user_by.partition(":")
+    if user_by == "namespace":
+        return pod.namespace
+    if kind not in ("label", "annotation") or not key:
+        raise InstanceError(f"users by {user_by!r}: use {', '.join(USERS)}")
+    found = (pod.labels if kind == "label" else pod.annotations).get(key)
+    if found:
+        return found
+    if not pod.fixed:
+        notes.assumed(f"pod without the {kind} {key}: its user is 'no {key}'", f"{pod.namespace}/{pod.name}", pod.count)
+    return f"no {key}"

@@ -1,0 +1,114 @@
+"""Mesos: what ``/state`` and ``/roles`` print; mem and disk in MB, cpus and gpus in units.
+
+An active agent is a machine. Tasks that run are the current allocation, and all that a role is known to want: Mesos
+offers resources and does not know demands, so a role is taken to want ever more of the same mix. A user is a role (one
+inside another, ``eng/dev``, is in the group ``eng``), or with ``--user-by framework`` a framework. A role's weight and
+its quota (guarantee, limit) come from ``/roles``.
+"""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ..text.input import File, failure
+from ..text.parts import Part, parts
+from .assembly import Cluster, Node, Task, assemble, named
+from .conversion import Conversion, Notes
+from .queues.tree import Queue, organised
+
+__all__ = ["read"]
+
+RUNNING = ("TASK_RUNNING", "TASK_STARTING", "TASK_STAGING", "TASK_KILLING")
+
+
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+    """Read agents, tasks and roles.
+
+    Parameters
+    ----------
+    files : sequence of File
+        In any order.
+    user_by : str, optional
+        ``role`` (the default) or ``framework``.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    notes = Notes()
+    nodes: list[Node] = []
+    tasks: list[Task] = []
+    queues: list[Queue] = []
+    for file in files:
+        for part in parts(file):
+            if not isinstance(part.value, dict) or not part.value.keys() & {"slaves", "agents", "frameworks", "roles"}:
+                raise failure(part.place, "has neither slaves, frameworks nor roles: give what /state and /roles print")
+            for key in ("slaves", "agents"):
+                nodes += (node for one in part[key].each() if (node := _node(one, notes)) is not None)
+            for one in part["frameworks"].each():
+                tasks += _tasks(one, user_by == "framework", notes)
+            # /state lists roles by name, /roles tells about them.
+            queues += (_queue(one) for one in part["roles"].each() if isinstance(one.value, dict))
+    groups: list[dict[str, Any]] = []
+    members: dict[str, dict[str, Any]] = {}
+    if user_by == "framework" and queues:
+        notes.unused("role: users are frameworks", queues[0].name, len(queues))
+    elif queues:
+        groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
+    notes.assumed("every user wants ever more tasks: Mesos does not know what frameworks want")
+    return assemble(
+        Cluster(
+            f"mesos, {files[0].stem}",
+            f"Mesos ({named(files)}): agents {len(nodes):,}; mem and disk in MB",
+            nodes,
+            tasks,
+            notes,
+            groups=groups,
+            members=members,
+            unlimited=True,
+        )
+    )
+
+
+def _resources(part: Part) -> dict[str, Fraction]:
+    """Return the amounts; ports and other ranges and sets are texts, and no amounts to divide."""
+    return {name: value.amount() for name, value in part.pairs() if not isinstance(value.value, str | list | dict)}
+
+
+def _node(part: Part, notes: Notes) -> Node | None:
+    name = part["id"].text() or part["hostname"].text()
+    if "active" in part and not part["active"].true():
+        notes.unused("agent that is not active", name)
+        return None
+    for role, reserved in part["reserved_resources"].pairs():
+        if any(_resources(reserved).values()):
+            notes.unused("reservation for a role: its resources are shared here", f"{role} on {name}")
+    return Node(name, _resources(part["resources"]))
+
+
+def _tasks(part: Part, by_framework: bool, notes: Notes) -> Iterator[Task]:
+    framework = part["name"].text() or part["id"].text()
+    if "active" in part and not part["active"].true():
+        notes.unused("framework that is not active", framework)
+        return
+    roles = [part["role"].text()] if "role" in part else part["roles"].texts()
+    found = 0
+    for one in part["tasks"].each():
+        if one["state"].text() not in RUNNING:
+            notes.unused("task that does not run", f"{one['id'].text()}, {one['state'].text()}")
+            continue
+        found += 1
+        user = framework if by_framework else one["role"].text((roles or ["*"])[0])
+        yield Task(
+            user, _resources(one["resources"]), 1, None, one["name"].text(framework), one["slave_id"].text() or None
+        )
+    if not found:
+        notes.unused("framework without tasks: what it wants is not known", framework)
+
+
+def _queue(part: Part) -> Queue:
+    name, quota = part["name"].text(), part["quota"]
+    parent, _, label = name.rpartition("/")
+    guarantee = {resource: amount for resource, amount in _resources(quota["guarantee"]).items() if amount}
+    return Queue(name, parent, part["weight"].amount(missing=1), guarantee, _resources(quota["limit"]), label=label)

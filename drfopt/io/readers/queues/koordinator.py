@@ -1,0 +1,78 @@
+"""Koordinator: ``kubectl get nodes,pods -A -o json`` and ``kubectl get elasticquotas -A -o yaml``.
+
+    min                                                guarantee
+    max                                                ceiling
+    annotation quota.scheduling.koordinator.sh/shared-weight   weight, by resource
+    label quota.scheduling.koordinator.sh/parent       the group above
+
+A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names, or in that of its namespace.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from ...native.syntax import trees
+from ...text.parts import Part
+from ..conversion import Notes
+from ..kubernetes.objects import Objects, annotations, labels, name, namespace
+from ..kubernetes.pods import Pod
+from .reader import System
+from .tree import Queue
+
+__all__ = ["read"]
+
+PREFIX = "quota.scheduling.koordinator.sh/"
+SYSTEM_QUOTAS = ("koordinator-system-quota",)
+
+
+def _queues(objects: Objects, notes: Notes) -> list[Queue]:
+    found = []
+    weights = _weights(objects.take("ElasticQuota"), notes)
+    for item, weight in zip(objects.take("ElasticQuota"), weights, strict=True):
+        marks = labels(item)
+        if marks.get(f"{PREFIX}allow-lent-resource") == "false":
+            notes.unused("guarantee that is not lent: here it is, while nobody of the quota needs it", name(item))
+        found.append(
+            Queue(
+                name(item),
+                marks.get(f"{PREFIX}parent", ""),
+                weight,
+                item["spec"]["min"].amounts(),
+                item["spec"]["max"].amounts(),
+            )
+        )
+    return found
+
+
+def _weights(items: list[Part], notes: Notes) -> list[Fraction | Mapping[str, Fraction]]:
+    """Return the weights of each quota by resource: amounts, of which only the proportion to the mean has a meaning."""
+    told = []
+    for item in items:
+        text = annotations(item).get(f"{PREFIX}shared-weight", "")
+        place = f"{item.place}: shared-weight"
+        told.append(Part(trees(text, place)[0], place).amounts() if text else {})
+        if not text:
+            notes.assumed("quota without shared-weight has weight 1, not its maximum", name(item))
+    given: dict[str, list[Fraction]] = defaultdict(list)
+    for weights in told:
+        for resource, weight in weights.items():
+            given[resource].append(weight)
+    mean = {resource: sum(some, Fraction(0)) / len(some) for resource, some in given.items()}
+    relative = [{r: weight / mean[r] for r, weight in weights.items() if mean[r]} for weights in told]
+    return [next(iter(one.values()), Fraction(1)) if len(set(one.values())) <= 1 else one for one in relative]
+
+
+def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
+    homes: dict[str, str] = {}
+    for item in objects.take("ElasticQuota"):
+        homes.setdefault(namespace(item), name(item))
+
+    def queue_of(pod: Pod) -> str | None:
+        quota = pod.labels.get(f"{PREFIX}name") or homes.get(pod.namespace)
+        return None if quota in SYSTEM_QUOTAS else quota
+
+    return queue_of
+
+
+read = System("koordinator", _queues, _queue_of).read

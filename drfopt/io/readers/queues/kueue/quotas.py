@@ -1,0 +1,215 @@
+"""Quotas of ClusterQueues and Cohorts by flavor and resource, and the share that Kueue computes of them.
+
+    subtree    quota of a node: its own nominal quota, and what its children lend
+    lends      of a child: its subtree, up to its lending limit
+    local      the rest, which only the node itself can use
+    potential  what a node could use if nobody else did: all of the root; below, its local part and what the parent
+               could use, up to subtree + borrowing limit
+    share      the largest over the resources of borrowed / potential of the parent, over the weight, in thousandths
+
+Source: Kueue, KEP 1714 (fair sharing), KEP 79 (hierarchical cohorts); pkg/cache/fair_sharing.go, resource_node.go.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from .....base.errors import InstanceError
+from .....model.organisation import DEEPEST
+from ....text.parts import Part
+from ...kubernetes.objects import Objects, name
+
+__all__ = ["Quota", "Quotas", "quotas"]
+
+API = "kueue.x-k8s.io"
+
+Key = tuple[str, str]
+"""A flavor and a resource."""
+
+
+@dataclass(frozen=True)
+class Quota:
+    """A ClusterQueue or a Cohort.
+
+    Attributes
+    ----------
+    nominal, borrowing, lending : mapping from (flavor, resource) to Fraction
+        The last two hold limits; no entry, no limit.
+    used : mapping of the same keys
+        What the status says; empty for cohorts.
+    groups : int
+        Resource groups it has.
+    told : Fraction or None
+        The weighted share in its status.
+    """
+
+    name: str
+    parent: str
+    weight: Fraction = Fraction(1)
+    nominal: Mapping[Key, Fraction] = field(default_factory=dict)
+    borrowing: Mapping[Key, Fraction] = field(default_factory=dict)
+    lending: Mapping[Key, Fraction] = field(default_factory=dict)
+    used: Mapping[Key, Fraction] = field(default_factory=dict)
+    groups: int = 0
+    told: Fraction | None = None
+
+
+class Quotas:
+    """The forest of all quotas.
+
+    Attributes
+    ----------
+    queues, cohorts : mapping from name to Quota
+        Cohorts that are only named are among them.
+    """
+
+    def __init__(self, queues: Iterable[Quota], cohorts: Iterable[Quota]):
+        self.queues, self.cohorts = _by_name(queues, "ClusterQueue"), _by_name(cohorts, "Cohort")
+        for quota in [*self.queues.values(), *self.cohorts.values()]:
+            if quota.parent:
+                self.cohorts.setdefault(quota.parent, Quota(quota.parent, ""))
+        self.children: dict[str, list[Quota]] = {}
+        for quota in [*self.queues.values(), *self.cohorts.values()]:
+            self.children.setdefault(quota.parent, []).append(quota)
+        for quota in [*self.queues.values(), *self.cohorts.values()]:
+            self.root(quota)
+        self._subtrees: dict[int, dict[Key, Fraction]] = {}
+
+    def root(self, quota: Quota) -> Quota:
+        """Return the cohort at the top, or the queue itself when it is in none.
+
+        Raises
+        ------
+        InstanceError
+            When a cohort is below itself, or the tree is deeper than `DEEPEST`.
+        """
+        seen = set()
+        while quota.parent:
+            quota = self.cohorts[quota.parent]
+            if quota.name in seen:
+                raise InstanceError(f"cohort {quota.name!r} is below itself: correct its parentName")
+            seen.add(quota.name)
+            if len(seen) > DEEPEST:
+                raise InstanceError(f"cohort {quota.name!r} is above more than {DEEPEST} levels: leave some out")
+        return quota
+
+    def subtree(self, quota: Quota) -> dict[Key, Fraction]:
+        """Return the quota of a node with what its children lend."""
+        if id(quota) not in self._subtrees:
+            total = dict(quota.nominal)
+            for child in self._below(quota):
+                for key, amount in self.subtree(child).items():
+                    total[key] = total.get(key, Fraction(0)) + amount - self._local(child, key)
+            self._subtrees[id(quota)] = total
+        return self._subtrees[id(quota)]
+
+    def all_of(self, quota: Quota, idle: Collection[str] = ()) -> dict[Key, Fraction]:
+        """Return everything in a tree, lent or not: what there is to divide; of idle queues what they lend."""
+        total = dict(quota.nominal)
+        for child in self._below(quota):
+            kept = self.unlent(child) if child.name in idle and self.queues.get(child.name) is child else {}
+            for key, amount in self.all_of(child, idle).items():
+                total[key] = total.get(key, Fraction(0)) + amount - kept.get(key, 0)
+        return total
+
+    def unlent(self, quota: Quota) -> dict[Key, Fraction]:
+        """Return what only the node itself can use."""
+        return {key: self._local(quota, key) for key in quota.lending}
+
+    def share(self, quota: Quota) -> Fraction | None:
+        """Return the weighted share in thousandths; None where it is infinite (weight 0, and something borrowed)."""
+        if not quota.parent:
+            return Fraction(0)
+        subtree = self.subtree(quota)
+        borrowed: dict[str, Fraction] = {}
+        for key, amount in self._used(quota).items():
+            above = amount - subtree.get(key, Fraction(0))
+            if above > 0:
+                borrowed[key[1]] = borrowed.get(key[1], Fraction(0)) + above
+        if not any(borrowed.values()):
+            return Fraction(0)
+        if not quota.weight:
+            return None
+        parent = self.cohorts[quota.parent]
+        lendable: dict[str, Fraction] = {}
+        for key in self.subtree(self.root(parent)):
+            lendable[key[1]] = lendable.get(key[1], Fraction(0)) + self._potential(parent, key)
+        ratios = [amount / lendable[r] for r, amount in borrowed.items() if lendable.get(r)]
+        return max(ratios, default=Fraction(0)) * 1000 / quota.weight
+
+    def _below(self, quota: Quota) -> list[Quota]:
+        return self.children.get(quota.name, []) if self.cohorts.get(quota.name) is quota else []
+
+    def _local(self, quota: Quota, key: Key) -> Fraction:
+        if key not in quota.lending:
+            return Fraction(0)
+        return max(Fraction(0), self.subtree(quota).get(key, Fraction(0)) - quota.lending[key])
+
+    def _potential(self, quota: Quota, key: Key) -> Fraction:
+        subtree = self.subtree(quota).get(key, Fraction(0))
+        if not quota.parent:
+            return subtree
+        potential = self._local(quota, key) + self._potential(self.cohorts[quota.parent], key)
+        return min(potential, subtree + quota.borrowing[key]) if key in quota.borrowing else potential
+
+    def _used(self, quota: Quota) -> dict[Key, Fraction]:
+        """Return what a node uses; of its children's use, what exceeds their local parts."""
+        used = dict(quota.used)
+        for child in self._below(quota):
+            for key, amount in self._used(child).items():
+                used[key] = used.get(key, Fraction(0)) + max(Fraction(0), amount - self._local(child, key))
+        return used
+
+
+def quotas(objects: Objects) -> Quotas:
+    """Return the quotas of all ClusterQueues and Cohorts."""
+    queues = [
+        _quota(item, item["spec"]["cohortName"].text() or item["spec"]["cohort"].text())
+        for item in objects.take("ClusterQueue", API)
+    ]
+    cohorts = [
+        _quota(item, item["spec"]["parentName"].text() or item["spec"]["parent"].text())
+        for item in objects.take("Cohort", API)
+    ]
+    return Quotas(queues, cohorts)
+
+
+def _quota(item: Part, parent: str) -> Quota:
+    amounts: dict[str, dict[Key, Fraction]] = {"nominalQuota": {}, "borrowingLimit": {}, "lendingLimit": {}}
+    groups = list(item["spec"]["resourceGroups"].each())
+    for group in groups:
+        for flavor in group["flavors"].each():
+            for resource in flavor["resources"].each():
+                key = (flavor["name"].text(), resource["name"].text())
+                for what, found in amounts.items():
+                    if what in resource:
+                        found[key] = resource[what].amount()
+    status = item["status"]
+    used = {
+        (flavor["name"].text(), resource["name"].text()): resource["total"].amount()
+        for flavor in (status["flavorsUsage"] or status["flavorsReservation"]).each()
+        for resource in flavor["resources"].each()
+    }
+    sharing = status["fairSharing"]
+    return Quota(
+        name(item),
+        parent,
+        item["spec"]["fairSharing"]["weight"].amount(missing=1),
+        amounts["nominalQuota"],
+        amounts["borrowingLimit"],
+        amounts["lendingLimit"],
+        used,
+        len(groups),
+        sharing["weightedShare"].number() if "weightedShare" in sharing else None,
+    )
+
+
+def _by_name(some: Iterable[Quota], kind: str) -> dict[str, Quota]:
+    found: dict[str, Quota] = {}
+    for quota in some:
+        if not quota.name:
+            raise InstanceError(f"a {kind} has no metadata.name: give it one, others are below it by its name")
+        if quota.name in found:
+            raise InstanceError(f"{kind} {quota.name!r} is listed twice: keep one of them")
+        found[quota.name] = quota
+    return found

@@ -1,0 +1,196 @@
+"""From quotas and workloads to a cluster: which quotas form a class, and who may use it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from .....base.errors import InstanceError
+from ....text.input import File
+from ...assembly import Cluster, Node, assemble, named
+from ...conversion import Conversion, Notes
+from ...kubernetes.eligibility import Features, Needs, allows, features_of
+from ...kubernetes.objects import Objects, name
+from ..tree import Queue, organised
+from .quotas import API, Quota, Quotas, quotas
+from .workloads import tasks
+
+__all__ = ["read"]
+
+PODS = "pods"
+
+Class = tuple[str, str]
+"""A root and a flavor; the flavor is empty where all flavors of a root are one."""
+
+
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
+    """Read queues, cohorts and workloads.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    notes = Notes()
+    objects = Objects(files, notes)
+    objects.refuse_loose()
+    forest = quotas(objects)
+    if not forest.queues:
+        raise InstanceError("kueue: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
+    rooms = _rooms(forest, notes)
+    called = {room: "/".join(part for part in room if part) for room in rooms}
+    pool = next(iter(rooms.values())) if len(rooms) == 1 else None
+    wanted = tasks(objects, forest, {} if pool is not None else called, notes)
+    idle = forest.queues.keys() - {task.user for task in wanted}
+    _keep_unlent(rooms, forest, idle, notes)
+    if all(PODS not in room for room in rooms.values()):
+        wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
+    flavors = _flavors(objects)
+    nodes = [
+        Node(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
+        for room, amounts in rooms.items()
+    ]
+    _check_shares(forest, notes)
+    if objects.take("Node"):
+        notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
+    objects.tell_rest()
+    groups, members = organised(_queues(forest, idle), dict.fromkeys(task.user for task in wanted), notes)
+
+    def takes(needs: tuple[str, Needs], features: tuple[Class, Features | None]) -> bool:
+        queue, asked = forest.queues[needs[0]], needs[1]
+        (root, flavor), there = features
+        if forest.root(queue).name != root or (flavor and all(key[0] != flavor for key in queue.nominal)):
+            return False
+        return there is None or allows(_of_flavor(asked, there), there)
+
+    return assemble(
+        Cluster(
+            f"kueue, {files[0].stem}",
+            f"Kueue ({named(files)}): quotas of queues, {len(forest.queues):,}; cpu in cores, memory in bytes",
+            [] if pool is not None else nodes,
+            wanted,
+            notes,
+            takes,
+            pool=pool,
+            groups=groups,
+            members=members,
+            unlimited=not objects.take("Workload", API) and not objects.take("Pod"),
+        )
+    )
+
+
+def _rooms(forest: Quotas, notes: Notes) -> dict[Class, dict[str, Fraction]]:
+    """Return what each class of quotas has: one a root, or one for each of its flavors."""
+    rooms: dict[Class, dict[str, Fraction]] = {}
+    roots = {forest.root(queue).name: forest.root(queue) for queue in forest.queues.values()}
+    for root in roots.values():
+        everything = forest.all_of(root)
+        members = [queue for queue in forest.queues.values() if forest.root(queue) is root]
+        several = len({key[1] for key in everything}) < len(everything)
+        apart = several and all(quota.groups <= 1 for quota in [root, *members])
+        if several and not apart:
+            notes.assumed("flavors are added up: queues have several resource groups", root.name)
+        for (flavor, resource), amount in everything.items():
+            room = rooms.setdefault((root.name, flavor if apart else ""), {})
+            room[resource] = room.get(resource, Fraction(0)) + amount
+    return rooms
+
+
+def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: Collection[str], notes: Notes) -> None:
+    """Take out of the rooms what queues without tasks do not lend: nobody can use it."""
+    for quota in [*forest.queues.values(), *forest.cohorts.values()]:
+        if not quota.lending:
+            continue
+        if not quota.parent or quota.name not in idle or quota.name in forest.cohorts:
+            notes.unused("lendingLimit: the whole quota is lent while its queue does not need it", quota.name)
+            continue
+        root = forest.root(quota).name
+        for (flavor, resource), amount in forest.unlent(quota).items():
+            rooms[(root, flavor) if (root, flavor) in rooms else (root, "")][resource] -= amount
+        notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
+
+
+def _queues(forest: Quotas, idle: Collection[str]) -> list[Queue]:
+    """Return queues and cohorts; a root that is the whole cluster is no group."""
+    found = []
+    for quota in forest.queues.values():
+        nominal = _by_resource(quota.nominal)
+        ceiling = {} if quota.parent else nominal
+        if quota.parent:
+            limited = {
+                resource: sum(
+                    (quota.borrowing.get(key, Fraction(0)) for key in _keys(quota, resource)), nominal[resource]
+                )
+                for resource in nominal
+                if all(key in quota.borrowing for key in _keys(quota, resource))
+            }
+            ceiling = limited
+        found.append(Queue(quota.name, _group(quota.parent), quota.weight, nominal if quota.parent else {}, ceiling))
+    for quota in forest.cohorts.values():
+        ceiling = _by_resource(
+            {
+                key: forest.subtree(quota).get(key, Fraction(0)) + limit
+                for key, limit in quota.borrowing.items()
+                if quota.parent
+            }
+        )
+        promised = _by_resource(forest.all_of(quota, idle)) if quota.parent else {}
+        found.append(Queue(_group(quota.name), _group(quota.parent), quota.weight, promised, ceiling, label=quota.name))
+    roots = [quota for quota in forest.cohorts.values() if not quota.parent]
+    if len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
+        return [
+            replace(queue, parent="" if queue.parent == _group(roots[0].name) else queue.parent)
+            for queue in found
+            if queue.name != _group(roots[0].name)
+        ]
+    return found
+
+
+def _group(cohort: str) -> str:
+    """Return a name for a cohort that no queue has."""
+    return f"cohort {cohort}" if cohort else ""
+
+
+def _keys(quota: Quota, resource: str) -> list[tuple[str, str]]:
+    return [key for key in quota.nominal if key[1] == resource]
+
+
+def _by_resource(amounts: Mapping[tuple[str, str], Fraction]) -> dict[str, Fraction]:
+    total: dict[str, Fraction] = {}
+    for (_, resource), amount in amounts.items():
+        total[resource] = total.get(resource, Fraction(0)) + amount
+    return total
+
+
+def _flavors(objects: Objects) -> dict[str, Features]:
+    """Return labels and taints of the nodes of each flavor that says them."""
+    found = {}
+    for item in objects.take("ResourceFlavor", API):
+        labels = {key: part.text() for key, part in item["spec"]["nodeLabels"].pairs()}
+        found[name(item)] = features_of(labels, item["spec"]["nodeTaints"].each(), labels)
+    return found
+
+
+def _of_flavor(needs: Needs, features: Features) -> Needs:
+    """Return what concerns a flavor: only the labels that it names are compared."""
+    known = {label for label, _ in features.labels}
+    selector = tuple(one for one in needs.selector if one[0] in known)
+    terms = needs.terms
+    if terms is not None:
+        kept = tuple(tuple(one for one in term if one[0] in known) for term in terms)
+        terms = kept if all(kept) else None
+    return Needs(selector, terms, needs.tolerations)
+
+
+def _check_shares(forest: Quotas, notes: Notes) -> None:
+    """Note every weighted share in the status that these quotas do not give."""
+    for quota in [*forest.queues.values(), *forest.cohorts.values()]:
+        if quota.told is None:
+            continue
+        share = forest.share(quota)
+        # Older versions cut it to a whole number, newer ones round it up; an infinite one is the largest integer.
+        if share is None or quota.told in (int(share), -int(-share // 1)):
+            continue
+        notes.assumed(
+            "weighted share in the status is not what these quotas give: is all of the cohort listed?",
+            f"{quota.name}: {quota.told}, computed {float(share):g}",
+        )

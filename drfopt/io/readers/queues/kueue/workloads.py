@@ -1,0 +1,94 @@
+"""What wants to run under Kueue: Workloads with their pod sets, or pods that name their LocalQueue."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from ....text.parts import Part
+from ...assembly import Task
+from ...conversion import Notes
+from ...kubernetes.eligibility import Needs
+from ...kubernetes.objects import Objects, name, namespace
+from ...kubernetes.pods import pod_of, pods
+from .quotas import API, Quotas
+
+__all__ = ["tasks"]
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+DONE = ("Finished",)
+ADMITTED = ("Admitted", "QuotaReserved")
+"""Conditions of a workload that is over, and of one that has its quota."""
+
+
+def tasks(objects: Objects, forest: Quotas, classes: Mapping[tuple[str, str], str], notes: Notes) -> list[Task]:
+    """Return tasks whose needs are (the queue, what its pods ask of a node).
+
+    Parameters
+    ----------
+    classes : mapping from (root, flavor) to the name of the class of that quota
+        Where an admitted workload is.
+    """
+    local = {
+        (namespace(item), name(item)): item["spec"]["clusterQueue"].text() for item in objects.take("LocalQueue", API)
+    }
+    workloads = objects.take("Workload", API)
+    if not workloads:
+        return _of_pods(objects, forest, local, notes)
+    if objects.take("Pod"):
+        notes.unused("pod: the Workloads are counted", count=len(objects.take("Pod")))
+    found: list[Task] = []
+    for item in workloads:
+        told = f"{namespace(item)}/{name(item)}"
+        held = _conditions(item)
+        if held & set(DONE):
+            notes.unused("Workload that has ended", told)
+            continue
+        if item["spec"]["active"] and not item["spec"]["active"].true():
+            notes.unused("Workload that is not active", told)
+            continue
+        admission = item["status"]["admission"]
+        queue = admission["clusterQueue"].text() or local.get((namespace(item), item["spec"]["queueName"].text()), "")
+        if queue not in forest.queues:
+            notes.unused("Workload whose queue is not listed", f"{told}, queue {item['spec']['queueName'].text()!r}")
+            continue
+        root = forest.root(forest.queues[queue]).name
+        flavors = {
+            one["name"].text(): [flavor.text() for _, flavor in one["flavors"].pairs()]
+            for one in admission["podSetAssignments"].each()
+        }
+        for part in item["spec"]["podSets"].each():
+            pod = pod_of(part["template"], notes, owner=item, count=part["count"].count(missing=1))
+            assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
+            home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
+            title = f"{name(item)}/{part['name'].text()}".rstrip("/")
+            found.append(Task(queue, pod.demand, pod.count, (queue, pod.needs), title, home))
+    return found
+
+
+def _conditions(item: Part) -> set[str]:
+    return {one["type"].text() for one in item["status"]["conditions"].each() if one["status"].text() == "True"}
+
+
+def _of_pods(objects: Objects, forest: Quotas, local: Mapping[tuple[str, str], str], notes: Notes) -> list[Task]:
+    """Return the pods that name a LocalQueue; without any, what every queue uses, or its quota."""
+    found = []
+    for pod in pods(objects, notes):
+        queue = local.get((pod.namespace, pod.labels.get(QUEUE, "")), "")
+        if queue in forest.queues:
+            found.append(Task(queue, pod.demand, pod.count, (queue, pod.needs), pod.owner))
+        else:
+            notes.unused("pod in no queue that is listed", f"{pod.namespace}/{pod.name}", pod.count)
+    if found:
+        return found
+    for queue, quota in forest.queues.items():
+        amounts = {"uses": quota.used, "has as quota": quota.nominal}
+        what = next((key for key, some in amounts.items() if any(some.values())), None)
+        if what is None:
+            notes.unused("queue without quota, use and tasks", queue)
+            continue
+        demand: dict[str, Fraction] = {}
+        for (_, resource), amount in amounts[what].items():
+            demand[resource] = demand.get(resource, Fraction(0)) + amount
+        notes.assumed(f"no Workload is listed: a queue wants ever more of what it {what}", queue)
+        found.append(Task(queue, demand, 1, (queue, Needs()), what))
+    return found

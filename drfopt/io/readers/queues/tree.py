@@ -1,0 +1,138 @@
+"""A tree of queues into groups and users: inner queues are groups, the tasks of a queue are those of a user."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from ....base.errors import InstanceError
+from ....model.organisation import DEEPEST
+from ..conversion import Notes
+
+__all__ = ["Queue", "organised"]
+
+ROOT = ("root", "koordinator-root-quota")
+"""Names of the one queue above all others; when it bounds nothing, it is no group of its own."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of any of the schedulers.
+
+    Parameters
+    ----------
+    name : str
+        As tasks say it, unique.
+    parent : str
+        Name of the queue above; empty for none.
+    weight : Fraction, or mapping from resource to Fraction
+        Against its siblings.
+    minimum, maximum : mapping from resource to Fraction
+        What it is promised, and the most that it may use; a resource not listed has neither.
+    priority : int
+        Higher ones are served first.
+    label : str
+        Its name within its parent, where `name` is longer.
+    """
+
+    name: str
+    parent: str = ""
+    weight: Fraction | Mapping[str, Fraction] = Fraction(1)
+    minimum: Mapping[str, Fraction] = field(default_factory=dict)
+    maximum: Mapping[str, Fraction] = field(default_factory=dict)
+    priority: int = 0
+    label: str = ""
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """Its keys in an instance file."""
+        entry: dict[str, Any] = {"weight": self.weight} if self.weight != 1 else {}
+        if self.minimum:
+            entry["guarantee"] = dict(self.minimum)
+        if self.maximum:
+            entry["ceiling"] = dict(self.maximum)
+        if self.priority:
+            entry["tier"] = self.priority
+        return entry
+
+
+def organised(
+    queues: Iterable[Queue], users: Iterable[str], notes: Notes
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Return the entries of the groups, and the further keys of each user.
+
+    Parameters
+    ----------
+    queues : iterable of Queue
+    users : iterable of str
+        Names of the queues that have tasks.
+
+    Raises
+    ------
+    InstanceError
+        When a queue is listed twice, is below itself, or is promised more than it may use.
+    """
+    known: dict[str, Queue] = {}
+    for queue in queues:
+        if queue.name in known:
+            raise InstanceError(f"queue {queue.name!r} is listed twice: keep one of them")
+        known[queue.name] = _bounded(queue, notes)
+    for queue in list(known.values()):
+        if queue.parent and queue.parent not in known:
+            notes.assumed("queue that is named and not listed has weight 1 and no bounds", queue.parent)
+            known[queue.parent] = Queue(queue.parent)
+    inner = {queue.parent for queue in known.values() if queue.parent}
+    paths = {name: _path(name, known) for name in known}
+    groups: list[dict[str, Any]] = []
+    members: dict[str, dict[str, Any]] = {}
+    for name, queue in known.items():
+        above = "/".join(paths[name][:-1])
+        if name not in inner:
+            members[name] = queue.bounds | ({"group": above} if above else {})
+        elif paths[name]:
+            groups.append({"name": "/".join(paths[name])} | _scalar(queue, notes).bounds)
+    for name in users:
+        if name not in known:
+            notes.assumed("queue that is named and not listed has weight 1 and no bounds", name)
+        elif name in inner:
+            # Tasks of the inner queue itself stand beside its children.
+            members[name] = {"group": "/".join(paths[name])} if paths[name] else {}
+    return groups, members
+
+
+def _bounded(queue: Queue, notes: Notes) -> Queue:
+    minimum = dict(queue.minimum)
+    for resource, promised in queue.minimum.items():
+        if promised > queue.maximum.get(resource, promised):
+            notes.assumed(f"guarantee of {resource} is cut to the ceiling: it was above it", queue.name)
+            minimum[resource] = queue.maximum[resource]
+    return replace(queue, minimum=minimum, label=queue.label or queue.name)
+
+
+def _scalar(queue: Queue, notes: Notes) -> Queue:
+    """Return the queue with one weight: groups have no weights by resource."""
+    if not isinstance(queue.weight, Mapping):
+        return queue
+    weight = max(queue.weight.values(), default=Fraction(1))
+    if len(set(queue.weight.values())) > 1:
+        notes.assumed(f"group has one weight, the largest of its weights by resource: {weight}", queue.name)
+    return replace(queue, weight=weight)
+
+
+def _path(name: str, known: Mapping[str, Queue]) -> list[str]:
+    """Return the labels from the root to a queue; a root that bounds nothing is left out."""
+    path: list[str] = []
+    seen: set[str] = set()
+    while name:
+        if name in seen:
+            raise InstanceError(
+                f"queue {name!r} is below itself: correct the parent of one of {', '.join(sorted(seen)[:12])}"
+            )
+        seen.add(name)
+        if len(seen) > DEEPEST + len(ROOT):
+            raise InstanceError(f"queue {name!r} is above more than {DEEPEST} levels: leave some out")
+        queue = known[name]
+        if not (name in ROOT and not queue.parent and not queue.minimum and not queue.maximum):
+            path.insert(0, (queue.label or name).replace("/", "|"))
+        name = queue.parent
+    return path

@@ -1,0 +1,94 @@
+"""YuniKorn: ``kubectl get nodes,pods -A -o json`` and its ``queues.yaml``, as a file or in its ConfigMap.
+
+    resources.guaranteed  guarantee
+    resources.max         ceiling
+    properties priority.offset   tier
+    queues                the queues below
+
+vcore is called cpu, as pods call it. A pod is in the queue that its label or annotation names, with or without
+``root.`` in front; in ``root.default`` where YuniKorn places it. YuniKorn has no weights.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from ...native.syntax import trees
+from ...text.input import failure
+from ...text.parts import Part
+from ..conversion import Notes
+from ..kubernetes.objects import Objects
+from ..kubernetes.pods import Pod
+from .reader import System
+from .tree import Queue
+
+__all__ = ["read"]
+
+LABELS = ("queue", "yunikorn.apache.org/queue")
+DEFAULT = "default"
+CONFIG = "queues.yaml"
+
+
+def _queues(objects: Objects, notes: Notes) -> list[Queue]:
+    found: list[Queue] = []
+    for config in _configurations(objects):
+        partitions = list(config["partitions"].each())
+        if len(partitions) > 1:
+            notes.unused("partition of nodes after the first", partitions[1]["name"].text(), len(partitions) - 1)
+        for queue in partitions[0]["queues"].each() if partitions else ():
+            found += _below(queue, "", notes)
+    return found
+
+
+def _configurations(objects: Objects) -> Iterator[Part]:
+    for part in objects.loose:
+        if "partitions" not in part:
+            raise failure(part.place, "has neither a kind nor partitions: give objects of Kubernetes and queues.yaml")
+        yield part
+    for item in objects.take("ConfigMap"):
+        text = item["data"][CONFIG].text()
+        if text:
+            place = f"{item.place}: {CONFIG}"
+            yield from (Part(tree, place) for tree in trees(text, place))
+
+
+def _below(part: Part, parent: str, notes: Notes) -> Iterator[Queue]:
+    label = part["name"].text()
+    name = f"{parent}.{label}" if parent else label
+    for key in ("limits", "maxapplications", "childtemplate"):
+        if key in part:
+            notes.unused(f"{key} of a queue", name)
+    offset = part["properties"]["priority.offset"].number()
+    resources = part["resources"]
+    yield Queue(
+        _short(name),
+        _short(parent),
+        Fraction(1),
+        _amounts(resources["guaranteed"]),
+        _amounts(resources["max"]),
+        int(offset),
+        label,
+    )
+    for queue in part["queues"].each():
+        yield from _below(queue, name, notes)
+
+
+def _amounts(part: Part) -> dict[str, Fraction]:
+    return {"cpu" if name == "vcore" else name: amount for name, amount in part.amounts().items()}
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("root.")
+
+
+def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
+    def queue_of(pod: Pod) -> str | None:
+        for label in LABELS:
+            told = pod.labels.get(label) or pod.annotations.get(label)
+            if told:
+                return _short(told)
+        return DEFAULT if pod.scheduler == "yunikorn" else None
+
+    return queue_of
+
+
+read = System("yunikorn", _queues, _queue_of, loose=True).read

@@ -1,0 +1,242 @@
+"""From the rows of Slurm's commands to a cluster: nodes of partitions, jobs of users, users of accounts."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from ....base.errors import InstanceError
+from ....base.numbers.quantities import parse
+from ...text.input import File, failure, shown
+from ..assembly import Cluster, Node, Task, assemble, named
+from ..conversion import Conversion, Notes
+from ..queues.tree import Queue, organised
+from .rows import Row, rows
+from .tres import array_size, gres, hosts, tres
+
+__all__ = ["read"]
+
+UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd")
+DOWN = (
+    "down",
+    "drain",
+    "drained",
+    "draining",
+    "fail",
+    "failing",
+    "future",
+    "maint",
+    "not_responding",
+    "error",
+    "unknown",
+)
+FLAGS = "*~#!%$@^-+"
+"""Marks behind a state; ``*`` says that the node does not respond."""
+
+WAITING = ("PENDING", "REQUEUED")
+RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
+
+
+def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+    """Read nodes, jobs, shares and limits.
+
+    Parameters
+    ----------
+    files : sequence of File
+        In any order.
+    user_by : str, optional
+        ``user`` (the default) or ``account``.
+
+    Raises
+    ------
+    InstanceError
+        With file and line.
+    """
+    notes = Notes()
+    found: dict[str, list[Row]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
+    for file in files:
+        for row in rows(file):
+            found[row.kind].append(row)
+    names = _Names(found, by_account=user_by == "account", notes=notes)
+    nodes = _nodes(found["nodes"], notes)
+    tasks = [task for row in found["jobs"] for task in _tasks(row, names, notes)]
+    queues = _queues(found["shares"], found["limits"], names, notes)
+    groups: list[dict[str, Any]] = []
+    members: dict[str, dict[str, Any]] = {}
+    if queues:
+        groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
+    return assemble(
+        Cluster(
+            f"slurm, {files[0].stem}",
+            f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
+            nodes,
+            tasks,
+            notes,
+            _allows,
+            groups=groups,
+            members=members,
+        )
+    )
+
+
+def _allows(needs: tuple[frozenset[str], frozenset[str]], features: tuple[frozenset[str], frozenset[str]]) -> bool:
+    """Return whether a node is in one of the partitions, and has all types of devices."""
+    return (not needs[0] or bool(needs[0] & features[0])) and needs[1] <= features[1]
+
+
+# ---- nodes -------------------------------------------------------------------------------------------------
+
+
+def _nodes(found: Iterable[Row], notes: Notes) -> list[Node]:
+    """Return the nodes in use; a node is printed once for each of its partitions."""
+    partitions: dict[str, set[str]] = {}
+    first: dict[str, Row] = {}
+    for row in found:
+        # Without -N several hosts share a line, and what they have at least is printed with a plus.
+        for name in hosts(row["NODELIST"], row.place):
+            partitions.setdefault(name, set()).update(part.strip("*") for part in row["PARTITION"].split(",") if part)
+            first.setdefault(name, row)
+            if row["CPUS"].endswith("+") or row["MEMORY"].endswith("+"):
+                notes.assumed("node has no more than the least of its line: give sinfo -N", name)
+    nodes = []
+    for name, row in first.items():
+        state = row["STATE"].lower()
+        # In JSON states are joined by +; in text a mark may stand behind the state.
+        words = [word.strip(FLAGS) for word in state.split("+")]
+        if "*" in state or words[0] not in UP or set(words) & set(DOWN):
+            notes.unused(f"node that is {state or 'in no state'}", name)
+            continue
+        devices, types = gres(row["GRES"], row.place)
+        capacity = {"cpu": _amount(row, "CPUS"), "mem": _amount(row, "MEMORY")} | devices
+        features = (frozenset(partitions[name]), types)
+        labels = {"gres": "+".join(sorted(types)), "partition": "+".join(sorted(partitions[name]))}
+        nodes.append(Node(name, capacity, features=features, labels=labels))
+    return nodes
+
+
+def _amount(row: Row, column: str) -> Fraction:
+    text = row[column].rstrip("+")
+    try:
+        amount = parse(text)
+    except InstanceError:
+        raise failure(row.place, f"{column} is {shown(row[column])}: write a number") from None
+    if amount < 0:
+        raise failure(row.place, f"{column} is {shown(row[column])}: write 0 or more")
+    return amount
+
+
+# ---- jobs --------------------------------------------------------------------------------------------------
+
+
+class _Names:
+    """What users and accounts are called: a user of several accounts is told apart by them."""
+
+    def __init__(self, found: dict[str, list[Row]], by_account: bool, notes: Notes):
+        self.by_account = by_account
+        self.accounts: dict[str, set[str]] = {}
+        for row in [*found["jobs"], *found["shares"], *found["limits"]]:
+            if row["User"]:
+                self.accounts.setdefault(row["User"], set()).add(row["Account"])
+        several = [user for user, some in self.accounts.items() if len(some) > 1]
+        if several and not by_account:
+            notes.assumed("user of several accounts is a user in each of them", several[0], len(several))
+
+    def user(self, user: str, account: str) -> str:
+        """Return what tasks of a user in an account are called after."""
+        if self.by_account or not user:
+            return account or "no account"
+        return f"{user} ({account})" if len(self.accounts.get(user, ())) > 1 else user
+
+    def group(self, account: str) -> str:
+        """Return the name of an account as a queue."""
+        return account if self.by_account else f"account {account}"
+
+
+def _tasks(row: Row, names: _Names, notes: Notes) -> list[Task]:
+    job = row["JobIDRaw"] or row["JobID"]
+    state = (row["State"].split() or [""])[0]
+    if "." in job:
+        notes.unused("step of a job", job)
+        return []
+    if state not in WAITING + RUNNING:
+        notes.unused(f"job that is {state or 'in no state'}", job)
+        return []
+    running = state in RUNNING
+    amounts, _ = tres(row["AllocTRES"] if running and row["AllocTRES"] else row["ReqTRES"], row.place)
+    _, types = tres(row["ReqTRES"], row.place)
+    size = int(_amount(row, "NNodes")) if row["NNodes"] else 1
+    size = max(1, size)
+    demand = {resource: amount / size for resource, amount in amounts.items()}
+    user = names.user(row["User"], row["Account"])
+    needs = (frozenset(part for part in row["Partition"].split(",") if part), types)
+    title = row["JobName"] or f"job {job}"
+    homes = hosts(row["NodeList"], row.place) if running else []
+    if running and len(homes) == size:
+        return [Task(user, demand, 1, needs, title, home) for home in homes]
+    if running:
+        notes.unused("where a running job runs: its NodeList is not given", job)
+    return [Task(user, demand, size * array_size(job, row.place), needs, title)]
+
+
+# ---- accounts ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Entry:
+    name: str
+    parent: str
+    weight: Fraction = Fraction(1)
+    ceiling: dict[str, Fraction] = field(default_factory=dict)
+    label: str = ""
+
+
+def _queues(shares: list[Row], limits: list[Row], names: _Names, notes: Notes) -> list[Queue]:
+    """Return accounts and users as queues: shares say the tree and the weights, limits the ceilings."""
+    entries: dict[str, _Entry] = {}
+    above: list[tuple[int, str]] = [(-1, "")]
+    for row in shares:
+        account, user = row["Account"], row["User"]
+        if account == "root" and not user:
+            continue
+        if user:
+            if names.by_account:
+                continue
+            entry = _Entry(names.user(user, account), names.group(account) if account != "root" else "")
+        else:
+            # sshare shows the tree by spaces before the account.
+            depth = len(row.cells["Account"]) - len(row.cells["Account"].lstrip())
+            while above[-1][0] >= depth:
+                above.pop()
+            parent = row["Parent"] if row["Parent"] != "root" else ""
+            entry = _Entry(names.group(account), names.group(parent) if parent else above[-1][1], label=account)
+            above.append((depth, entry.name))
+        entry.weight = _weight(row, "RawShares", notes)
+        entries[entry.name] = entry
+    for row in limits:
+        account, user = row["Account"], row["User"]
+        if (user and names.by_account) or (account == "root" and not user):
+            continue
+        name = names.user(user, account) if user else names.group(account)
+        parent = names.group(account) if user else ""
+        known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
+        known.ceiling, _ = tres(row["GrpTRES"], row.place)
+    for user, accounts in names.accounts.items() if entries and not names.by_account else ():
+        for account in accounts:
+            name = names.user(user, account)
+            entries.setdefault(name, _Entry(name, names.group(account) if account not in ("", "root") else ""))
+    for account in {entry.parent for entry in entries.values()} - entries.keys() - {""}:
+        notes.assumed("account without a share has weight 1", account)
+        entries[account] = _Entry(account, "", label=account.removeprefix("account "))
+    return [
+        Queue(entry.name, entry.parent, entry.weight, maximum=entry.ceiling, label=entry.label or entry.name)
+        for entry in entries.values()
+    ]
+
+
+def _weight(row: Row, column: str, notes: Notes) -> Fraction:
+    text = row[column]
+    if text in ("", "parent"):
+        if text:
+            notes.assumed("share 'parent' is a weight of 1", row["User"] or row["Account"])
+        return Fraction(1)
+    return _amount(row, column)

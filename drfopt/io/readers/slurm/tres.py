@@ -1,0 +1,118 @@
+"""Slurm's ways to write amounts, sets of hosts and sets of array jobs."""
+
+import re
+from fractions import Fraction
+
+from ....base.errors import InstanceError
+from ....base.numbers.quantities import parse
+from ...text.input import failure, shown
+
+__all__ = ["array_size", "gres", "hosts", "tres"]
+
+SCALES = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=-1)}
+"""MiB in a unit of memory; the unit that is not written is M."""
+
+COUNTS = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=1)}
+
+AMOUNT = re.compile(r"(?P<digits>[0-9.]{1,40})(?P<unit>[KMGTPE]?)[nc]?", re.IGNORECASE)
+PLAIN = ("billing", "node", "energy", "pages", "vmem")
+"""Entries that are no resources of a node to divide."""
+
+MOST_HOSTS = 10**6
+"""Hosts that one expression may stand for; beyond it is a mistake, and would fill the memory."""
+
+RANGES = re.compile(r"\[([^\]]*)\]")
+
+
+def tres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
+    """Return the amounts in ``cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=64G``, and the types named (``gpu:a100``).
+
+    Raises
+    ------
+    InstanceError
+        When an entry is no name and amount.
+    """
+    found: dict[str, Fraction] = {}
+    typed: dict[str, Fraction] = {}
+    types = set()
+    for entry in filter(None, text.split(",")):
+        name, _, value = (part.strip() for part in entry.partition("="))
+        if name in PLAIN or not value:
+            continue
+        match = AMOUNT.fullmatch(value)
+        try:
+            amount = parse(match["digits"]) if match else None
+        except InstanceError:
+            amount = None
+        if match is None or amount is None:
+            raise failure(place, f"{shown(entry)} is no resource and amount: write cpu=8 or mem=64G")
+        amount *= (SCALES if name == "mem" else COUNTS)[match["unit"].upper()]
+        base, _, kind = name.partition(":")
+        if kind:
+            typed[base] = typed.get(base, Fraction(0)) + amount
+            types.add(f"{base.removeprefix('gres/')}:{kind}")
+        else:
+            found[name] = amount
+    # The typed entry repeats the untyped one, where there is one.
+    return typed | found, frozenset(types)
+
+
+def gres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
+    """Return the amounts in ``gpu:a100:4(S:0-1),shard:8`` and the types among them; ``(null)`` is nothing."""
+    found: dict[str, Fraction] = {}
+    types = set()
+    for entry in re.sub(r"\([^)]*\)", "", text).split(","):
+        parts = entry.strip().split(":")
+        if not parts[0] or parts[0] in ("null", "N/A"):
+            continue
+        count = parts[-1] if len(parts) > 1 else "1"
+        match = AMOUNT.fullmatch(count)
+        if match is None:
+            raise failure(place, f"gres {shown(entry)}: write gpu:a100:4")
+        name = f"gres/{parts[0]}"
+        found[name] = found.get(name, Fraction(0)) + parse(match["digits"]) * COUNTS[match["unit"].upper()]
+        if len(parts) > 2:
+            types.add(f"{parts[0]}:{parts[1]}")
+    return found, frozenset(types)
+
+
+def hosts(text: str, place: str) -> list[str]:
+    """Return the hosts that ``node[01-03,07],login`` stands for.
+
+    Raises
+    ------
+    InstanceError
+        When brackets or ranges are not what they should be.
+    """
+    found: list[str] = []
+    for one in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
+        match = RANGES.search(one)
+        if match is None:
+            found.append(one.strip())
+            continue
+        tail = one[match.end() :]
+        names = [f"{one[: match.start()]}{number}" for number in _numbers(match[1], place)]
+        found += [name + end for name in names for end in (hosts(tail, place) if RANGES.search(tail) else [tail])]
+        if len(found) > MOST_HOSTS:
+            raise failure(place, f"{shown(text)} is more than {MOST_HOSTS:,} hosts")
+    return [host for host in found if host and host not in ("None", "(null)", "None assigned")]
+
+
+def array_size(job: str, place: str) -> int:
+    """Return how many jobs an identifier stands for: 3 for ``1003_[1-2,7%2]``, otherwise 1."""
+    match = RANGES.search(job)
+    return len(_numbers(match[1].partition("%")[0], place)) if match else 1
+
+
+def _numbers(text: str, place: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        high, _, step = high.partition(":")
+        if not all(word.isdecimal() and len(word) < 10 for word in (low, high or "0", step or "1")):
+            raise failure(place, f"{shown(part)} is no range of numbers: write 1-8")
+        last = int(high) if dash else int(low)
+        if last - int(low) >= MOST_HOSTS or int(step or 1) == 0:
+            raise failure(place, f"{shown(part)} is no range of at most {MOST_HOSTS:,} numbers")
+        found += [str(number).zfill(len(low)) for number in range(int(low), last + 1, int(step or 1))]
+    return found

@@ -1,0 +1,120 @@
+"""Two comma-separated files that any cluster's numbers can be put into, by a spreadsheet or a query.
+
+    machines    machine [, count] , RESOURCE ... [, label:KEY ...]
+    tasks       user [, task] [, count] [, machine] [, weight] [, group] , RESOURCE ... [, label:KEY ...]
+
+A column with another name is a resource, in the same unit in both files; an empty cell is 0. In the tasks, ``count``
+is 1 when left out, ``machine`` is the machine on which they run now (by the name in the other file), and ``label:KEY``
+lists the values that will do, ``A|B``. Rows of a user with unlike demands are her task types. ``weight`` and ``group``
+are those of the user: every row of hers that gives one gives the same. Lines that begin with # are comments.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from ...base.errors import InstanceError, suggestion
+from ..text.csv_rows import Row, with_header
+from ..text.input import File, failure, shown
+from .assembly import Cluster, Node, Task, assemble, named
+from .conversion import Conversion, Notes
+
+__all__ = ["read"]
+
+LABEL = "label:"
+OF_MACHINES = ("machine", "count")
+OF_TASKS = ("user", "task", "count", "machine", "weight", "group")
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def read(files: Sequence[File], user_by: None = None) -> Conversion:
+    """Read machines and tasks.
+
+    Raises
+    ------
+    InstanceError
+        With file and line.
+    """
+    notes = Notes()
+    nodes: list[Node] = []
+    tasks: list[Task] = []
+    members: dict[str, dict[str, Any]] = {}
+    for file in files:
+        for row in with_header(file, comment="#"):
+            if "user" in row.cells:
+                tasks.append(_task(row, members))
+            elif "machine" in row.cells:
+                nodes.append(_node(row))
+            else:
+                columns = list(row.cells)
+                near = suggestion("machine", columns) or suggestion("user", columns)
+                raise failure(
+                    file.place, f"has neither a column 'machine' nor 'user'{near}: name the columns in line 1"
+                )
+    if nodes and tasks:
+        _check_columns(nodes, tasks)
+    return assemble(
+        Cluster(
+            f"csv, {files[0].stem}",
+            f"{named(files)}; units as they are there",
+            nodes,
+            tasks,
+            notes,
+            _allows,
+            members=members,
+        )
+    )
+
+
+def _amounts(row: Row, known: tuple[str, ...]) -> dict[str, Fraction]:
+    return {
+        column: row.amount(column)
+        for column in row.cells
+        if column and column not in known and not column.startswith(LABEL)
+    }
+
+
+def _labels(row: Row) -> Labels:
+    return tuple(
+        (column[len(LABEL) :], row[column]) for column in row.cells if column.startswith(LABEL) and row[column]
+    )
+
+
+def _node(row: Row) -> Node:
+    labels = _labels(row)
+    count = row.count("count") if row["count"] else 1
+    name = row["machine"]
+    if not name:
+        raise failure(row.place, "the machine has no name: write one")
+    return Node(name, _amounts(row, OF_MACHINES), features=labels, labels=dict(labels), count=count)
+
+
+def _task(row: Row, members: dict[str, dict[str, Any]]) -> Task:
+    user = row["user"]
+    if not user:
+        raise failure(row.place, "the task has no user: write one")
+    known = members.setdefault(user, {})
+    for key, value in (("weight", row["weight"]), ("group", row["group"])):
+        if value and known.setdefault(key, value) != value:
+            raise failure(
+                row.place, f"{key} of {shown(user)} is {shown(value)}, and {shown(known[key])} above: write one"
+            )
+    count = row.count("count") if row["count"] else 1
+    home = row["machine"] or None
+    return Task(user, _amounts(row, OF_TASKS), count, _labels(row), row["task"], home)
+
+
+def _allows(needs: Labels, labels: Labels) -> bool:
+    there = dict(labels)
+    return all(there.get(key) in {value.strip() for value in values.split("|")} for key, values in needs)
+
+
+def _check_columns(nodes: list[Node], tasks: list[Task]) -> None:
+    """Refuse a resource of the tasks that no machine has a column for: it is a misspelt one."""
+    there = dict.fromkeys(resource for node in nodes for resource in node.capacity)
+    for resource in dict.fromkeys(resource for task in tasks for resource in task.demand):
+        if resource not in there:
+            raise InstanceError(
+                f"csv: tasks have a column {resource!r}, machines have {', '.join(there)}{suggestion(resource, there)}"
+            )

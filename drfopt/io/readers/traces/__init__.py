@@ -1,0 +1,1 @@
+"""Public traces of production clusters, as instances."""

@@ -1,0 +1,131 @@
+"""``fair-scheduler.xml``: weights, minima and maxima of a tree of queues.
+
+An amount of resources is written in one of four ways, all of them taken here:
+
+    "10000 mb, 10 vcores"        "50% memory, 25% cpu"        "50%"        "vcores=50%, memory-mb=8192, yarn.io/gpu=4"
+
+A percentage is one of the whole cluster. What a minimum does not name is 0; what a maximum does not name has no bound.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from ....base.errors import InstanceError
+from ....base.numbers.quantities import parse
+from ...text.input import File, failure, shown
+from ...text.xml_tree import Element, root
+from ..conversion import Notes
+from ..queues.tree import Queue
+
+__all__ = ["amounts", "read_queues"]
+
+NAMES = {
+    "mb": "memory-mb",
+    "memory": "memory-mb",
+    "memory-mb": "memory-mb",
+    "cpu": "vcores",
+    "vcores": "vcores",
+    "vcore": "vcores",
+}
+QUEUES = ("queue", "pool")
+
+TERM = re.compile(r"(?P<amount>[0-9.]+)\s*(?P<percent>%)?\s*(?P<name>[A-Za-z][\w./-]*)?")
+NAMED = re.compile(r"(?P<name>[\w./-]+)\s*=\s*(?P<amount>[0-9.]+)\s*(?P<percent>%)?\s*(?P<unit>[A-Za-z]*)")
+
+IGNORED = (
+    "maxRunningApps",
+    "maxAMShare",
+    "maxContainerAllocation",
+    "schedulingPolicy",
+    "aclSubmitApps",
+    "aclAdministerApps",
+    "minSharePreemptionTimeout",
+    "fairSharePreemptionTimeout",
+    "fairSharePreemptionThreshold",
+    "allowPreemptionFrom",
+    "reservation",
+)
+
+
+def amounts(text: str, whole: Mapping[str, Fraction], place: str) -> dict[str, Fraction]:
+    """Return an amount of resources as the file writes it; `whole` is what the cluster has."""
+    found: dict[str, Fraction] = {}
+    for term in filter(None, (part.strip() for part in text.split(","))):
+        match = NAMED.fullmatch(term) or TERM.fullmatch(term)
+        name = match["name"] if match else None
+        if match is None or (name is None and not match["percent"]):
+            raise failure(place, f"{shown(text)} is no amount of resources: write '8192 mb, 4 vcores' or 'vcores=4'")
+        try:
+            amount = parse(match["amount"])
+        except InstanceError as error:
+            raise failure(place, error) from None
+        resources = list(whole) if name is None else [NAMES.get(name.lower(), name)]
+        for resource in resources:
+            found[resource] = amount * whole.get(resource, Fraction(0)) / 100 if match["percent"] else amount
+    return found
+
+
+def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list[Queue]:
+    """Return the queues of the file, called by their path without ``root.``.
+
+    Parameters
+    ----------
+    file : File
+    whole : mapping from resource to Fraction
+        What the cluster has, for percentages.
+
+    Raises
+    ------
+    InstanceError
+        With file and queue.
+    """
+    top = root(file)
+    if top.tag != "allocations":
+        raise failure(file.place, f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>")
+    default = top.child("queueMaxResourcesDefault")
+    queues: list[Queue] = []
+    for element in top.children:
+        if element.tag in QUEUES:
+            queues += _below(element, "", whole, notes, file.place)
+        elif element.tag in ("user", "userMaxAppsDefault", "queueMaxAppsDefault"):
+            notes.unused("limit on running apps", element.attributes.get("name", element.tag))
+        elif element.tag != "queueMaxResourcesDefault":
+            notes.unused(f"setting {element.tag}")
+    if default is not None:
+        bound = amounts(default.text, whole, f"{file.place}: queueMaxResourcesDefault")
+        inner = {queue.parent for queue in queues}
+        queues = [q if q.maximum or q.name in inner or q.name == "root" else replace(q, maximum=bound) for q in queues]
+    return queues
+
+
+def _below(element: Element, parent: str, whole: Mapping[str, Fraction], notes: Notes, place: str) -> Iterator[Queue]:
+    label = element.attributes.get("name", "").strip()
+    if not label:
+        raise failure(place, f"a <{element.tag}> has no name: write <{element.tag} name=...>")
+    name = label if not parent or parent == "root" or label == "root" else f"{parent}.{label}"
+    name = name.removeprefix("root.")
+    at = f"{place}: queue {name}"
+    weight = element.child("weight")
+    bounds = {}
+    for tag in ("minResources", "maxResources"):
+        child = element.child(tag)
+        bounds[tag] = {} if child is None else amounts(child.text, whole, f"{at}: {tag}")
+    try:
+        worth = Fraction(1) if weight is None else parse(weight.text)
+    except InstanceError as error:
+        raise failure(f"{at}: weight", error) from None
+    if worth < 0:
+        raise failure(f"{at}: weight", f"is {weight.text if weight else ''}: write 0 or more")
+    minimum = {resource: amount for resource, amount in bounds["minResources"].items() if amount}
+    yield Queue(name, parent, worth, minimum, bounds["maxResources"], label=label.rpartition(".")[2])
+    for child in element.children:
+        if child.tag in QUEUES:
+            yield from _below(child, name, whole, notes, place)
+        elif child.tag == "maxChildResources":
+            notes.unused("maxChildResources: it is for queues that users make", name)
+        elif child.tag in IGNORED:
+            notes.unused(f"{child.tag} of a queue", name)
+        elif child.tag not in ("weight", "minResources", "maxResources"):
+            notes.unused(f"element {child.tag} of a queue", name)

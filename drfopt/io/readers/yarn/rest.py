@@ -1,0 +1,183 @@
+"""What the resource manager's REST interface and the simulator SLS tell: nodes, containers and queues."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from ...text.parts import Part
+from ..assembly import Node, Task
+from ..conversion import Notes
+from ..queues.tree import Queue
+
+__all__ = [
+    "SOMEWHERE",
+    "app_tasks",
+    "capacity_queues",
+    "fair_queues",
+    "machine",
+    "simulated_nodes",
+    "simulated_tasks",
+]
+
+MEMORY, CORES = "memory-mb", "vcores"
+
+IN_USE = ("RUNNING", "NEW")
+ALIVE = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
+
+SOMEWHERE = ""
+"""The node of containers that run, of which the files do not say where."""
+
+UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+"""Units in resourceInformations; memory is counted in Mi."""
+
+
+def resources(part: Part) -> dict[str, Fraction]:
+    """Return a resource as the REST interface prints it: memory in MB, cores, and all others by name."""
+    detailed = list(part["resourceInformations"]["resourceInformation"].each())
+    if not detailed:
+        return {MEMORY: part["memory"].amount(), CORES: part["vCores"].amount()}
+    found = {}
+    for one in detailed:
+        name, unit = one["name"].text(), one["units"].text()
+        if unit not in UNITS:
+            raise one["units"].wrong(f"use one of {', '.join(filter(None, UNITS))}")
+        scale = Fraction(UNITS[unit], UNITS["Mi"] if name == MEMORY else 1)
+        found[name] = one["value"].amount() * (scale if unit else 1)
+    return found
+
+
+def machine(part: Part, notes: Notes) -> Node | None:
+    """Return a node, None when it is not in use."""
+    name, state = part["id"].text() or part["nodeHostName"].text(), part["state"].text("RUNNING")
+    if state not in IN_USE:
+        notes.unused(f"node that is {state}", name)
+        return None
+    if "totalResource" in part:
+        capacity = resources(part["totalResource"])
+    else:
+        capacity = {
+            MEMORY: part["usedMemoryMB"].amount() + part["availMemoryMB"].amount(),
+            CORES: part["usedVirtualCores"].amount() + part["availableVirtualCores"].amount(),
+        }
+    labels = frozenset(part["nodeLabels"].texts())
+    told = {"label": "+".join(sorted(labels))} if labels else {}
+    return Node(name, capacity, features=(labels, frozenset({name, part["nodeHostName"].text(name)})), labels=told)
+
+
+def app_tasks(part: Part, by_user: bool, notes: Notes) -> list[Task]:
+    """Return the containers of an app: those that run, and those that it asks for anywhere."""
+    name, state = part["id"].text(), part["state"].text("RUNNING")
+    if state not in ALIVE:
+        notes.unused(f"app that is {state}", name)
+        return []
+    user = part["user"].text() if by_user else part["queue"].text("default").removeprefix("root.")
+    title = part["name"].text() or name
+    found: list[Task] = []
+    label = part["appNodeLabelExpression"].text()
+    for request in part["resourceRequests"].each():
+        if request["resourceName"].text("*") != "*":
+            continue  # the rows of a host or a rack repeat the same containers
+        wanted = request["nodeLabelExpression"].text(label).strip()
+        count = request["numContainers"].count()
+        found.append(Task(user, resources(request["capability"]), count, wanted, title))
+        if not wanted:
+            notes.assumed("request without a node label can run on any node", name)
+    running = max(Fraction(0), part["runningContainers"].number())
+    if running:
+        held = {
+            MEMORY: max(Fraction(0), part["allocatedMB"].number()) / running,
+            CORES: max(Fraction(0), part["allocatedVCores"].number()) / running,
+        }
+        alike = next((task for task in found if _first_two(task.demand) == held), None)
+        if alike is None:
+            notes.assumed("running containers of an app are alike: each is its allocation over their number", name)
+        demand = held if alike is None else alike.demand
+        needs = label if alike is None else alike.needs
+        found.append(Task(user, demand, running, needs, title, SOMEWHERE))
+    if not found:
+        notes.unused("app that runs and asks for nothing", name)
+    return found
+
+
+def _first_two(demand: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    return {key: amount for key, amount in demand.items() if key in (MEMORY, CORES)}
+
+
+def fair_queues(part: Part, whole: Mapping[str, Fraction]) -> Iterator[Queue]:
+    """Yield a queue of the fair scheduler's page and all below it; the page does not tell weights."""
+    path = part["queueName"].text("root")
+    minimum = resources(part["minResources"]) if "minResources" in part else {}
+    maximum = resources(part["maxResources"]) if "maxResources" in part else {}
+    yield _queue(
+        path,
+        Fraction(1),
+        {resource: amount for resource, amount in minimum.items() if amount},
+        # The page prints the whole cluster where a queue has no maximum of its own.
+        {resource: amount for resource, amount in maximum.items() if amount < whole.get(resource, Fraction(0))},
+    )
+    below = part["childQueues"]
+    # Older versions print a list, newer ones a table with the list.
+    for queue in (below["queue"] if isinstance(below.value, dict) else below).each():
+        yield from fair_queues(queue, whole)
+
+
+def capacity_queues(part: Part, above: str, whole: Mapping[str, Fraction]) -> Iterator[Queue]:
+    """Yield the queues below one of the capacity scheduler's page: percentages of the whole cluster."""
+    for queue in part["queues"]["queue"].each():
+        path = f"{above}.{queue['queueName'].text()}"
+        promised, most = queue["absoluteCapacity"].amount(), queue["absoluteMaxCapacity"].amount(missing=100)
+        yield _queue(
+            path,
+            queue["capacity"].amount(),
+            {resource: amount * promised / 100 for resource, amount in whole.items() if promised},
+            {resource: amount * most / 100 for resource, amount in whole.items() if most < 100},
+        )
+        yield from capacity_queues(queue, path, whole)
+
+
+def _queue(path: str, weight: Fraction, minimum: dict[str, Fraction], maximum: dict[str, Fraction]) -> Queue:
+    parent, _, label = path.rpartition(".")
+    return Queue(path.removeprefix("root."), parent.removeprefix("root."), weight, minimum, maximum, label=label)
+
+
+# ---- SLS ---------------------------------------------------------------------------------------------------
+
+
+def simulated_nodes(part: Part) -> list[Node]:
+    """Return the nodes of a rack of the simulator; memory in MB."""
+    rack = part["rack"].text()
+    found = []
+    for node in part["nodes"].each():
+        name = f"{rack}/{node['node'].text()}".lstrip("/")
+        capacity = {MEMORY: node["memory-mb"].amount(), CORES: node["vcores"].amount()}
+        for key, amount in node.pairs():
+            if "/" in key:
+                capacity[key] = amount.amount()
+        labels = frozenset(_label(one) for one in node["labels"].each())
+        found.append(
+            Node(name, capacity, features=(labels, frozenset({name})), labels={"label": "+".join(sorted(labels))})
+        )
+    return found
+
+
+def _label(part: Part) -> str:
+    return part["label"].text() if isinstance(part.value, dict) else part.text()
+
+
+def simulated_tasks(part: Part, by_user: bool, notes: Notes) -> list[Task]:
+    """Return the containers of a job of the simulator."""
+    user = part["job.user"].text("default") if by_user else part["job.queue.name"].text("default").removeprefix("root.")
+    title = part["job.id"].text("job")
+    label = part["job.label"].text()
+    found = []
+    for one in part["job.tasks"].each():
+        demand = {
+            MEMORY: one["container.memory"].amount(missing=1024),
+            CORES: one["container.vcores"].amount(missing=1),
+        }
+        for key, amount in one.pairs():
+            if key.startswith("container.") and "/" in key:
+                demand[key.removeprefix("container.")] = amount.amount()
+        if "container.memory" not in one:
+            notes.assumed("container that does not say its size has 1024 MB and 1 vcore", title)
+        found.append(Task(user, demand, one["count"].count(missing=1), label, title))
+    return found

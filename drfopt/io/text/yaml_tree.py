@@ -1,0 +1,184 @@
+"""YAML read event by event: scalars keep their text, and nothing is built that the file does not spell out.
+
+A YAML loader would turn 0.1 into a float, ``no`` into a boolean, keep the last of two equal keys, and let a
+small file expand without end through anchors. Here numbers are kept as written, ``no`` is a text, and the
+other two are refused.
+"""
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import yaml
+
+from ...base.numbers.quantities import LONGEST
+from .input import failure, shown
+
+__all__ = ["DEEPEST", "DEEPEST_DOCUMENT", "MUCH_TOO_DEEP", "TOO_DEEP", "resolve", "tree", "trees"]
+
+DEEPEST = 32
+"""Levels of nesting that are read; an instance file has four."""
+
+TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST} levels: an instance needs four"
+
+DEEPEST_DOCUMENT = 96
+"""Levels that are read of what other programs write: a tree of queues takes three a level."""
+
+MUCH_TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST_DOCUMENT} levels: no cluster says that"
+
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+NULL = {"", "~", "null", "Null", "NULL"}
+BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+INTEGER = re.compile(r"[-+]?[0-9]+")
+NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+OCTAL = re.compile(r"[-+]?0[0-9]+")
+
+
+def resolve(text: str) -> Any:
+    """Return what a plain (unquoted) scalar stands for: None, bool, int, Decimal, or the text itself.
+
+    Raises
+    ------
+    ValueError
+        On a number with a leading zero, which is octal in YAML 1.1 and decimal in YAML 1.2, or one too long.
+    """
+    if text in NULL:
+        return None
+    if text in BOOLEAN:
+        return BOOLEAN[text]
+    if NOT_FINITE.fullmatch(text):
+        return Decimal(text.replace(".", "").lower())
+    if not NUMBER.fullmatch(text):
+        return text
+    if len(text) > LONGEST:
+        raise ValueError(f"{text[:37]}... is no number anybody needs: write one of at most {LONGEST} characters")
+    if OCTAL.fullmatch(text):
+        raise ValueError(f"{text} is octal to some readers of YAML: drop the leading zero, or put a name in quotes")
+    if INTEGER.fullmatch(text):
+        return int(text)
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # the exponent alone has a score of digits
+        raise ValueError(f"{text} is no number anybody needs: use an exponent of at most {LONGEST}") from None
+
+
+def tree(text: str, place: str) -> Any:
+    """Return the one document of a YAML text.
+
+    Raises
+    ------
+    InstanceError
+        On a syntax error, an anchor, alias or tag, a key that is no scalar or written twice, a second
+        document.
+    """
+    return _built(text, _Builder(place)).root
+
+
+def trees(text: str, place: str) -> list[Any]:
+    """Return all documents of a YAML text, of which another program decides what they say.
+
+    Nesting goes up to `DEEPEST_DOCUMENT`; what looks like a number and is a doubtful one (``0644``) stays a text.
+
+    Raises
+    ------
+    InstanceError
+        As `tree`, without the second document.
+    """
+    return _built(text, _Builder(place, DEEPEST_DOCUMENT, many=True)).roots
+
+
+def _built(text: str, builder: "_Builder") -> "_Builder":
+    try:
+        for event in yaml.parse(text, Loader=LOADER):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        where = _at(error.problem_mark or error.context_mark)
+        raise failure(builder.place, f"{where}{error.problem or error.context}: correct the YAML there") from None
+    except yaml.reader.ReaderError as error:
+        character = error.character if isinstance(error.character, int) else ord(error.character[:1] or "\0")
+        raise failure(
+            builder.place,
+            f"the character U+{character:04X} is not allowed in YAML: write it as an escape in double quotes",
+        ) from None
+    return builder
+
+
+class _Builder:
+    """Tables and lists under construction, on a stack of our own instead of that of the interpreter."""
+
+    def __init__(self, place: str, deepest: int = DEEPEST, many: bool = False):
+        self.place, self.deepest, self.many = place, deepest, many
+        self.roots: list[Any] = []
+        self.root: Any = None
+        self.documents = 0
+        self.open: list[Any] = []
+        self.keys: list[str | None] = []
+
+    def take(self, event: Any) -> None:
+        """Add what one event says."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._plain_node(event)
+            self._scalar(event)
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            self._plain_node(event)
+            made: dict | list = {} if isinstance(event, yaml.MappingStartEvent) else []
+            self._add(made, event)
+            self.open.append(made)
+            self.keys.append(None)
+            if len(self.open) > self.deepest:
+                self._refuse(event, TOO_DEEP if self.deepest == DEEPEST else MUCH_TOO_DEEP)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self.open.pop()
+            self.keys.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            self._refuse(event, f"the alias {shown(f'*{event.anchor}')} is not read: write the values out")
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1 and not self.many:
+                self._refuse(event, "a second document begins: keep one instance in a file")
+            self.root = None
+        elif isinstance(event, yaml.DocumentEndEvent):
+            self.roots.append(self.root)
+
+    def _scalar(self, event: Any) -> None:
+        if self.open and isinstance(self.open[-1], dict) and self.keys[-1] is None:
+            if event.value in self.open[-1]:
+                self._refuse(event, f"key {shown(event.value)} is written twice in one table: keep one of them")
+            self.keys[-1] = event.value
+            return
+        if not event.implicit[0] or event.style:
+            value = event.value
+        else:
+            try:
+                value = resolve(event.value)
+            except ValueError as error:
+                if not self.many:
+                    self._refuse(event, str(error))
+                value = event.value
+        self._add(value, event)
+
+    def _add(self, value: Any, event: Any) -> None:
+        if not self.open:
+            self.root = value
+        elif isinstance(self.open[-1], list):
+            self.open[-1].append(value)
+        elif self.keys[-1] is None:
+            self._refuse(event, "a list or a table is used as a key: write a name")
+        else:
+            self.open[-1][self.keys[-1]] = value
+            self.keys[-1] = None
+
+    def _plain_node(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._refuse(event, f"the anchor {shown('&' + event.anchor)} is not read: write the values out")
+        if event.tag is not None and event.tag != "!":
+            self._refuse(event, f"the tag {shown(event.tag)} is not read: write the value without it")
+
+    def _refuse(self, event: Any, sentence: str) -> None:
+        raise failure(self.place, f"{_at(event.start_mark)}{sentence}")
+
+
+def _at(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""

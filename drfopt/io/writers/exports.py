@@ -1,0 +1,66 @@
+"""Exporters: an allocation as what other schedulers read; `EXPORTS` lists what ``drfopt export`` writes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from ...base.errors import InstanceError, suggestion
+from ...model.allocation import Allocation
+
+__all__ = ["EXPORTS", "Export", "export"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A format in which an allocation is handed to another program.
+
+    Parameters
+    ----------
+    name : str
+        What ``--to`` calls it.
+    summary : str
+        One line on what it is.
+    module : str
+        The module of this folder whose ``text(allocation, names)`` returns the file.
+    """
+
+    name: str
+    summary: str
+    module: str
+
+
+EXPORTS = (
+    Export("csv", "a row for each user, on machines for each user and class: tasks and resources", "allocation_csv"),
+    Export("resourcequota", "a ResourceQuota of Kubernetes for each user, in the namespace of its name", "quota_yaml"),
+    Export("kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kueue_yaml"),
+    Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and its resources as minimum", "fair_scheduler"),
+)
+
+
+def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = None) -> str:
+    """Return an allocation in the format of another program; amounts are rounded so that no sum exceeds the capacity.
+
+    Parameters
+    ----------
+    allocation : Allocation
+    to : str
+        The name of one of `EXPORTS`.
+    names : mapping from resource to ``"target"`` or ``"target:unit"``, optional
+        What a resource is called there, and the unit in which the instance counts it, such as
+        ``{"memory": "memory:Gi", "gpu": "nvidia.com/gpu"}``.
+
+    Raises
+    ------
+    InstanceError
+        On an unknown format or resource, or a name that the other program cannot take.
+    """
+    known = [row.name for row in EXPORTS]
+    if to not in known:
+        raise InstanceError(f"unknown export {to!r}: use {', '.join(known)}{suggestion(to, known)}")
+    for resource in names or ():
+        if resource not in allocation.resources:
+            near = suggestion(resource, allocation.resources)
+            raise InstanceError(f"the cluster has no {resource!r}, it has {', '.join(allocation.resources)}{near}")
+    module = import_module(f".{EXPORTS[known.index(to)].module}", __package__)
+    text: str = module.text(allocation, dict(names or {}))
+    return text

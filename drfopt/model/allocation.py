@@ -1,0 +1,471 @@
+"""The answer: tasks of every user, what follows from them, and the certificate that proves them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..base.numbers.enclosures import Enclosure, text
+from ..base.numbers.rationals import integer_columns, weighted_sums
+from ..base.tables import Bar, Column, Sheet
+from ..base.tolerances import LEVEL
+from .instance import Instance
+
+__all__ = ["Allocation", "Broken", "Certificate", "stopped"]
+
+UNFINISHED = ("time_limit", "feasible")
+"""Statuses of an answer that whoever gave it does not call the best."""
+
+LONG_BITS = 64
+"""A table shows a fraction whose denominator is longer than this as a decimal."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of an allocation, computed from the instance and the numbers alone.
+
+    Attributes
+    ----------
+    kind : str
+        ``bottleneck``, ``chain``, ``prices``, ``duals``, ``bound`` ... what the proof consists of.
+    valid : bool | None
+        Whether it proves the claim to the accuracy in `drfopt.base.tolerances`; None where only feasibility was
+        checked.
+    violation : float
+        Largest relative amount by which an optimality or feasibility condition is missed.
+    gap : float | None
+        Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
+        Of enclosures the widest, relative to what it encloses.
+    rigorous : bool
+        Whether `violation` and `gap` are upper bounds, decided in integers or fractions. Otherwise they are estimates:
+        computed in floats, with sums added up so that their rounding stays some thousand times below the tolerances,
+        but bounds they are not. ``drfopt verify`` decides in fractions about a file of floats as well.
+    stopped_by : callable
+        Returns what stopped each user, (n,); `bottlenecks` asks it once.
+    evidence : dict
+        What the proof is made of: multipliers of each round, prices, claims shown infeasible. Of whole tasks that
+        were rounded also ``below_continuous``: who has fewer than the whole part of her continuous optimum, as it was
+        computed; name, tasks and that whole part.
+    reason : str
+        Where it does not hold: the first condition missed, in words.
+    """
+
+    kind: str
+    valid: bool | None
+    violation: float
+    gap: float | None = 0.0
+    stopped_by: Callable[[], tuple] = field(default=tuple, repr=False)
+    evidence: dict[str, Any] = field(default_factory=dict, repr=False)
+    reason: str = ""
+    rigorous: bool = False
+
+    @cached_property
+    def bottlenecks(self) -> tuple:
+        """What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+
+        Empty where nothing is known. Made when asked for: names of a million users are not free.
+        """
+        return self.stopped_by()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part of the certificate that a reader of results looks at."""
+        document: dict[str, Any] = {
+            "kind": self.kind,
+            "valid": self.valid,
+            "violation": self.violation,
+            "gap": self.gap,
+        }
+        if self.kind == "bound" and "judge" in self.evidence:
+            document |= {"judge": self.evidence["judge"], "rigorous": self.rigorous}
+        if self.valid is None and self.reason:
+            document |= {"reason": self.reason}
+        if self.valid is None and self.kind == "bound" and "bound" in self.evidence:
+            proven = self.evidence["claims"]
+            document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
+            document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
+        if "below_continuous" in self.evidence:
+            document["below_continuous"] = [
+                {"user": user, "tasks": tasks, "whole_part": promised}
+                for user, tasks, promised in self.evidence["below_continuous"]
+            ]
+        return document
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
+
+    The resource is the one that the guarantee's owner, a user or a group, would use up first.
+    """
+
+    owner: str
+    of_group: bool
+    resource: str
+    held: Any
+    promised: Any
+
+    def __str__(self) -> str:
+        word = "group " if self.of_group else ""
+        return f"{word}{self.owner} has {float(self.held):.6g} of {float(self.promised):.6g} {self.resource}"
+
+
+def _nowhere() -> None:
+    """Return the placement of a pool."""
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """An allocation of the instance under a policy. Everything but the first fields is computed from the tasks.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    tasks : array (n,)
+        Tasks of each user: floats, or fractions (dtype object) when asked for exact values.
+    levels : array (n,)
+        The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
+    placed : callable
+        Returns the tasks of each user on each machine class, (n, k), None for a pool; `placement` asks it once.
+    placed_by_type : array (q, k) or None
+        The same by task type, where users have several on machines; rows as in ``instance.type_table``.
+    prices : array (m,) or (k, m), or None
+        Duals of the capacities in the stated objective; None for leximin and for whole tasks.
+    unplaced : tuple of str
+        Users whose task fits nowhere.
+    integer : bool
+    engine : str
+        Which engine answered: the one that was asked, or the one that it fell back on.
+    status : str
+        ``optimal`` where that is proven; ``solved``, a formulation file's own claim; ``feasible`` or ``time_limit``.
+    solver : str
+        Who was asked the engine's integer programs, where somebody was named.
+    seconds : float
+        Time to solve and to prove.
+    certificate : Certificate
+    """
+
+    instance: Instance
+    policy: str
+    tasks: np.ndarray
+    levels: np.ndarray
+    certificate: Certificate
+    placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False)
+    placed_by_type: np.ndarray | None = None
+    prices: np.ndarray | None = None
+    unplaced: tuple[str, ...] = ()
+    integer: bool = False
+    engine: str = ""
+    solver: str = ""
+    status: str = "optimal"
+    seconds: float = 0.0
+
+    @cached_property
+    def placement(self) -> np.ndarray | None:
+        """Tasks of each user on each machine class, (n, k), on few classes where there is a choice; None for a pool.
+
+        Found when asked for: it takes as long as another program of the size of the cluster.
+        """
+        return self.placed()
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Names of the users, (n,)."""
+        return self.instance.users
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the resources, (m,)."""
+        return self.instance.resources
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search for the best came to its end, and was not cut short."""
+        return self.status not in UNFINISHED
+
+    @property
+    def exact(self) -> bool:
+        """Whether tasks and levels are fractions."""
+        return self.tasks.dtype == object
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """Guarantees that do not fit together, with what is held instead; `status` is that of the rules' division."""
+        return tuple(self.certificate.evidence.get("broken", ()))
+
+    @property
+    def broken_guarantees(self) -> list[dict[str, Any]]:
+        """The same as data: whose, of what, held and promised."""
+        return [
+            {
+                "group" if row.of_group else "user": row.owner,
+                "resource": row.resource,
+                "held": _plain(row.held),
+                "promised": _plain(row.promised),
+            }
+            for row in self.broken
+        ]
+
+    @cached_property
+    def usage(self) -> np.ndarray:
+        """What each user holds of each resource, (n, m)."""
+        return self._demands * self.tasks[:, None]
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """What all users hold together of each resource, (m,)."""
+        if not self.exact or any(isinstance(x, Enclosure) for x in self.tasks):
+            return self.usage.sum(axis=0)
+        rows, scales = integer_columns(self.instance.exact_demands, self.instance.m)
+        sums = weighted_sums(self.tasks, rows, self.instance.m)
+        return np.array([total / scale for total, scale in zip(sums, scales, strict=True)], dtype=object)
+
+    @cached_property
+    def utilization(self) -> np.ndarray:
+        """Used fraction of each resource, (m,); 0 where there is none of it."""
+        return np.array([u / c if c else 0 * u for u, c in zip(self.used, self._capacity, strict=True)])
+
+    @cached_property
+    def dominant_resources(self) -> tuple[str, ...]:
+        """The resource each user needs most, as a share of the cluster, (n,); ties go to the one listed first."""
+        return tuple(self.resources[j] for j in self._dominant)
+
+    @cached_property
+    def dominant_shares(self) -> np.ndarray:
+        """Each user's share of her dominant resource, (n,); weights are ignored."""
+        rows = np.arange(self.instance.n)
+        capacity = self._capacity[self._dominant]
+        held = self._demands[rows, self._dominant] * self.tasks
+        return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
+
+    @cached_property
+    def _dominant(self) -> np.ndarray:
+        positive = self.instance.capacity > 0
+        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
+        if not self.exact:
+            return (self.instance.demands * inverse).argmax(axis=1)
+        capacity = self.instance.exact_capacity
+        shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
+        return np.array([row.index(max(row)) for row in shares])
+
+    @property
+    def _demands(self) -> np.ndarray:
+        return np.array(self.instance.exact_demands, dtype=object) if self.exact else self.instance.demands
+
+    @property
+    def _capacity(self) -> np.ndarray:
+        return np.array(self.instance.exact_capacity, dtype=object) if self.exact else self.instance.capacity
+
+    # ---- as data ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``."""
+        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        pool = self.instance.machines is None
+        users = [
+            {
+                "name": name,
+                "tasks": _plain(self.tasks[i]),
+                "level": _plain(self.levels[i]),
+                "dominant_resource": self.dominant_resources[i],
+                "dominant_share": _plain(self.dominant_shares[i]),
+                "usage": {r: _plain(value) for r, value in zip(self.resources, self.usage[i], strict=True)},
+                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
+            }
+            for i, name in enumerate(self.users)
+        ]
+        resources = [
+            {
+                "name": name,
+                "capacity": float(self.instance.capacity[j]),
+                "used": _plain(self.used[j]),
+                "utilization": float(self.utilization[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else _plain(self.prices[j]),
+            }
+            for j, name in enumerate(self.resources)
+        ]
+        document = {
+            "instance": self.instance.name,
+            "policy": self.policy,
+            "integer": self.integer,
+            "engine": self.engine,
+            "status": self.status,
+            "users": users,
+            "resources": resources,
+            "unplaced": list(self.unplaced),
+            "certificate": self.certificate.to_dict(),
+            "seconds": self.seconds,
+        }
+        if self.broken:
+            document["broken_guarantees"] = self.broken_guarantees
+        if self.solver:
+            document["solver"] = self.solver
+        classes = self.instance.machine_names
+        if self.placement is not None:
+            document["placement"] = {
+                user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
+                for user, row in zip(self.users, self.placement, strict=True)
+            }
+        if (types := self.types) is not None:
+            document["types"] = types
+        if forms := self._closed_forms():
+            document["closed_forms"] = forms
+        if self.prices is not None and self.prices.ndim > 1:
+            document["prices"] = {
+                c: {r: _plain(p) for r, p in zip(self.resources, row, strict=True)}
+                for c, row in zip(classes, self.prices, strict=True)
+            }
+        return document
+
+    @cached_property
+    def types(self) -> dict[str, list[dict[str, Any]]] | None:
+        """Of each user with task types on machines how many of each run, and where; None where there are none."""
+        if self.placed_by_type is None:
+            return None
+        classes, found = self.instance.machine_names, {}
+        of_user = np.split(self.placed_by_type, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
+        for user, kinds, rows in zip(self.users, self.instance.task_types or (), of_user, strict=True):
+            if kinds:
+                found[user] = [
+                    ({"name": kind.name} if kind.name else {})
+                    | {"tasks": float(row.sum()), "of": kind.count}
+                    | {"placement": {c: float(z) for c, z in zip(classes, row, strict=True) if z}}
+                    for kind, row in zip(kinds, rows, strict=True)
+                ]
+        return found
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row a user. Needs pandas (``pip install drfopt[frame]``)."""
+        import pandas
+
+        columns: dict[str, Any] = {
+            "tasks": self.tasks,
+            "level": self.levels,
+            "dominant_resource": self.dominant_resources,
+            "dominant_share": self.dominant_shares,
+            **{resource: self.usage[:, j] for j, resource in enumerate(self.resources)},
+            "bottleneck": list(self.certificate.bottlenecks or (None,) * self.instance.n),
+        }
+        return pandas.DataFrame(columns, index=pandas.Index(self.users, name="user"))
+
+    def __repr__(self) -> str:
+        return f"<Allocation {self.policy} of {self.instance!r}: {self.status}, {self.engine}>"
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+    # ---- as a table -------------------------------------------------------------------------------------------
+
+    def sheet(self) -> Sheet:
+        """Return the table of the allocation: a row a user, what is used and what was proven below it."""
+        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        rows = [
+            (
+                name,
+                _cell(self.tasks[i]),
+                _cell(self.levels[i]),
+                Bar(float(self.dominant_shares[i])),
+                self.dominant_resources[i],
+                stopped(self.instance, i, bottlenecks[i], self.tasks[i], name in self.unplaced),
+            )
+            for i, name in enumerate(self.users)
+        ]
+        return Sheet(
+            title=self._title(),
+            columns=(
+                Column("user"),
+                Column("tasks", number=True),
+                Column("level", number=True),
+                Column("dominant share", number=True),
+                Column("of"),
+                Column("stopped by"),
+            ),
+            rows=rows,
+            notes=tuple(self._notes()),
+        )
+
+    def _closed_forms(self) -> dict[str, str]:
+        """Return tasks of enclosed users as numbers with a root, where that was proven."""
+        return {self.users[i]: form for i, form in self.certificate.evidence.get("closed_forms", {}).items()}
+
+    def _title(self) -> str:
+        kind = "whole tasks" if self.integer else "divisible tasks"
+        return f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
+
+    def _notes(self) -> list[str]:
+        used = ", ".join(
+            f"{resource} {float(u):.4g} of {c:.4g} ({float(z):.1%})"
+            for resource, u, c, z in zip(
+                self.resources, self.used, self.instance.capacity, self.utilization, strict=True
+            )
+        )
+        notes = [f"used: {used}"]
+        if self.prices is not None and self.prices.ndim == 1:
+            prices = ", ".join(f"{r} {float(p):.6g}" for r, p in zip(self.resources, self.prices, strict=True))
+            notes.append(f"prices: {prices}")
+        if forms := self._closed_forms():
+            first = [f"{user} {form}" for user, form in forms.items()][:10]
+            notes.append(f"closed forms, proven: {', '.join(first)}")
+        if self.unplaced:
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(self.unplaced[:20]))
+        if self.broken:
+            # All of them: each is a promise to somebody.
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
+        if self.instance.source:
+            notes.append(f"source: {self.instance.source}")
+        proof = self.certificate
+        verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
+        if proof.kind == "feasibility" and proof.valid is None:
+            verdict = "feasible, and what is best is the file's own claim"
+        gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
+        notes.append(
+            f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
+            f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
+        )
+        if proof.valid is None and proof.reason:
+            notes.append(proof.reason)
+        if proof.valid and proof.kind == "bound" and not proof.rigorous:
+            notes.append(f"that nothing is better is the word of {proof.evidence['judge']}: no proof in exact numbers")
+        if short := proof.evidence.get("below_continuous"):
+            # All of them: a promise of the continuous optimum is broken to each.
+            each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)
+            placed = self.instance.n - len(self.unplaced)
+            notes.append(
+                f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
+            )
+        return notes
+
+
+def _plain(value: Any) -> float | str | int | dict[str, str]:
+    """Return a number as JSON prints it: a float in full precision, a Fraction as text, an Enclosure as its ends."""
+    if isinstance(value, Fraction | Enclosure):
+        return text(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    return float(value)
+
+
+def _cell(value: Any) -> Any:
+    """Return a number as a table shows it: of an enclosure or a long fraction, the beginning says enough."""
+    if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
+        return f"{float(value):.17g}..."
+    return _plain(value)
+
+
+def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: bool) -> str:
+    """Return what stopped user i, as a table says it; empty where it is not known."""
+    if unplaced:
+        return "fits nowhere"
+    if bottleneck is None:
+        tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
+        return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
+    if isinstance(bottleneck, str):
+        return bottleneck
+    first = ", ".join(bottleneck[:2])
+    return first if len(bottleneck) <= 2 else f"{first} +{len(bottleneck) - 2}"

@@ -1,0 +1,325 @@
+"""Tables of numbers at the door: a float array to compute with and, where floats would lose something, exact values.
+
+A table keeps its `Fraction`s only when some value is not the shortest decimal of its float; otherwise the floats
+say it all and the exact values are made on demand.
+
+A table of two dimensions lies in memory column by column: what is done with a million users is done along a resource.
+A float array that is read-only already, a memory-mapped file above all, is not copied and keeps its order.
+"""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..base.errors import InstanceError
+from ..base.numbers.quantities import exact
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Extent",
+    "Table",
+    "as_float",
+    "columns",
+    "in_blocks",
+    "in_mid_range",
+    "table",
+    "thaw",
+]
+
+Result = TypeVar("Result")
+
+BLOCK = 1 << 14
+"""Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+BLOCKS_PER_CORE = 8
+"""A thread with fewer blocks to do is not worth starting."""
+
+INFINITY_BITS = 0x7FF0_0000_0000_0000
+"""The bits of inf. Read as integers, the bits of floats from 0 on are in the order of the floats; those of NaN and of
+everything negative are above."""
+
+EXACT_INTEGERS = 2**53
+"""Every integer up to here is a float."""
+
+SMALLEST, LARGEST = 1e-280, 1e280
+"""Positive floats outside of these are near the ends of the range: they, or products with them, lose digits."""
+
+NOTHING = Fraction(0)
+
+LONG_BITS = 128
+"""Numbers longer than this are not written out in an error."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a table of demands spans: largest and smallest positive value a column (m,), 0 where it has none.
+
+    `idle` is the first row without a positive value, None when every row has one.
+    """
+
+    highest: np.ndarray
+    lowest: np.ndarray
+    idle: int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A read-only float array and, where it is not the whole truth, the exact values (nested tuples, None for none)."""
+
+    floats: np.ndarray
+    fractions: tuple | None = None
+    known_extent: Extent | None = None
+
+    @cached_property
+    def extent(self) -> Extent:
+        """The extent of a table of two dimensions."""
+        return self.known_extent or _survey(self.floats, self.floats)
+
+    def exact(self) -> tuple:
+        """Return the exact values as nested tuples; an infinite float (no limit) is None."""
+        return self.fractions if self.fractions is not None else thaw(self.floats)
+
+
+def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) -> list[Result]:
+    """Return ``work(rows)`` for rows of a table of n, some thousand at a time, in order.
+
+    So a pass over a table takes the same temporary memory whatever n is, and a file that is memory-mapped is never read
+    whole.  `threads` divides the blocks among all cores if n is large, which is worth it where memory is touched for
+    the first time; passes that compute were measured to win nothing.
+    """
+    starts = range(0, n, BLOCK)
+    workers = min(_cores(), len(starts) // BLOCKS_PER_CORE) if threads else 1
+    if workers < 2:
+        return [work(slice(start, min(start + BLOCK, n))) for start in starts]
+    each = -(-len(starts) // workers)
+    with ThreadPoolExecutor(workers) as pool:
+        stretches = [range(q * each * BLOCK, min((q + 1) * each * BLOCK, n)) for q in range(workers)]
+        parts = pool.map(
+            lambda rows: [work(slice(s, min(s + BLOCK, rows.stop))) for s in range(rows.start, rows.stop, BLOCK)],
+            stretches,
+        )
+        return [result for part in parts for result in part]
+
+
+def columns(values: np.ndarray, rows: slice) -> np.ndarray:
+    """Return some rows of a table (n, m) as its columns, (m, rows), each contiguous in memory."""
+    block = values[rows].T
+    return block if block.strides[-1] <= block.strides[0] else np.ascontiguousarray(block)
+
+
+def in_mid_range(values: np.ndarray) -> bool:
+    """Say whether all of the numbers, none negative, are far from the ends of the range of floats, or 0, or inf."""
+    if not values.size or (values.min() >= SMALLEST and values.max() <= LARGEST):
+        return True
+    return bool((((values >= SMALLEST) & (values <= LARGEST)) | (values == 0) | (values == np.inf)).all())
+
+
+def _cores() -> int:
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def thaw(floats: np.ndarray) -> tuple:
+    """Return what the floats stand for, their shortest decimals, as nested tuples; inf is None."""
+    if floats.ndim > 1:
+        return tuple(thaw(row) for row in floats)
+    return tuple(
+        NOTHING if value == 0 else None if value == np.inf else Fraction(repr(value)) for value in floats.tolist()
+    )
+
+
+def as_float(value: Fraction | None, place: str) -> float:
+    """Return the float nearest to an exact value; None (no limit) is inf.
+
+    Raises
+    ------
+    InstanceError
+        When no float is near: the value is beyond 1.8e308, or so small that it would become 0.
+    """
+    if value is None:
+        return float("inf")
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = float("inf")
+    if nearest in (float("inf"), float("-inf")) or (nearest == 0 and value != 0):
+        raise InstanceError(f"{place} is {_brief(value)}, outside the range of floats: change the unit")
+    return nearest
+
+
+def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: bool = False) -> Table:
+    """Return `values` as a table of the given shape.
+
+    Parameters
+    ----------
+    values : array, or nested sequences of numbers
+    shape : tuple of int
+    places : Places
+        Names the entry at fault in an error.
+    unlimited : bool
+        Whether None and inf may stand for "no limit".
+
+    Raises
+    ------
+    InstanceError
+        On a wrong shape, or on an entry that is not a finite, non-negative number.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return _from_array(values, shape, places, unlimited)
+    found = _shape(values)
+    if found != shape:
+        raise InstanceError(f"{places.title} has shape {found}, but {shape} is needed {places.reason}".rstrip())
+    plain = _plain(values, shape)
+    return _from_values(values, shape, places, unlimited) if plain is None else Table(_freeze(plain))
+
+
+@dataclass(frozen=True)
+class Places:
+    """How an entry of a table is called in an error: title of the table, names along its axes."""
+
+    title: str
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    row_word: str = "user"
+    reason: str = ""
+
+    def at(self, index: tuple[int, ...]) -> str:
+        """Return the words for one entry, such as ``user 'A': demand of 'cpu'``."""
+        names = (self.rows, self.columns) if self.row_word else (self.columns,)
+        labels = [str(axis[i]) if len(axis) else str(i) for axis, i in zip(names, index, strict=False)]
+        if not self.row_word:
+            return f"{self.title} of {labels[0]!r}"
+        of = f" of {labels[1]!r}" if len(labels) > 1 else ""
+        return f"{self.row_word} {labels[0]!r}: {self.title}{of}"
+
+
+def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
+    if values.shape != shape:
+        raise InstanceError(f"{places.title} has shape {values.shape}, but {shape} is needed {places.reason}".rstrip())
+    kept = values.dtype == np.float64 and not values.flags.writeable and values.flags.forc
+    floats = np.asarray(values) if kept else np.empty(shape, order="F")
+    extent = None
+    if len(shape) == 2 and not unlimited:
+        extent = _survey(values, floats)
+    elif not kept:
+        floats[...] = values
+    if extent is None or (extent.highest.view(np.uint64) >= INFINITY_BITS).any():
+        _check(floats, places, unlimited)
+    fractions = None
+    if values.dtype.kind in "iu" and values.size and int(values.max()) > EXACT_INTEGERS:
+        fractions = _nest([Fraction(int(value)) for value in values.ravel()], shape)
+    return Table(_freeze(floats), fractions, extent)
+
+
+def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
+    """Return the extent of values (n, m), copied into `floats` in the same pass unless that is their own memory.
+
+    Whatever is no number from 0 on is in `highest` where a column has it.
+    """
+    copying = not np.may_share_memory(values, floats)
+
+    def look(rows: slice) -> tuple[np.ndarray, np.ndarray, int | None]:
+        if copying:
+            np.copyto(floats[rows].T, values[rows].T)
+        bits = columns(floats, rows).view(np.uint64)
+        highest = bits.max(axis=1)
+        if (highest >= INFINITY_BITS).any():
+            # + 0 makes 0 of -0, whose bits are those of something negative.
+            bits = (columns(floats, rows) + 0.0).view(np.uint64)
+            highest = bits.max(axis=1)
+        # One less than 0 is the largest of all: the smallest of what is left is the smallest that is positive.
+        lowest = (bits - np.uint64(1)).min(axis=1)
+        most = bits.max(axis=0)
+        return highest, lowest, None if most.all() else rows.start + int(np.argmin(most))
+
+    highest, lowest, idle = zip(*in_blocks(len(values), look, threads=True), strict=True)
+    first_idle = next((row for row in idle if row is not None), None)
+    least = np.min(lowest, axis=0) + np.uint64(1)
+    return Extent(np.max(highest, axis=0).view(np.float64), least.view(np.float64), first_idle)
+
+
+def _plain(values: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return floats, where they are the whole truth and all of them are good: a table by names is mostly zeros."""
+    leaves = _leaves(values, len(shape))
+    if not set(map(type, leaves)) <= {int, float}:
+        return None
+    try:
+        floats = np.array(leaves, dtype=np.float64).reshape(shape)
+    except OverflowError:
+        return None
+    return floats + 0.0 if ((floats >= 0) & (floats <= EXACT_INTEGERS)).all() else None
+
+
+def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
+    entries: list[Fraction | None] = []
+    plain = True
+    for index, value in zip(np.ndindex(*shape), _leaves(values, len(shape)), strict=True):
+        if unlimited and (value is None or (isinstance(value, float) and value == float("inf"))):
+            entries.append(None)
+            continue
+        try:
+            entry = exact(value)
+        except InstanceError as error:
+            raise InstanceError(f"{places.at(index)}: {error}") from None
+        if entry < 0:
+            long = max(entry.numerator.bit_length(), entry.denominator.bit_length()) > LONG_BITS
+            raise InstanceError(f"{places.at(index)} is {_brief(entry) if long else value}: it must not be negative")
+        plain = plain and (type(value) is float or (type(value) is int and value <= EXACT_INTEGERS))
+        entries.append(entry)
+    floats = [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
+    array = np.array(floats, dtype=np.float64).reshape(shape)
+    return Table(_freeze(array), None if plain else _nest(entries, shape))
+
+
+def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:
+    bad = ~(floats >= 0) if unlimited else ~((floats >= 0) & (floats < np.inf))
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        value = float(floats[index])
+        rule = "it must not be negative" if -np.inf < value < 0 else "write a finite number, 0 or more"
+        raise InstanceError(f"{places.at(index)} is {value:g}: {rule}")
+
+
+def _freeze(floats: np.ndarray) -> np.ndarray:
+    floats.flags.writeable = False
+    return floats
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    if isinstance(values, np.ndarray):
+        return values.shape
+    if not isinstance(values, list | tuple):
+        return ()
+    inner = {_shape(value) for value in values}
+    if not inner:
+        return (0,)
+    if len(inner) > 1:
+        return (len(values), -1)
+    return (len(values), *inner.pop())
+
+
+def _leaves(values: Any, depth: int) -> list:
+    if depth <= 1:
+        return list(values)
+    return [leaf for row in values for leaf in _leaves(row, depth - 1)]
+
+
+def _nest(entries: list, shape: tuple[int, ...]) -> tuple:
+    if len(shape) == 1:
+        return tuple(entries)
+    width = shape[1]
+    return tuple(tuple(entries[i * width : (i + 1) * width]) for i in range(shape[0]))
+
+
+def _brief(value: Fraction) -> str:
+    # By logarithms: Python refuses to write out integers of more than 4300 digits.
+    power = math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator))
+    return f"about {'-' if value < 0 else ''}1e{power:+d}"

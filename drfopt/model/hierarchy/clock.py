@@ -1,0 +1,284 @@
+"""One instance under one policy: what is promised, the standings between two stops, and the moments of each."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import PolicyError
+from ..instance import Instance
+from ..organisation import Group, Organisation
+from ..policies import Policy
+from .curves import first_full
+from .measures import Counted
+from .tree import Branch, Leaves, Node, Place, Rank, has_used, members_of, nodes
+
+__all__ = ["Ascent", "Halt", "Moment", "Standing"]
+
+MENDINGS = 3
+"""Newton steps to the last digit of a stop; the first leaves next to nothing."""
+
+BEYOND = 2
+"""Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What is settled between two stops: who is finished (n,), bool, what everybody has (n,), and the stage.
+
+    While promises are being kept, `promising` is True.
+    """
+
+    promising: bool
+    finished: np.ndarray
+    has: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Halt:
+    """A stop of the clock: a moment, whom it finishes, and the prices that prove it.
+
+    Attributes
+    ----------
+    promising : bool
+        Whether it is in the stage in which guarantees are kept.
+    place : Place
+    finished : int array
+        Rows of the instance.
+    prices : array (k, m)
+        Of the whole capacity of each class; a pool is one class.
+    bounds : array (b,)
+        Prices of the group ceilings, of each as a whole, in the order of `Ascent.ceilings`.
+    """
+
+    promising: bool
+    place: Place
+    finished: np.ndarray
+    prices: np.ndarray
+    bounds: np.ndarray
+
+    @property
+    def level(self) -> Any:
+        """What the clock shows."""
+        return self.place.time
+
+
+class Moment(Branch):
+    """The whole cluster at a standing: `curve` is what is used as the clock runs, `tasks` what everybody has."""
+
+    def first_stop(self, room: dict[int, Any]) -> tuple[int, Any, list[int]] | None:
+        """Return where the clock stops at the latest: the point before, the way to the next, which columns are full.
+
+        None where no column has more than its room.  Of many users a curve adds up a little wrong: in floats the way is
+        mended until their tasks fill the column to the last digit, and columns full at once are found one by one.
+        """
+        full = first_full(self.curve, room)
+        if full is None or self.has.dtype == object:
+            return full
+        point, way, (column, *_) = full
+        gain = self.curve.use[min(point + 1, len(self.level) - 1), column] - self.curve.use[point, column]
+        for _ in range(MENDINGS if gain > 0 else 0):
+            used = math.fsum((self.tasks(self.place(point, way)) * self.leaves.use[:, column]).tolist())
+            way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
+        return point, way, [column]
+
+
+class Ascent:
+    """The definition, for one instance and policy.
+
+    Attributes
+    ----------
+    columns : array (n, columns)
+        What one task uses: the resources, what counts as a task, then each group ceiling.
+    room : dict of column to number
+        Capacities of the whole cluster, and the ceilings.
+    ceilings : tuple of (group, resource)
+        The ceilings of groups, as rows of `groups` and of the resources.
+    promised : array (n,)
+        The tasks that guarantees are worth to each user.
+    """
+
+    def __init__(self, instance: Instance, policy: Policy, exact: bool = False):
+        if policy.objective != "leximin":
+            raise PolicyError(f"{policy.name} makes no levels rise together, which guarantees, tiers and groups need")
+        self.instance, self.policy, self.exact = instance, policy, exact
+        self.organisation = instance.organisation or Organisation().settled(
+            instance.users, instance.resources, [False] * instance.n
+        )
+        self.counted = Counted(instance, policy, exact)
+        self.zero = self.counted.zero
+        self.below = members_of(self.organisation, instance.n)
+        demands = np.array(instance.exact_demands, dtype=object) if exact else instance.demands
+        self.demands: np.ndarray = demands
+        self.ceilings = tuple(
+            (group.name, instance.resources.index(resource))
+            for group in self.organisation.groups
+            for resource in group.ceiling
+        )
+        self.columns = self._columns()
+        self.room = self._room()
+        shares = [1 / c if c else self.zero for c in self.counted.capacity]
+        rest = [self.zero] * (self.columns.shape[1] - instance.m)
+        self.size = np.array([*shares, *rest])
+        self.playing = ~instance.unplaced() & (instance.limits > 0)
+        for c in (c for c, most in self.room.items() if c > instance.m and not most):
+            self.playing &= self.columns[:, c] == 0  # who is below a ceiling of 0 is at her limit
+        self.leaves = self._leaves()
+        self.root = self._node("", self.below[""])
+        self.promised = self._promises()
+        self.fractions = self._fractions()
+
+    # ---- the clock ------------------------------------------------------------------------------------------------
+
+    def start(self) -> Standing:
+        """Return the standing before anybody has anything."""
+        none = np.full(self.instance.n, self.zero)
+        promising = bool((self.promised[self.playing] > 0).any())
+        return Standing(promising, ~self.playing, none)
+
+    def over(self, standing: Standing) -> bool:
+        """Say whether everybody is finished, or at her limit with all promises kept."""
+        return not standing.promising and not self.rising(standing).any()
+
+    def rising(self, standing: Standing) -> np.ndarray:
+        """Return who may still get more, bool (n,)."""
+        most = self.promised if standing.promising else self.leaves.most
+        return np.asarray(~standing.finished & (standing.has < most))
+
+    def moment(self, standing: Standing) -> Moment:
+        """Return what everybody has as the clock runs from a standing on."""
+        leaves = self.fractions if standing.promising else self.leaves
+        root = self._flat if standing.promising else self.root
+        return Moment(root, leaves, standing.has, self.rising(standing))
+
+    def after(self, standing: Standing, tasks: np.ndarray, finished: np.ndarray) -> Standing:
+        """Return the standing after a stop with tasks (n,) that finishes some users, rows of the instance.
+
+        Without anybody who may get more the stage of promises is over.
+        """
+        done = standing.finished.copy()
+        done[finished] = True
+        new = replace(standing, finished=done, has=np.where(standing.finished, standing.has, tasks))
+        return replace(new, promising=standing.promising and bool(self.rising(new).any()))
+
+    # ---- what there is --------------------------------------------------------------------------------------------
+
+    def levels(self, tasks: np.ndarray) -> np.ndarray:
+        """Return the level of every user among her siblings, (n,); 0 for who is unplaced."""
+        return np.where(self.instance.unplaced(), tasks - tasks, self.leaves.levels(tasks))
+
+    def _number(self, value: Any) -> Any:
+        return Fraction(value) if self.exact else float(value)
+
+    def _columns(self) -> np.ndarray:
+        extra = [self.counted.of_tasks(self.instance)]
+        for name, j in self.ceilings:
+            column = np.full(self.instance.n, self.zero)
+            column[self.below[name]] = self.demands[self.below[name], j]
+            extra.append(column)
+        return np.column_stack([self.demands, *extra])
+
+    def _room(self) -> dict[int, Any]:
+        instance = self.instance
+        room = dict(enumerate(instance.exact_capacity if self.exact else instance.capacity.tolist()))
+        groups = {group.name: group for group in self.organisation.groups}
+        for b, (name, j) in enumerate(self.ceilings):
+            room[instance.m + 1 + b] = self._number(groups[name].ceiling[instance.resources[j]])
+        return room
+
+    def _leaves(self) -> Leaves:
+        instance, n = self.instance, self.instance.n
+        weights = instance.exact_weights if self.exact else instance.weights.tolist()
+        promises = self.organisation.guarantees
+        if self.policy.weights == "none":
+            weights = [1] * n
+        alike: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
+        width = instance.m + 1
+        rows, offsets = [], []
+        for i in range(n):
+            weight = tuple(weights[i]) if instance.weights_per_resource else weights[i]
+            key = (weight, tuple(promises[i].items()))
+            if key not in alike:
+                alike[key] = self.counted.rows(promises[i], weight)
+            rows.append((alike[key][0] * self.columns[i, :width]).sum(axis=1))
+            offsets.append(alike[key][1])
+        found = np.array(rows)
+        nothing = np.flatnonzero(self.playing & ~(found > 0).any(axis=1))
+        if nothing.size:
+            raise PolicyError(
+                f"user {instance.users[nothing[0]]!r} uses only resources that are excluded from the shares, so that "
+                "its level would be 0 whatever it has: count one of them, or leave it out"
+            )
+        capacity = self.counted.capacity
+        limits = [None if u is None else self._number(u) for u in instance.exact_limits]
+        most = []
+        for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
+            alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
+            most.append(alone if limit is None or not plays else min(limit, alone))
+        return Leaves(self.columns, self.size, found, np.array(offsets), np.array(most))
+
+    def _node(self, name: str, everyone: np.ndarray) -> Node:
+        organisation, width = self.organisation, self.instance.m + 1
+        users: dict[Rank, list[int]] = {}
+        for i in (i for i in everyone.tolist() if organisation.paths[i] == name):
+            users.setdefault((-organisation.tiers[i], organisation.last[i]), []).append(i)
+        groups: dict[Rank, list[Node]] = {}
+        for group in self._children(name):
+            rank = (-group.tier, not group.weight)
+            groups.setdefault(rank, []).append(self._node(group.name, self.below[group.name]))
+        here = next((group for group in organisation.groups if group.name == name), Group("", 1))
+        rows, offsets = self.counted.rows(here.guarantee, self._number(here.weight or 1))
+        if not name:
+            rows, offsets = rows[:1] * 0, offsets[:1] * 0
+        wide = np.full((len(rows), self.columns.shape[1]), self.zero)
+        wide[:, :width] = rows
+        lists = {rank: np.array(found, dtype=np.intp) for rank, found in users.items()}
+        return Node(name, lists, groups, everyone, wide, offsets)
+
+    def _children(self, name: str) -> list[Group]:
+        return [group for group in self.organisation.groups if group.parent == name]
+
+    # ---- promises -------------------------------------------------------------------------------------------------
+
+    def _promises(self) -> np.ndarray:
+        """Return the tasks that guarantees are worth, (n,): those of users first, then of groups from the leaves up.
+
+        Whether a resource is used up just when somebody meets her limit is not for rounding to decide.
+        """
+        instance = self.instance
+        if not self.exact and any(group.guarantee for group in self.organisation.groups):
+            return Ascent(instance, self.policy, exact=True).promised.astype(float)
+        found = np.full(instance.n, self.zero)
+        for i in (i for i, promise in enumerate(self.organisation.guarantees) if promise and self.playing[i]):
+            worth = [
+                self._number(amount) / self.demands[i, j]
+                for resource, amount in self.organisation.guarantees[i].items()
+                if self.demands[i, j := instance.resources.index(resource)]
+            ]
+            found[i] = min(*worth, self.leaves.most[i]) if worth else self.zero
+        guarantees = {group.name: group.guarantee for group in self.organisation.groups}
+        for node in nodes(self.root):
+            if guarantees.get(node.name):
+                found = self._worth_to_members(node, guarantees[node.name], found)
+        return found
+
+    def _worth_to_members(self, node: Node, guarantee: Any, has: np.ndarray) -> np.ndarray:
+        """Return the tasks of members who rise by themselves until the first resource of a guarantee is used up."""
+        rising = self.playing & (has < self.leaves.most)
+        used = has_used(self.leaves, has, node.everyone)
+        places = {self.instance.resources.index(resource): amount for resource, amount in guarantee.items()}
+        room = {j: self._number(amount) for j, amount in places.items()}
+        if not rising[node.everyone].any() or any(used[j] >= most for j, most in room.items()):
+            return has
+        alone = Branch(node, self.leaves, has, rising)
+        full = first_full(alone.curve, room, reached=True)
+        return alone.tasks(alone.end if full is None else alone.place(*full[:2]))
+
+    def _fractions(self) -> Leaves:
+        """Return the users while promises are kept: her level is the part of hers that a user has."""
+        some = self.promised > 0
+        one = np.where(some, self.promised, self.zero + 1)
+        self._flat = replace(self.root, users={(0, False): np.flatnonzero(some & self.playing)}, groups={}, name="")
+        return Leaves(self.columns, self.size, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)

@@ -1,0 +1,63 @@
+"""Whose guarantee is not kept: those that do not fit together are kept to one part as far as that goes."""
+
+from typing import Any
+
+import numpy as np
+
+from ...base.tolerances import LEVEL
+from ..allocation import Broken
+from .clock import Ascent
+
+__all__ = ["broken"]
+
+
+def broken(ascent: Ascent, tasks: np.ndarray) -> tuple[Broken, ...]:
+    """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file."""
+    instance, rules, found = ascent.instance, ascent.organisation, list[Broken]()
+    for i, guarantee in enumerate(rules.guarantees):
+        here, worth = np.array([i]), ascent.promised
+        if guarantee and instance.unplaced()[i]:
+            worth = ascent.promised.copy()
+            worth[i] = _asked(ascent, i, guarantee)
+        found += _missed(ascent, instance.users[i], False, here, guarantee, tasks, worth)
+    for group in rules.groups:
+        found += _missed(ascent, group.name, True, ascent.below[group.name], group.guarantee, tasks, ascent.promised)
+    return tuple(found)
+
+
+def _asked(ascent: Ascent, i: int, guarantee: dict[str, Any]) -> Any:
+    """Return the tasks that a guarantee would be worth to a user whose task fits nowhere."""
+    needs = dict(zip(ascent.instance.resources, ascent.demands[i], strict=True))
+    limit = ascent.instance.exact_limits[i]
+    worth = [
+        amount / needs[r] if ascent.exact else float(amount) / needs[r] for r, amount in guarantee.items() if needs[r]
+    ]
+    worth += [] if limit is None else [limit if ascent.exact else float(limit)]
+    return min(worth, default=ascent.zero)
+
+
+def _missed(
+    ascent: Ascent,
+    owner: str,
+    of_group: bool,
+    members: np.ndarray,
+    guarantee: Any,
+    tasks: np.ndarray,
+    worth: np.ndarray,
+) -> list[Broken]:
+    """Return the guarantee of some members, where of no resource that it lists they hold what it is worth to them."""
+    least = 1 if ascent.exact else 1 - LEVEL
+    short: dict[str, tuple[Any, Any, Any]] = {}
+    for resource, amount in guarantee.items():
+        demand = ascent.demands[members, ascent.instance.resources.index(resource)]
+        held, most = demand @ tasks[members], demand @ worth[members]
+        promised = min(most, amount if ascent.exact else float(amount))
+        if not promised:
+            continue
+        if held >= promised * least:
+            return []
+        short[resource] = (promised / (amount if ascent.exact else float(amount)), held, promised)
+    if not short:
+        return []
+    first = max(short, key=lambda resource: short[resource][0])
+    return [Broken(owner, of_group, first, *short[first][1:])]

@@ -1,0 +1,89 @@
+"""Who is served next with a whole task under guarantees, tiers and groups: Algorithm 1 of the DRF paper on a tree.
+
+First come those whose next task is within their guarantee, the one who has the smallest part of hers first.  Then, from
+the root down, among the children below whom somebody can be served: those of the highest tier (weight 0 after it), and
+of these the one whose level is lowest, of equals the one in whom somebody is listed first.  Whoever's next task would
+break the ceiling of a group above her is passed over for good.
+
+This is how YARN's fair scheduler and Mesos walk their trees; levels are compared exactly.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from .clock import Ascent
+from .tree import Node
+
+__all__ = ["TreeLine"]
+
+
+class TreeLine:
+    """The line for one run of Algorithm 1; see `drfopt.engines.reference.algorithm1.Line`."""
+
+    def __init__(self, ascent: Ascent, started: Sequence[Sequence[int]]):
+        self.ascent, self.started = ascent, started
+        self.waiting = np.array(ascent.playing)
+
+    def take(self) -> int | None:
+        """Take out the user whose turn it is; None when nobody is left."""
+        while self.waiting.any():
+            i = self._next()
+            self.waiting[i] = False
+            if not self._breaks_a_ceiling(i):
+                return i
+        return None
+
+    def back(self, i: int) -> None:
+        """Put back a user, who may have more tasks now."""
+        self.waiting[i] = True
+
+    def _next(self) -> int:
+        promised = self.ascent.promised
+        needy = [i for i in np.flatnonzero(self.waiting).tolist() if self._tasks(i) + 1 <= promised[i]]
+        if needy:
+            return min(needy, key=lambda i: self._tasks(i) / promised[i])
+        node = self.ascent.root
+        while True:
+            found = self._lowest(node)
+            if isinstance(found, int):
+                return found
+            node = found
+
+    def _lowest(self, node: Node) -> Node | int:
+        """Return the child whose turn it is."""
+        children: list[tuple[tuple, Node | int]] = [
+            ((rank, self._level(i), i), i)
+            for rank, users in node.users.items()
+            for i in users[self.waiting[users]].tolist()
+        ]
+        for rank, groups in node.groups.items():
+            for group in groups:
+                below = group.everyone[self.waiting[group.everyone]]
+                if below.size:
+                    children.append(((rank, self._level(group), int(below[0])), group))
+        return min(children, key=lambda child: child[0])[1]
+
+    def _tasks(self, i: int) -> Fraction:
+        return Fraction(sum(self.started[i]))
+
+    def _level(self, node: Node | int) -> Fraction:
+        if isinstance(node, int):
+            leaves = self.ascent.leaves
+            rows = leaves.rows[node] * self._tasks(node) - leaves.offsets[node]
+        else:
+            rows = node.rows @ self._used(node.everyone) - node.offsets
+        return max(Fraction(0), *rows.tolist())
+
+    def _used(self, users: np.ndarray) -> np.ndarray:
+        tasks = np.array([self._tasks(i) for i in users.tolist()], dtype=object)
+        return np.asarray(tasks @ self.ascent.columns[users])
+
+    def _breaks_a_ceiling(self, i: int) -> bool:
+        ascent = self.ascent
+        for column, (name, _) in enumerate(ascent.ceilings, start=ascent.instance.m + 1):
+            needs = ascent.columns[i, column]
+            if needs and self._used(ascent.below[name])[column] + needs > ascent.room[column]:
+                return True
+        return False

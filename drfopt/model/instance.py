@@ -1,0 +1,502 @@
+"""A cluster and its users: the one input of everything, checked once, here, and never again behind this door."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.doors import door
+from ..base.errors import InstanceError
+from .arrays import Places, as_float, in_mid_range, table
+from .machine import Machine, capacity_table, first_named, named_classes
+from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
+from .organisation import Organisation
+from .task_types import TaskType, TypeTable
+from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
+
+__all__ = ["FEATURES", "Instance"]
+
+FEATURES = {
+    "organisation": "guarantees, ceilings, tiers, groups, excluded resources and weights of 0",
+    "types": "several task types of one user",
+    "types on machines": "several task types of one user on machines",
+}
+"""What an instance may have beyond one demand, weight and limit a user."""
+
+MOST_CELLS = 50_000_000
+"""Users or classes times resources by name: a small file could name so many that no memory holds the table."""
+
+
+class Instance:
+    """A cluster and the users who want to run tasks on it. Immutable.
+
+    Whatever has labels (mapping, pandas Series or frame) is aligned by them in every argument, or refused by the label
+    that is missing or unknown; arrays and lists are positional. The index that pandas makes up is no label.
+
+    Parameters
+    ----------
+    demands : mapping from user to {resource: number}, or array of shape (n, m)
+        What one task of each user needs. A resource not listed is 0. Every user needs something. A user whose tasks are
+        not all alike has a list of `TaskType` instead: her demand is then the average task, her limit their number.
+    capacity : mapping from resource to number, or array of shape (m,)
+        One divisible pool. Give either this or `machines`.
+    machines : sequence of Machine, or array of shape (k, m)
+        Classes of machines instead of a pool. The index of a frame names them, and its column ``count`` counts them.
+    users, resources : sequences of str
+        Names; taken from the mappings where these are given, otherwise u1, u2 ... and r1, r2 ...
+    weights : number per user (n,), table per resource (n, m), or mapping by user; positive, 1 by default
+        A user whose weight is 0 is served after everybody else of her tier.
+    max_tasks : number per user (n,) or mapping by user
+        The most tasks of each user; None or inf for no limit.
+    eligible : array of bool (n, k), or mapping from user to names of machine classes
+        The classes each user may use; all by default.
+    organisation : Organisation
+        Guarantees, ceilings, tiers and groups, if there are any.
+    name, source : str
+        A title, and where the instance comes from.
+
+    Notes
+    -----
+    Attributes: ``demands`` (n, m), ``capacity`` (m,) of the whole cluster, ``weights`` (n,) or (n, m), ``limits`` (n,)
+    with inf for none; for machines also ``machine_capacity`` (k, m) of one machine, ``counts`` (k,), ``eligible``
+    (n, k); for a pool these are None.
+    ``task_types`` is None, or one entry a user: None, or her types with exact demands (m,). ``organisation`` is None,
+    or settled: one entry a user. A user of weight 0 is in ``organisation.last``, and has 1 in ``weights``.
+    All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as fractions.
+    An array of demands is copied once, unless it is of float64 and read-only: a memory-mapped file
+    (``numpy.load(path, mmap_mode="r")``) stays where it is and is read a block at a time.
+
+    Raises
+    ------
+    InstanceError
+        With the culprit, its value and the remedy.
+    """
+
+    def __init__(
+        self,
+        demands: Any,
+        capacity: Any = None,
+        *,
+        machines: Any = None,
+        users: Sequence[str] | None = None,
+        resources: Sequence[str] | None = None,
+        weights: Any = None,
+        max_tasks: Any = None,
+        eligible: Any = None,
+        organisation: Organisation | None = None,
+        name: str = "",
+        source: str = "",
+    ):
+        if (capacity is None) == (machines is None):
+            raise InstanceError(
+                "the cluster needs either a capacity (one pool) or machines: give one of them, not "
+                + ("none" if capacity is None else "both")
+            )
+        self.name, self.source = str(name), str(source)
+        self.machines: tuple[Machine, ...] | None = None
+        # Arrays of machines are None for a pool, which no annotation can tie to `machines` being so.
+        self.counts: Any = None
+        self.machine_capacity: Any = None
+        self.capacity: np.ndarray
+        classes = None if machines is None else named_classes(machines)
+        rows, self._users = rows_of_users(demands, users)
+        n = len(rows) if self._users is None else len(self._users)
+        if n == 0:
+            raise InstanceError("the instance has no users: list at least one")
+        columns = resource_names(resources, rows, capacity if classes is None else first_named(classes))
+        self.resources = unique(columns, "resource")
+        m = len(self.resources)
+        if m == 0:
+            raise InstanceError("the cluster has no resources: list at least one")
+        if isinstance(rows, list) and max(n, len(classes or ())) * m > MOST_CELLS:
+            raise InstanceError(
+                f"{m} resources for {n} users and {len(classes or ())} classes of machines are too many to list: leave "
+                "out those that are never scarce, or give arrays"
+            )
+        self._n = n
+
+        rows = listed(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
+        names, labels = _Names(self), [machine.name for machine in classes or ()]
+        rows, self.task_types = types_of_users(rows, names, self.resources, labels)
+        self._demands = demand_table(rows, names, self.resources)
+        self._place_machines(capacity, classes)
+        self._weights, last = weight_table(weights, names, self.resources)
+        self.organisation = self._organise(organisation, last)
+        self._asked = self._limits = limit_table(max_tasks, names, self.task_types)
+        if self.organisation is not None and any(self.organisation.ceilings):
+            self._limits = bounded(self._asked, self.organisation.most_tasks(self.resources, self.exact_demands), names)
+        if classes is None and eligible is not None:
+            raise InstanceError("eligible machines are given, but the cluster is one pool: give machines, or drop it")
+        self.eligible: Any = None if classes is None else eligible_classes(eligible, names, labels)
+        self._check_scale()
+
+    # ---- what there is ----------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self._n
+
+    @property
+    def m(self) -> int:
+        """Number of resources."""
+        return len(self.resources)
+
+    @property
+    def k(self) -> int:
+        """Number of machine classes; 0 for a pool."""
+        return 0 if self.machines is None else len(self.machines)
+
+    @cached_property
+    def users(self) -> tuple[str, ...]:
+        """Names of the users, (n,)."""
+        return self._users if self._users is not None else tuple(f"u{i}" for i in range(1, self.n + 1))
+
+    @property
+    def machine_names(self) -> tuple[str, ...]:
+        """Names of the machine classes, (k,)."""
+        return () if self.machines is None else tuple(machine.name for machine in self.machines)
+
+    @property
+    def demands(self) -> np.ndarray:
+        """What one task needs, (n, m)."""
+        return self._demands.floats
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights, (n,) or one per resource (n, m)."""
+        return self._weights.floats
+
+    @property
+    def limits(self) -> np.ndarray:
+        """The most tasks of each user, (n,); inf for no limit."""
+        return self._limits.floats
+
+    @cached_property
+    def ceilings(self) -> np.ndarray:
+        """Tasks with which each user reaches the first of her own ceilings, (n,); inf for none."""
+        if self.organisation is None:
+            return np.broadcast_to(np.inf, (self.n,))
+        most = self.organisation.most_tasks(self.resources, self.exact_demands)
+        return np.array([np.inf if tasks is None else float(tasks) for tasks in most])
+
+    @cached_property
+    def limited(self) -> bool:
+        """Whether some user has a limit."""
+        return bool((_once(self.limits) < np.inf).any())
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether some weight is not 1."""
+        return bool((_once(self.weights) != 1).any())
+
+    @cached_property
+    def mid_range(self) -> bool:
+        """Whether all its numbers are far from the ends of the range of floats, so that computing loses no digits."""
+        extent = self._demands.extent
+        given = (extent.lowest, extent.highest, self.capacity, _once(self.weights), _once(self.limits))
+        return all(map(in_mid_range, given))
+
+    @property
+    def weights_per_resource(self) -> bool:
+        """Whether some user has different weights on different resources."""
+        return self.weights.ndim == 2
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """What the instance has beyond one demand, weight and limit a user: names of `FEATURES`."""
+        found = {"organisation"} if self.organisation is not None and not self.organisation.only_ceilings else set()
+        if self.task_types is not None:
+            found.add("types" if self.machines is None else "types on machines")
+        return frozenset(found)
+
+    # ---- the same values, exactly -----------------------------------------------------------------------------
+
+    @cached_property
+    def exact_demands(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Demands as fractions, n rows of m."""
+        return self._demands.exact()
+
+    @cached_property
+    def exact_capacity(self) -> tuple[Fraction, ...]:
+        """Capacity of the whole cluster as fractions, (m,)."""
+        if self.machines is None:
+            return self._capacity.exact()
+        rows, counts = self.exact_machine_capacity, [machine.count for machine in self.machines]
+        return tuple(
+            sum((count * has for count, has in zip(counts, column, strict=True) if has), Fraction(0))
+            for column in zip(*rows, strict=True)
+        )
+
+    @cached_property
+    def exact_machine_capacity(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Capacity of one machine of each class as fractions, k rows of m; empty for a pool."""
+        return () if self.machines is None else self._capacity.exact()
+
+    @cached_property
+    def exact_weights(self) -> tuple:
+        """Weights as fractions, (n,) or n rows of m."""
+        return self._weights.exact()
+
+    @cached_property
+    def exact_limits(self) -> tuple[Fraction | None, ...]:
+        """Limits as fractions, (n,); None for no limit."""
+        return self._limits.exact()
+
+    @cached_property
+    def max_tasks(self) -> tuple[Fraction | None, ...]:
+        """How many tasks each user has, (n,), None for no end: her limit before her ceilings lower it."""
+        return self._asked.exact()
+
+    # ---- who can run a task -----------------------------------------------------------------------------------
+
+    @cached_property
+    def room(self) -> np.ndarray:
+        """What all machines of each class have together, (k, m); a pool is one class."""
+        if self.machines is None:
+            return self.capacity[None, :]
+        return self.machine_capacity * self.counts[:, None]
+
+    @cached_property
+    def fits(self) -> Any:
+        """Whether a class is eligible and one whole task fits on one of its machines, (n, k); None for a pool."""
+        if self.machines is None:
+            return None
+        fits = np.array(self.eligible)
+        for k, machine in enumerate(self.machine_capacity):
+            fits[:, k] &= self._whole_task_fits(machine, k)
+        for i, rows in self.type_fits.items():
+            fits[i] = rows.any(axis=0)
+        fits.flags.writeable = False
+        return fits
+
+    @cached_property
+    def type_fits(self) -> dict[int, np.ndarray]:
+        """Of every user with task types: whether a class is eligible and a task of a type fits, bool (types, k).
+
+        A pool is one class; of what is divisible there, every task fits whose resources are there.
+        """
+        if self.task_types is None:
+            return {}
+        rooms = (self.exact_capacity,) if self.machines is None else self.exact_machine_capacity
+        return {
+            i: np.array([self._open_to(i, kind, rooms) for kind in kinds])
+            for i, kinds in enumerate(self.task_types)
+            if kinds is not None
+        }
+
+    @cached_property
+    def type_table(self) -> Any:
+        """All task types as a `TypeTable`, where some user has several on machines; None otherwise."""
+        if self.task_types is None or self.machines is None:
+            return None
+        owner, part, demands, fits = [], [], [], []
+        for i, kinds in enumerate(self.task_types):
+            total = sum(kind.count for kind in kinds) if kinds else 1
+            for t, kind in enumerate(kinds or (None,)):
+                owner.append(i)
+                part.append(1.0 if kind is None else kind.count / total)
+                demands.append(self.demands[i] if kind is None else [float(d) for d in kind.demand])
+                fits.append(self.fits[i] if kind is None else self.type_fits[i][t])
+        return TypeTable(np.array(owner), np.array(part), np.array(demands), np.array(fits))
+
+    def _open_to(self, i: int, kind: TaskType, rooms: Sequence[Sequence[Fraction]]) -> list[bool]:
+        allowed = [True] if self.machines is None else self.eligible[i].tolist()
+        if kind.machines is not None:
+            allowed = [open_ and name in kind.machines for open_, name in zip(allowed, self.machine_names, strict=True)]
+        return [
+            open_ and all(d <= c for d, c in zip(kind.demand, room, strict=True))
+            for open_, room in zip(allowed, rooms, strict=True)
+        ]
+
+    def unplaced(self, integer: bool = False) -> np.ndarray:
+        """Who can run no task at all, though she has no limit of 0: bool (n,).
+
+        A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
+        Machines: no eligible class on which one whole task fits.  Who has several task types runs all of them in
+        proportion or nothing, so that one type that fits nowhere is enough; with whole tasks it takes all of them.
+        """
+        if self.fits is not None:
+            helpless = ~self.fits.any(axis=1)
+        elif integer:
+            helpless = ~self._whole_task_fits(self.capacity, None)
+        else:
+            empty = (self.capacity == 0) & (self._demands.extent.highest > 0)
+            if not empty.any():
+                return np.zeros(self.n, dtype=bool)
+            helpless = (self.demands[:, empty] > 0).any(axis=1)
+        if integer or self.machines is not None:
+            for i, rows in self.type_fits.items():
+                placed = rows.any(axis=1)
+                helpless[i] = not (placed.any() if integer else placed.all())
+        if not self.limited:
+            return helpless
+        limits = np.floor(self.limits) if integer else self.limits
+        return helpless & (limits > 0)
+
+    def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
+        fits = np.asarray((self.demands <= capacity).all(axis=1))
+        if self._demands.fractions is None and self._capacity.fractions is None:
+            return fits
+        # Two exact values may share one float: where floats are equal, the fractions decide.
+        room = self.exact_capacity if k is None else self.exact_machine_capacity[k]
+        for i in np.flatnonzero(fits & (self.demands == capacity).any(axis=1)):
+            fits[i] = all(d <= c for d, c in zip(self.exact_demands[i], room, strict=True))
+        return fits
+
+    # ---- files, frames, the library ---------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Instance":
+        """Read an instance file (TOML, JSON or YAML by its suffix; ``-`` is standard input)."""
+        instance: Instance = door("instance files").load(path)
+        return instance
+
+    @classmethod
+    def library(cls, name: str) -> "Instance":
+        """Return a named instance that is shipped with the package (``drfopt library`` lists them)."""
+        instance: Instance = door("instance files").library(name)
+        return instance
+
+    def save(self, path: str | Path) -> None:
+        """Write the instance to a file (TOML, JSON or YAML by its suffix), whole or not at all."""
+        door("instance files").save(self, path)
+
+    @classmethod
+    def from_frame(cls, frame: Any, capacity: Any = None, **rest: Any) -> "Instance":
+        """Build an instance from a pandas frame: one row a user, one column a resource.
+
+        Columns called ``weight`` and ``max_tasks`` are taken as such (an empty cell is no limit), the index names the
+        users; `capacity` and the rest are those of `Instance`.
+        """
+        columns = {"weight": "weights", "max_tasks": "max_tasks"}
+        special = [column for column in columns if column in frame.columns]
+        for column in special:
+            if rest.get(columns[column]) is not None:
+                raise InstanceError(
+                    f"the frame has a column {column!r}, and {columns[column]} is given as well: drop one of them"
+                )
+            values = frame[column]
+            if column == "max_tasks" and values.isna().any():
+                floats = values.dtype.kind == "f"
+                values = values.fillna(np.inf) if floats else values.astype(object).where(values.notna(), None)
+            rest[columns[column]] = values
+        demands = frame.drop(columns=special)
+        rest.setdefault("users", [str(user) for user in frame.index])
+        rest.setdefault("resources", [str(column) for column in demands.columns])
+        return cls(demands, capacity, **rest)
+
+    def parts(self) -> dict[str, Any]:
+        """Return the arguments that make an equal instance, exact: ``Instance(**(it.parts() | {"name": "new"}))``."""
+        kinds = self.task_types or (None,) * self.n
+        machines = None
+        if self.machines is not None:
+            rows = zip(self.machines, self.exact_machine_capacity, strict=True)
+            machines = [Machine(machine.name, list(row), machine.count) for machine, row in rows]
+        weights = [list(w) if isinstance(w, tuple) else w for w in self.exact_weights]
+        if self.organisation is not None:
+            weights = [0 if last else w for last, w in zip(self.organisation.last, weights, strict=True)]
+        limits = list(self.max_tasks)
+        # What everybody has by default is left out: reading it makes a large instance half as slow again.
+        return {
+            "demands": [list(types or row) for types, row in zip(kinds, self.exact_demands, strict=True)],
+            "capacity": list(self.exact_capacity) if machines is None else None,
+            "machines": machines,
+            "users": self.users,
+            "resources": self.resources,
+            "weights": weights if any(w != 1 for w in weights) else None,
+            "max_tasks": limits if any(limit is not None for limit in limits) else None,
+            "eligible": self.eligible,
+            "organisation": None if self.organisation is None else self.organisation.named(self.users),
+            "name": self.name,
+            "source": self.source,
+        }
+
+    # ---- manners ----------------------------------------------------------------------------------------------
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if hasattr(self, "_sealed"):
+            raise AttributeError(f"an Instance does not change: make a new one instead of setting {key!r}")
+        object.__setattr__(self, key, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((self.users, self.resources, self.exact_capacity))
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}: " if self.name else ""
+        cluster = "one pool" if self.machines is None else f"{int(self.counts.sum())} machines in {self.k} classes"
+        return f"<Instance {title}{self.n} users, {', '.join(self.resources)}; {cluster}>"
+
+    def _content(self) -> tuple:
+        machines = () if self.machines is None else tuple((machine.name, machine.count) for machine in self.machines)
+        eligible = None if self.eligible is None else self.eligible.tobytes()
+        room = self._capacity.exact()
+        values = (self.exact_demands, room, self.exact_weights, self.max_tasks)
+        beyond = (self.task_types, self.organisation)
+        return (self.name, self.source, self.users, self.resources, machines, eligible, *values, *beyond)
+
+    # ---- checking ---------------------------------------------------------------------------------------------
+
+    def _place_machines(self, capacity: Any, classes: tuple[Machine, ...] | None) -> None:
+        if classes is None:
+            if isinstance(capacity, Mapping):
+                capacity = row_of(capacity, self.resources, "capacity", missing=None)
+            places = Places("capacity", columns=self.resources, row_word="")
+            room = listed(aligned(capacity, "capacity", ("resource", self.resources)))
+            self._capacity = table(room, (self.m,), places)
+            self.capacity = self._capacity.floats
+            return
+        self._capacity, self.counts = capacity_table(classes, self.resources)
+        self.machine_capacity = self._capacity.floats
+        rows = zip(classes, self.machine_capacity, self.counts.tolist(), strict=True)
+        self.machines = tuple(Machine(machine.name, row, count) for machine, row, count in rows)
+        totals = zip(self.exact_capacity, self.resources, strict=True)
+        self.capacity = np.array([as_float(total, f"capacity of {r!r}") for total, r in totals])
+        self.capacity.flags.writeable = False
+
+    def _organise(self, organisation: Organisation | None, last: np.ndarray | None) -> Organisation | None:
+        if organisation is None and last is None:
+            return None
+        served_last = np.zeros(self.n, dtype=bool) if last is None else last
+        found = (organisation or Organisation()).settled(self.users, self.resources, served_last.tolist())
+        return None if found.plain else found
+
+    def _check_scale(self) -> None:
+        """Refuse ratios of demand to capacity that floats cannot hold; everything behind works in those ratios."""
+        positive = (self.capacity > 0) & (self._demands.extent.highest > 0)
+        with np.errstate(over="ignore", under="ignore"):
+            largest = self._demands.extent.highest[positive] / self.capacity[positive]
+            smallest = self._demands.extent.lowest[positive] / self.capacity[positive]
+        for j, low, high in zip(np.flatnonzero(positive), smallest, largest, strict=True):
+            if high > 1e150 or low < 1e-150:
+                raise InstanceError(
+                    f"demands of {self.resources[j]!r} are {low:.0e} to {high:.0e} of its capacity "
+                    f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"
+                )
+        object.__setattr__(self, "_sealed", True)
+
+
+def _once(values: np.ndarray) -> np.ndarray:
+    """Return the values, or one of them where all share its memory."""
+    return values if values.strides[0] else values[:1]
+
+
+class _Names(Sequence):
+    """Names of the users, made only when an error needs one: a million of them are not free."""
+
+    def __init__(self, instance: Instance):
+        self._instance = instance
+
+    def __len__(self) -> int:
+        return self._instance.n
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._instance.users[index]

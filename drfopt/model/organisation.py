@@ -1,0 +1,275 @@
+"""What an organisation promises and forbids its users: guarantees, ceilings, tiers, and a tree of groups.
+
+An `Organisation` is written with names and mappings; `Instance` settles it at the door, and behind the door it has one
+entry a user, exact amounts, and every group of the tree, parents before children.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.quantities import amount
+from .naming import by_user, some, with_names
+
+__all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation"]
+
+MEANINGS = {
+    "floor": "nobody is below its guarantee; levels count all that it has",
+    "surplus": "guarantees come first; levels count what is above them",
+    "normalised": "levels are measured in guarantees instead of capacities",
+}
+"""What a guarantee means."""
+
+HIGHEST_TIER = 10**6
+
+SEPARATOR = "/"
+
+DEEPEST = 64
+"""Levels of groups; a company has six, and what goes down the tree calls itself."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A node of the tree of groups.
+
+    Parameters
+    ----------
+    name : str
+        Its path from the root, such as ``eng/dev``.
+    weight : number
+        Against its siblings, 0 or more; at 0 it is served after them.
+    guarantee, ceiling : mapping from resource to number
+        What all its members together are promised, and the most that they may use.
+    tier : int
+        Its members are served before those of siblings of a lower tier.
+    """
+
+    name: str
+    weight: Any = 1
+    guarantee: Mapping[str, Any] = field(default_factory=dict)
+    ceiling: Mapping[str, Any] = field(default_factory=dict)
+    tier: int = 0
+
+    @property
+    def parent(self) -> str:
+        """Path of the group above; empty for one below the root."""
+        return self.name.rpartition(SEPARATOR)[0]
+
+
+@dataclass(frozen=True)
+class Organisation:
+    """Guarantees, ceilings, tiers and groups.
+
+    Parameters
+    ----------
+    guarantees, ceilings : mapping from user to {resource: number}
+        What a user is promised, and the most of a resource that she may use; a resource not listed has neither.
+        Behind the door a tuple of one dict of fractions a user.
+    tiers : mapping from user to int
+        Higher ones are served first; 0 by default. Behind the door (n,).
+    paths : mapping from user to str
+        The group she is in. Behind the door (n,), empty for who is in none.
+    groups : sequence of Group
+    meaning : str
+        What a guarantee means, one of `MEANINGS`.
+    excluded : sequence of str
+        Resources that are not counted in shares, though their capacity binds.
+    last : tuple of bool
+        Who has weight 0 and is served after everybody else of her tier; set by `Instance` from the weights.
+    """
+
+    guarantees: Any = field(default_factory=dict)
+    ceilings: Any = field(default_factory=dict)
+    tiers: Any = field(default_factory=dict)
+    paths: Any = field(default_factory=dict)
+    groups: Sequence[Group] = ()
+    meaning: str = "floor"
+    excluded: Sequence[str] = ()
+    last: tuple[bool, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is promised, forbidden or ordered."""
+        return not (
+            any(self.guarantees)
+            or any(self.ceilings)
+            or any(self.tiers)
+            or any(self.paths)
+            or self.groups
+            or self.excluded
+            or any(self.last)
+        )
+
+    def named(self, users: Sequence[str]) -> "Organisation":
+        """Return a settled organisation as it is written, by names of users."""
+        by_name: dict[str, Any] = {
+            key: {user: value for user, value in zip(users, getattr(self, key), strict=True) if value}
+            for key in ("guarantees", "ceilings", "tiers", "paths")
+        }
+        return replace(self, **by_name, last=())
+
+    @property
+    def rules(self) -> str:
+        """What kinds of rules there are, in words."""
+        promised = any(self.guarantees) or any(group.guarantee for group in self.groups)
+        capped = any(self.ceilings) or any(group.ceiling for group in self.groups)
+        late = any(self.last) or any(not group.weight for group in self.groups)
+        there = {
+            "guarantees": promised,
+            "ceilings": capped,
+            "tiers": any(self.tiers) or any(group.tier for group in self.groups),
+            "groups": bool(self.groups),
+            "excluded resources": bool(self.excluded),
+            "weights of 0": late,
+        }
+        return ", ".join(kind for kind, given in there.items() if given)
+
+    @property
+    def only_ceilings(self) -> bool:
+        """Whether all there is are the most that single users may have, which are limits of their tasks."""
+        return replace(self, ceilings=()).plain
+
+    def most_tasks(self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]) -> list[Fraction | None]:
+        """Return the tasks at which each user, (n,), meets the first of her ceilings; None for who has none."""
+        found: list[Fraction | None] = []
+        for ceiling, demand in zip(self.ceilings, demands, strict=True):
+            needs = dict(zip(resources, demand, strict=True)) if ceiling else {}
+            found.append(min((most / needs[r] for r, most in ceiling.items() if needs[r]), default=None))
+        return found
+
+    def settled(self, users: Sequence[str], resources: Sequence[str], last: Sequence[bool]) -> "Organisation":
+        """Return the same with one entry a user, exact amounts and all groups of the tree.
+
+        Raises
+        ------
+        InstanceError
+            On an unknown user, resource, group or meaning, a guarantee above its ceiling, or a tier that is no integer.
+        """
+        if self.meaning not in MEANINGS:
+            known = f"{suggestion(str(self.meaning), MEANINGS)} (known: {', '.join(MEANINGS)})"
+            raise InstanceError(f"guarantees mean {self.meaning!r}{known}")
+        owners = [f"user {user!r}" for user in users]
+        rows = {
+            what: tuple(
+                _amounts(given, resources, f"{owner}: {what}")
+                for owner, given in zip(owners, by_user(values, users, f"{what}s", {}), strict=True)
+            )
+            for what, values in (("guarantee", self.guarantees), ("ceiling", self.ceilings))
+        }
+        for owner, guarantee, ceiling in zip(owners, rows["guarantee"], rows["ceiling"], strict=True):
+            _check_ceiling(owner, guarantee, ceiling)
+        tiers = tuple(
+            _tier(tier, owner) for owner, tier in zip(owners, by_user(self.tiers, users, "tiers", 0), strict=True)
+        )
+        groups = [_group(group, resources) for group in self.groups]
+        known_paths = {name: group for group in groups for name in (*_above(group.name), group.name)}
+        paths = tuple(
+            _member(path, owner, known_paths)
+            for owner, path in zip(owners, by_user(self.paths, users, "groups", ""), strict=True)
+        )
+        return replace(
+            self,
+            guarantees=rows["guarantee"],
+            ceilings=rows["ceiling"],
+            tiers=tiers,
+            paths=paths,
+            groups=_tree(groups, paths),
+            excluded=_excluded(self.excluded, resources),
+            last=tuple(map(bool, last)),
+        )
+
+
+def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Fraction]:
+    given = with_names(given, place)
+    if not isinstance(given, dict):
+        raise InstanceError(f"{place} is {given!r}: write a table of resource and amount, such as {{ cpu = 4 }}")
+    amounts = {}
+    for resource, value in given.items():
+        if resource not in resources:
+            raise InstanceError(
+                f"{place} names {str(resource)!r}, but the cluster has {some(resources)}"
+                f"{suggestion(str(resource), resources)}"
+            )
+        amounts[str(resource)] = amount(value, f"{place} of {resource!r}")
+    return amounts
+
+
+def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mapping[str, Fraction]) -> None:
+    for resource, promised in guarantee.items():
+        if resource in ceiling and promised > ceiling[resource]:
+            raise InstanceError(
+                f"{owner} is guaranteed {float(promised):g} of {resource!r}, but its ceiling is "
+                f"{float(ceiling[resource]):g}: lower the guarantee or raise the ceiling"
+            )
+
+
+def _tier(value: Any, owner: str) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or abs(int(value)) > HIGHEST_TIER:
+        raise InstanceError(f"{owner}: tier is {value!r}: write a whole number, higher is served first")
+    return int(value)
+
+
+def _group(group: Any, resources: Sequence[str]) -> Group:
+    if not isinstance(group, Group):
+        raise InstanceError(f"{group!r} is not a group: use Group(name=..., weight=...)")
+    _check_path(group.name, "a group")
+    owner = f"group {group.name!r}"
+    guarantee = _amounts(group.guarantee, resources, f"{owner}: guarantee")
+    ceiling = _amounts(group.ceiling, resources, f"{owner}: ceiling")
+    _check_ceiling(owner, guarantee, ceiling)
+    return Group(group.name, amount(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner))
+
+
+def _check_path(path: Any, owner: str) -> None:
+    if isinstance(path, str) and path.count(SEPARATOR) >= DEEPEST:
+        levels = path.count(SEPARATOR) + 1
+        raise InstanceError(f"{owner} is called {path[:40]!r}..., {levels} levels deep: groups have at most {DEEPEST}")
+    if not isinstance(path, str) or not path or any(not part.strip() for part in path.split(SEPARATOR)):
+        raise InstanceError(f"{owner} is called {path!r}: write its path from the root, such as 'eng/dev'")
+
+
+def _above(path: str) -> list[str]:
+    """Return the paths of the groups above one."""
+    parts = path.split(SEPARATOR)
+    return [SEPARATOR.join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _member(path: Any, owner: str, known: Mapping[str, Group]) -> str:
+    if path == "":
+        return ""
+    _check_path(path, f"the group of {owner}")
+    if known and path not in known:
+        names = list(dict.fromkeys(group.name for group in known.values()))
+        raise InstanceError(f"{owner} is in group {path!r}, but the groups are {some(names)}{suggestion(path, names)}")
+    return path
+
+
+def _tree(groups: Sequence[Group], paths: Sequence[str]) -> tuple[Group, ...]:
+    """Return all groups, those that are only named on the way to another included, parents before children."""
+    tree: dict[str, Group] = {}
+    for group in groups:
+        if group.name in tree:
+            raise InstanceError(f"group {group.name!r} is listed twice: give each group one entry")
+        tree[group.name] = group
+    for path in [*tree, *paths]:
+        parts = path.split(SEPARATOR) if path else []
+        for depth in range(1, len(parts) + 1):
+            name = SEPARATOR.join(parts[:depth])
+            tree.setdefault(name, Group(name, Fraction(1)))
+    return tuple(sorted(tree.values(), key=lambda group: group.name.count(SEPARATOR)))
+
+
+def _excluded(names: Sequence[str], resources: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in resources:
+            raise InstanceError(
+                f"excluded names {str(name)!r}, but the cluster has {some(resources)}{suggestion(str(name), resources)}"
+            )
+    if resources and set(names) >= set(resources):
+        raise InstanceError("every resource is excluded from the shares: leave one in")
+    return tuple(resource for resource in resources if resource in names)

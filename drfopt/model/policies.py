@@ -1,0 +1,354 @@
+"""The table of policies: which share is compared, and what is done with the shares.
+
+Every built-in policy measures a user by a *level* that is linear in her tasks, ``level_i = rate_i * x_i``, and then
+either makes the levels leximin (max-min, then the next lowest, and so on), or maximises a sum of utilities of them.
+A new notion is one row here, or one formulation file.
+"""
+
+import ast
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import PolicyError, suggestion
+from .arrays import columns, in_blocks
+from .instance import FEATURES, Instance
+
+__all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "policy_named"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How one task counts towards a user's level, once for float arrays and once for exact rows.
+
+    `floats` takes shares per task, resource by resource (m, n), and returns the level of one task, (n,); `exact` does
+    the same for one user's row of `Fraction`s.  The second argument is the resource of a measure of one resource.
+    A weight divides what they return; where a user has a weight per resource, it has divided the shares before.
+
+    A measure that has to look at machines one by one gives `machines` besides, from the instance to the level of one
+    task of every user, as floats (n,) or, when the second argument says so, as a list of `Fraction`s.
+    """
+
+    name: str
+    floats: Callable[[np.ndarray, int | None], np.ndarray]
+    exact: Callable[[list[Fraction], int | None], Fraction]
+    machines: Callable[[Instance, bool], Any] | None = None
+
+
+def _one_of_alone(instance: Instance, exact: bool) -> Any:
+    """Return the part that one task is of all that the user could run if every machine were hers and open to her.
+
+    Tasks are counted as if they were divisible, on machines too small for a whole one as well, as the notion's authors
+    do.  Who could run nothing at all is unplaced, and her level is 0 at any rate.
+    """
+    counts = instance.counts.tolist()
+    if not exact:
+        alone = np.zeros(instance.n)
+        for capacity, count in zip(instance.machine_capacity, counts, strict=True):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = np.where(instance.demands > 0, capacity / instance.demands, np.inf).min(axis=1)
+            alone += each * count
+        return 1 / np.where(alone > 0, alone, 1.0)
+    rates = []
+    for row in instance.exact_demands:
+        whole = Fraction(0)
+        for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
+            whole += int(count) * min(c / d for c, d in zip(capacity, row, strict=True) if d)
+        rates.append(1 / whole if whole else Fraction(1))
+    return rates
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
+        Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
+        Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
+        Measure("tasks", lambda shares, j: np.ones(shares.shape[1:]), lambda shares, j: Fraction(1)),
+        Measure("alone", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares), _one_of_alone),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One notion of a fair (or efficient) division.
+
+    Attributes
+    ----------
+    name : str
+        As the user writes it.
+    measure : str
+        Which share is compared: ``dominant``, ``asset``, ``single`` (one resource), ``tasks`` or ``alone`` (of the
+        tasks that she could run alone).
+    objective : str
+        ``leximin``, ``alpha`` (the Nash product at alpha = 1), ``sum``, ``servers`` (leximin on every machine by
+        itself), or ``formulation`` for a user's file.
+    weights : str
+        ``per resource`` or ``scalar`` (what the notion takes), or ``none`` where weights play no part.
+    summary, source : str
+    argument : str
+        The resource of ``single:RESOURCE``, the number of ``alpha:A``, the path of a formulation file.
+    """
+
+    name: str
+    measure: str
+    objective: str
+    weights: str
+    summary: str
+    source: str
+    argument: str = ""
+    alpha: float = math.nan
+
+    def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
+        """Raise `PolicyError` when the policy cannot take the instance.
+
+        `knows` are the features of an instance (`drfopt.model.instance.FEATURES`) that whoever asks has been taught;
+        what whole tasks of several types would mean has not been defined.
+        """
+        taught = set() if integer else set(knows)
+        if self.objective != "leximin":
+            taught -= {"organisation"}
+        if unknown := sorted(instance.features - taught):
+            whole = "with whole tasks " if integer and unknown[0] in knows else ""
+            if unknown[0] == "organisation" and instance.organisation is not None:
+                self._refuse_rules(instance.organisation.rules, integer)
+            raise PolicyError(
+                f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
+                f"{'defined' if whole else 'built here'}: leave them out"
+            )
+        if integer and self.objective == "alpha" and self.alpha != 1:
+            raise PolicyError(f"{self.name} is not defined for whole tasks: use ceei, or divisible tasks")
+        if self.weights == "scalar" and instance.weights_per_resource:
+            raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.measure == "alone" and instance.type_table is not None:
+            raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
+        if self.objective == "servers" and instance.limited:
+            i = int(np.isfinite(instance.limits).argmax())
+            counted = instance.task_types is not None and instance.task_types[i] is not None
+            what = "count of tasks" if counted else "limit" if instance.max_tasks[i] is not None else "ceiling"
+            raise PolicyError(
+                f"{self.name} divides every machine by itself and knows no {what} on all of them, but user "
+                f"{instance.users[i]!r} has one: leave {'task type' if counted else what}s out, or use drf"
+            )
+        if self.measure == "single":
+            j = self.column(instance)
+            without = np.flatnonzero(instance.demands[:, j] == 0)
+            if without.size:
+                raise PolicyError(
+                    f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
+                    "demands none of it: leave it out, or use drf"
+                )
+
+    def _refuse_rules(self, rules: str, integer: bool) -> None:
+        """Raise the error of a policy asked of an organisation, with what can be asked instead."""
+        if self.objective != "leximin":
+            able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+            why = f"it makes no levels rise together, which these rules are about: use {able}"
+        elif integer:
+            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
+        else:
+            why = "that is not built here: leave them out"
+        raise PolicyError(f"{self.name} is asked of an instance with {rules}, and {why}")
+
+    def rates(self, instance: Instance) -> np.ndarray:
+        """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""
+        whole = MEASURES[self.measure].machines
+        if whole is not None and instance.machines is not None:
+            return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
+        measure, column = MEASURES[self.measure].floats, self.column(instance)
+        # What is not there has share 0: its users are unplaced.
+        capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
+        weighted = self.weights != "none" and instance.weighted
+        rates = np.empty(instance.n)
+
+        def look(rows: slice) -> None:
+            shares = columns(instance.demands, rows) / capacity
+            if weighted and instance.weights_per_resource:
+                shares /= columns(instance.weights, rows)
+            rates[rows] = measure(shares, column)
+
+        in_blocks(instance.n, look)
+        if weighted and not instance.weights_per_resource:
+            rates /= instance.weights
+        return rates
+
+    def exact_rates(self, instance: Instance) -> list[Fraction]:
+        """Return the same as `rates`, as `Fraction`s."""
+        whole = MEASURES[self.measure].machines
+        if whole is not None and instance.machines is not None:
+            return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
+        shares = [_exact_shares(row, instance) for row in instance.exact_demands]
+        return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
+
+    def exact_levels(
+        self, shares: Sequence[list[Fraction]], weights: Sequence, per_resource: bool, column: int | None
+    ) -> list[Fraction]:
+        """Return the level of one task of each user, (n,), from shares per task, n rows of m, and weights.
+
+        Weights are n numbers, or n rows of m where they are per resource; `column` is the resource of a measure of one.
+        """
+        measure = MEASURES[self.measure].exact
+        if self.weights == "none":
+            return [measure(row, column) for row in shares]
+        if not per_resource:
+            return [measure(row, column) / w for row, w in zip(shares, weights, strict=True)]
+        return [
+            measure([s / w for s, w in zip(row, rows, strict=True)], column)
+            for row, rows in zip(shares, weights, strict=True)
+        ]
+
+    def column(self, instance: Instance) -> int | None:
+        """Return the number of the resource of ``single:RESOURCE``, None for other policies."""
+        if self.measure != "single":
+            return None
+        if self.argument not in instance.resources:
+            raise PolicyError(
+                f"{self.name} names a resource that the cluster does not have: it has "
+                f"{', '.join(instance.resources)}{suggestion(self.argument, instance.resources)}"
+            )
+        return instance.resources.index(self.argument)
+
+
+NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
+
+POLICIES = (
+    Policy(
+        "drf",
+        "dominant",
+        "leximin",
+        "per resource",
+        "max-min fairness on dominant shares; on machines these are of the whole cluster (DRFH)",
+        f"{NSDI}, section 4; on machines Wang, Li and Liang, INFOCOM 2014",
+    ),
+    Policy(
+        "asset",
+        "asset",
+        "leximin",
+        "per resource",
+        "max-min fairness on the sum of a user's shares of all resources",
+        f"{NSDI}, section 5.1",
+    ),
+    Policy(
+        "ceei",
+        "dominant",
+        "alpha",
+        "scalar",
+        "a market with equal incomes: the largest Nash product",
+        f"{NSDI}, section 5.2",
+        alpha=1.0,
+    ),
+    Policy(
+        "single:RESOURCE",
+        "single",
+        "leximin",
+        "per resource",
+        "max-min fairness on the share of one resource; on machines constrained max-min fairness (Choosy)",
+        f"{NSDI}, section 7.2 (CPU-only fairness); on machines Ghodsi et al., Choosy, EuroSys 2013",
+    ),
+    Policy(
+        "tsf",
+        "alone",
+        "leximin",
+        "scalar",
+        "task-share fairness: max-min fairness on tasks as a part of those it could run alone, anywhere",
+        "Wang, Li, Liang and Li, Multi-resource fair sharing for datacenter jobs with placement constraints, SC 2016",
+    ),
+    Policy(
+        "per-server",
+        "dominant",
+        "servers",
+        "per resource",
+        "drf on every machine by itself, with shares of that machine",
+        "the yardstick of Wang, Li and Liang, DRF in cloud computing systems with heterogeneous servers, INFOCOM 2014",
+    ),
+    Policy("tasks", "tasks", "leximin", "scalar", "max-min fairness on numbers of tasks", "a yardstick"),
+    Policy("utilitarian", "dominant", "sum", "none", "the largest sum of dominant shares", "a yardstick"),
+    Policy("throughput", "tasks", "sum", "none", "the largest number of tasks", "a yardstick"),
+    Policy(
+        "alpha:A",
+        "dominant",
+        "alpha",
+        "scalar",
+        "alpha fairness of dominant shares: 0 utilitarian, 1 ceei, towards drf as A grows",
+        "Mo and Walrand, Fair end-to-end window-based congestion control, ToN 2000",
+    ),
+)
+"""The rows; a name in capitals stands for an argument."""
+
+
+def policy_named(name: "str | Policy") -> Policy:
+    """Return the policy of that name: a row of the table, with its argument, or a formulation file (``*.py``).
+
+    Raises
+    ------
+    PolicyError
+        When nothing is called so; the message lists what there is.
+    """
+    if isinstance(name, Policy):
+        return name
+    text = str(name)
+    if text.endswith(".py"):
+        return _formulation(text)
+    head, colon, argument = text.partition(":")
+    for row in POLICIES:
+        if row.name == text and row.name.islower():
+            return row
+        if colon and row.name.partition(":")[0] == head and not row.name.islower():
+            return _with_argument(row, text, argument)
+    known = [row.name for row in POLICIES]
+    raise PolicyError(
+        f"there is no policy {text!r}{suggestion(text, known)} (known: {', '.join(known)}, or the path of a *.py file)"
+    )
+
+
+def _with_argument(row: Policy, text: str, argument: str) -> Policy:
+    if row.objective != "alpha":
+        if not argument:
+            raise PolicyError(f"{text!r} names no resource: write for example single:cpu")
+        return replace(row, name=text, argument=argument)
+    try:
+        alpha = float(argument)
+    except ValueError:
+        alpha = math.nan
+    if not 0 <= alpha < math.inf:
+        raise PolicyError(f"{text!r}: alpha must be a number, 0 or more, such as alpha:2")
+    if alpha == 0:
+        return replace(row, name=text, argument=argument, objective="sum", weights="none", alpha=0.0)
+    return replace(row, name=text, argument=argument, alpha=alpha)
+
+
+def _formulation(path: str) -> Policy:
+    if not Path(path).is_file():
+        raise PolicyError(
+            f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)"
+        )
+    return Policy(path, "dominant", "formulation", "per resource", _title(path), path, argument=path)
+
+
+def _title(path: str) -> str:
+    """Return the first line of a formulation file's docstring; the file is read and not run."""
+    try:
+        words = ast.get_docstring(ast.parse(Path(path).read_text(encoding="utf-8")))
+    except (OSError, SyntaxError, ValueError):
+        words = None
+    return words.splitlines()[0] if words else "a formulation file"
+
+
+def shares_per_task(instance: Instance) -> np.ndarray:
+    """Return each task's share of the whole cluster, (n, m); what is not there has share 0 (its users are unplaced)."""
+    return instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)
+
+
+def dominant_rates(instance: Instance) -> np.ndarray:
+    """Return the dominant share of one task of each user, (n,), weights ignored."""
+    return shares_per_task(instance).max(axis=1)
+
+
+def _exact_shares(row: tuple[Fraction, ...], instance: Instance) -> list[Fraction]:
+    return [d / c if c else Fraction(0) for d, c in zip(row, instance.exact_capacity, strict=True)]

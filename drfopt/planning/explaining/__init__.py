@@ -1,0 +1,1 @@
+"""Why each user has what it has, and what would raise it."""

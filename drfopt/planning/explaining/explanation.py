@@ -1,0 +1,280 @@
+"""Why a user has what she has: her level, what stopped her and whom it stopped besides, and what would raise it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import InstanceError, PolicyError, suggestion
+from ...base.progress import report
+from ...base.tables import Bar, Column, Sheet
+from ...base.tolerances import LEVEL
+from ...model.allocation import Allocation
+from ...model.instance import Instance
+from ...model.naming import some
+from ...model.policies import Policy, policy_named
+from ...solving.allocating import solve
+from .remedies import Remedies, alone
+from .trials import Trials, ceilings_met
+
+__all__ = ["Explained", "Explanation", "explain"]
+
+
+FEW = 20
+"""Users for each of whom the cluster may be divided once more."""
+
+NAMED = 50
+"""Others who are named beside a user; of more the number is told."""
+
+SENTENCES = 6
+"""Users with a sentence of their own below the table."""
+
+REASONS = {
+    "capacity": "stopped by capacity",
+    "limit": "at their limits",
+    "ceiling": "at their ceilings",
+    "efficiency": "left where the sum wants them",
+    "unplaced": "unplaced",
+}
+"""Why users have no more, in words."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Why one user has what she has.
+
+    Attributes
+    ----------
+    user : str
+    level, tasks, share : float
+        Her weighted level under the policy, her tasks, her dominant share.
+    reason : str
+        ``limit``, ``ceiling``, ``unplaced``, ``capacity``, or ``efficiency`` where a sum does not owe her anything.
+    stopped_by : tuple of str
+        The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
+    others : int
+        How many others are held by one of the same.
+    shared_with : tuple of str
+        The first `NAMED` of them.
+    alone_tasks, alone_level : float or None
+        What she would have with her part of every machine, by weight, to herself; None where her part is not defined:
+        in an organisation, and of several types of tasks on machines.
+    gain : float or None
+        By what part her level is above that; None where she would have nothing alone.
+    advice : callable
+        Returns the `remedy`, which is asked for once: a table of many users shows few of them.
+    """
+
+    user: str
+    level: float
+    tasks: float
+    share: float
+    reason: str
+    stopped_by: tuple[str, ...]
+    others: int
+    shared_with: tuple[str, ...]
+    alone_tasks: float | None
+    alone_level: float | None
+    gain: float | None
+    advice: Callable[[], str] = field(compare=False, repr=False)
+
+    @cached_property
+    def remedy(self) -> str:
+        """One sentence on what would raise her level."""
+        return self.advice()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of ``drfopt explain --json``."""
+        own = {"tasks": self.alone_tasks, "level": self.alone_level}
+        return {
+            "name": self.user,
+            "level": self.level,
+            "tasks": self.tasks,
+            "dominant_share": self.share,
+            "reason": self.reason,
+            "stopped_by": list(self.stopped_by),
+            "others": self.others,
+            "shared_with": list(self.shared_with),
+            "alone": None if self.alone_tasks is None else own,
+            "gain": self.gain,
+            "remedy": self.remedy,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why the users have what they have, one entry each."""
+
+    instance: Instance
+    policy: str
+    allocation: Allocation
+    users: tuple[Explained, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt explain --json`` prints."""
+        return {
+            "instance": self.instance.name,
+            "policy": self.policy,
+            "users": [row.to_dict() for row in self.users],
+            "unplaced": list(self.allocation.unplaced),
+            "broken_guarantees": self.allocation.broken_guarantees,
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user."""
+        columns = (
+            Column("user"),
+            Column("tasks", number=True),
+            Column("level", number=True),
+            Column("dominant share", number=True),
+            Column("stopped by"),
+            Column("with", number=True),
+            Column("alone", number=True),
+            Column("gain", number=True),
+        )
+        rows = [
+            (
+                row.user,
+                row.tasks,
+                row.level,
+                Bar(row.share),
+                ", ".join(row.stopped_by) or row.reason,
+                row.others,
+                row.alone_tasks,
+                None if row.gain is None else f"{row.gain:+.1%}",
+            )
+            for row in self.users
+        ]
+        title = f"{self.policy}, why each has what it has"
+        title += f" - {self.instance.name}" if self.instance.name else ""
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
+
+    def _notes(self) -> list[str]:
+        count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
+        notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
+        if any(row.alone_tasks is not None for row in self.users):
+            notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+        if broken := self.allocation.broken:
+            notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
+        if len(self.users) <= SENTENCES:
+            notes += [f"{row.user}: {row.remedy}" for row in self.users]
+        else:
+            held = [row for row in self.users if row.reason != "limit"]
+            notes += [f"{row.user}: {row.remedy}" for row in held[:SENTENCES]]
+            notes.append(f"a sentence on each of the {len(self.users)}: --json, or name the user")
+        return notes
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def explain(instance: Instance, policy: str | Policy = "drf", user: str | None = None) -> Explanation:
+    """Return why the users, or one of them, have what they have.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        Any but a formulation file and ``per-server``, in divisible tasks.
+    user : str, optional
+        Whom to explain; by default everybody.
+
+    Raises
+    ------
+    InstanceError
+        When nobody is called so.
+    PolicyError
+        When nothing is known of what stops users under the policy.
+    """
+    if user is not None and user not in instance.users:
+        raise InstanceError(
+            f"there is no user {user!r}{suggestion(user, instance.users)} (there are {some(instance.users)})"
+        )
+    chosen = policy_named(policy)
+    if chosen.objective not in ("leximin", "alpha", "sum"):
+        raise PolicyError(
+            f"nothing is known here of what stops users under {chosen.name}: explain another policy, such as drf"
+        )
+    allocation = solve(instance, chosen)
+    rows = range(instance.n) if user is None else [instance.users.index(user)]
+    facts = _Facts(allocation, thorough=len(rows) <= FEW)
+    found = []
+    for done, i in enumerate(rows):
+        report(f"{done} of {len(rows)} users explained")
+        found.append(facts.of(i))
+    return Explanation(instance, chosen.name, allocation, tuple(found))
+
+
+class _Facts:
+    """What is known of all users of an allocation, and put together one by one."""
+
+    def __init__(self, allocation: Allocation, thorough: bool):
+        instance = allocation.instance
+        self.allocation, self.instance = allocation, instance
+        # Of these no links are known, and what would be a user's own part of the cluster has not been defined.
+        self.beyond = bool(instance.features - {"types"})
+        self.remedies = (Trials if self.beyond else Remedies)(allocation, thorough)
+        self.unplaced = instance.unplaced()
+        limits = instance.limits
+        self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))
+        self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
+        self.alone = None if self.beyond else alone(instance)
+        self.rates = policy_named(allocation.policy).rates(instance)
+        self.at: dict[str, list[int]] = {}
+        self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
+        for i, names in enumerate(self.stopped_by):
+            if self.reason(i) == "capacity":
+                for name in names:
+                    self.at.setdefault(name, []).append(i)
+
+    def reason(self, i: int) -> str:
+        if self.unplaced[i]:
+            return "unplaced"
+        if ceilings_met(self.allocation, i):
+            return "ceiling"
+        if self.capped[i]:
+            return "limit"
+        return "capacity" if policy_named(self.allocation.policy).objective != "sum" else "efficiency"
+
+    def _others(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Return all users who are stopped by one of these, found once: there may be as many as users."""
+        if names not in self.found:
+            self.found[names] = tuple(sorted({other for name in names for other in self.at.get(name, ())}))
+        return self.found[names]
+
+    def of(self, i: int) -> Explained:
+        allocation, reason = self.allocation, self.reason(i)
+        stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency", "ceiling") else ()
+        at = stopped_by if reason == "capacity" else ()
+        others = self._others(at) if at else ()
+        tasks, own = float(allocation.tasks[i]), None if self.alone is None else float(self.alone[i])
+        return Explained(
+            user=self.instance.users[i],
+            level=float(allocation.levels[i]),
+            tasks=tasks,
+            share=float(allocation.dominant_shares[i]),
+            reason=reason,
+            stopped_by=stopped_by,
+            others=max(len(others) - 1, 0),
+            shared_with=tuple(self.instance.users[other] for other in others[: NAMED + 1] if other != i)[:NAMED],
+            alone_tasks=own,
+            alone_level=None if own is None else float(self.rates[i]) * own,
+            gain=None if self.unplaced[i] or not own else _gain(tasks, own),
+            advice=partial(getattr(self.remedies, reason), i),
+        )
+
+
+def _gain(tasks: float, alone: float) -> float:
+    gain = tasks / alone - 1
+    return 0.0 if abs(gain) <= LEVEL else gain
+
+
+def _names(bottleneck: Any) -> tuple[str, ...]:
+    if bottleneck is None:
+        return ()
+    return (bottleneck,) if isinstance(bottleneck, str) else tuple(bottleneck)

@@ -1,0 +1,192 @@
+"""What would raise a user's tasks, in one sentence that has been computed: more of something, a higher limit.
+
+Under a leximin every number is where the links put her, which is what dividing the changed cluster again gives.
+"""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from ...base.tolerances import LEVEL
+from ...certificates.chain import unit_costs
+from ...model.allocation import Allocation
+from ...model.instance import Instance
+from ...model.policies import policy_named
+from ...solving.allocating import solve
+from ..pricing.binding_rounds import held
+from ..pricing.feasible_growth import Room
+from ..pricing.price_table import Prices
+from ..pricing.sensitivity import NOTHING
+from ..pricing.unit_price import price
+from ..pricing.units import MOST, Unit, units_of
+from ..pricing.worth import Worth
+from .raising import Raising
+from .trials import Trials
+
+__all__ = ["Remedies", "alone"]
+
+
+class Remedies(Trials):
+    """Finds sentences for the users of an allocation; what they share is computed once.
+
+    `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
+    otherwise the links say up to where it does at least.
+    """
+
+    def __init__(self, allocation: Allocation, thorough: bool):
+        super().__init__(allocation, thorough)
+        self.policy = policy_named(allocation.policy)
+
+    def unplaced(self, i: int) -> str:
+        """Return what would let a user run a task at all."""
+        instance = self.instance
+        if instance.machines is None:
+            missing = [
+                r for j, r in enumerate(instance.resources) if instance.demands[i, j] and not instance.capacity[j]
+            ]
+            return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
+        fits = (instance.demands[i] <= instance.machine_capacity).all(axis=1)
+        if fits.any():
+            closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
+            return f"its task fits on {_some(closed)}, which it may not use: open one of them to it"
+        open_to = np.flatnonzero(instance.eligible[i]) if instance.eligible[i].any() else np.arange(instance.k)
+        lacks = np.maximum(instance.demands[i] - instance.machine_capacity[open_to], 0)
+        nearest = int((lacks / np.maximum(instance.demands[i], np.finfo(float).tiny)).max(axis=1).argmin())
+        k = int(open_to[nearest])
+        needs = [
+            f"{instance.demands[i, j]:.6g} of {instance.resources[j]} instead of {instance.machine_capacity[k, j]:.6g}"
+            for j in np.flatnonzero(lacks[nearest])
+        ]
+        may_use = "" if instance.eligible[i, k] else ", and to be open to it"
+        return f"a machine of {instance.machine_names[k]} would have to have {' and '.join(needs)}{may_use}"
+
+    def limit(self, i: int) -> str:
+        """Return what a higher limit would do."""
+        limit = float(self.instance.limits[i])
+        if self._helpless(i):
+            return f"its limit is {limit:.6g}, and its task fits nowhere"
+        if limit == 0:
+            return "its limit is 0: raise it"
+        if told := self.all_run(i):
+            return told
+        if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
+            return self._profit(i)
+        if self.thorough:
+            # Whatever her limit, she has that or what she would have without one, whichever is less.
+            end, known = self._without_limit(i), "up to"
+        else:
+            end, known = limit + self._until(i), "at least up to"
+        if end <= limit * (1 + NOTHING):
+            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+        return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {known} {end:.6g}"
+
+    def capacity(self, i: int) -> str:
+        """Return of what a little more gives her the most tasks."""
+        slopes = [(_slope(worth, i), worth) for worth in self.prices.units]
+        # What has a price comes first: the rest only makes her share of a larger whole smaller.
+        helping = [(bool(worth.more and worth.more.price > 0), s * worth.now, worth) for s, worth in slopes if s > 0]
+        return self._gives(max(helping, key=lambda row: row[:2])[2], i) if helping else self._of_everything(i)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """What units of the cluster are worth: resources of a pool, machines of classes."""
+        units = units_of(self.instance)
+        wanted = "resource" if self.instance.machines is None else "machine"
+        return price(self.instance, self.policy, units=tuple(unit for unit in units if unit.kind == wanted))
+
+    @cached_property
+    def _raising(self) -> Raising:
+        return Raising(held(self.allocation), Room(self.instance, self.policy, self.allocation.tasks))
+
+    def _gives(self, worth: Worth, i: int) -> str:
+        """Return the sentence on one unit more, or on as much of one as the links speak of."""
+        side, now = worth.more, float(self.allocation.tasks[i])
+        if side is None or side.tasks is None:
+            return ""
+        there = f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {worth.now:.6g})"
+        if side.held is None:
+            return f"more of {there} would begin to give it {side.tasks[i]:.4g} tasks for each"
+        end = np.inf if side.until is None else side.until
+        amount = min(1.0, _rounded_down(end - worth.now))
+        after = float(worth.tasks_at(worth.now + amount)[i])
+        until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
+        more = f"{amount:.4g} more of {there}"
+        return f"{more} would give it {after:.6g} tasks instead of {now:.6g}; the same holds it up to {until}"
+
+    def _of_everything(self, i: int) -> str:
+        """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
+        whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
+        worth = price(self.instance, self.policy, units=(whole,)).units[0]
+        if not _slope(worth, i) > 0:
+            return "nothing that one could add raises it alone: only a higher weight, or fewer others"
+        return (
+            "several things run out together, and more of one alone does not help: "
+            f"1 % more of everything would begin to give it {_slope(worth, i):.4g} tasks"
+        )
+
+    def _until(self, i: int) -> float:
+        """Return by how many tasks the limit of a user can rise until something else stops her."""
+        return self._raising.until(i, (MOST - 1) * float(self.instance.limits[i]))
+
+    def _without_limit(self, i: int) -> float:
+        """Return the tasks of a user if she had no limit.
+
+        With any limit below, she has that limit: if not, it would not bind, and an optimum of a convex problem in which
+        a constraint does not bind is the optimum without it.
+        """
+        instance = self.instance
+        limits = instance.limits.copy()
+        limits[i] = np.inf
+        return float(solve(Instance(**(instance.parts() | {"max_tasks": limits})), self.policy).tasks[i])
+
+    def _profit(self, i: int) -> str:
+        """Return whether one task more would be taken, at the prices there are."""
+        prices = np.atleast_2d(np.zeros(self.instance.m) if self.allocation.prices is None else self.allocation.prices)
+        cost = unit_costs(self.instance, prices * self.instance.room)[i].min()
+        value = self.policy.rates(self.instance)[i]
+        if self.policy.objective == "alpha":
+            value *= self.instance.weights[i] * (value * self.allocation.tasks[i]) ** -self.policy.alpha
+        if value > cost * (1 + LEVEL):
+            return f"raise its limit of {self.instance.limits[i]:.6g}: a task more is worth more than it costs"
+        return "its limit stops it, and prices do at the same point: a higher limit alone does not help"
+
+    def _helpless(self, i: int) -> bool:
+        instance = self.instance
+        if instance.fits is not None:
+            return not instance.fits[i].any()
+        return bool((instance.demands[i] > 0)[instance.capacity == 0].any())
+
+
+def _rounded_down(amount: float) -> float:
+    """Return a positive amount in two digits: what is said of it must be true of what is said."""
+    if amount >= 1:
+        return 1.0
+    places = 1 - math.floor(math.log10(amount))
+    return math.floor(amount * 10**places) / 10**places
+
+
+def _slope(worth: Worth, i: int) -> float:
+    """Return what one unit more gives a user, in tasks."""
+    return 0.0 if worth.more is None or worth.more.tasks is None else float(worth.more.tasks[i])
+
+
+def _some(names: list[str]) -> str:
+    return " or ".join(names[:3]) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} other classes"
+
+
+def alone(instance: Instance) -> np.ndarray:
+    """Return the tasks that each user could run in her part of the cluster, by weight, if it were hers alone, (n,).
+
+    Divisible tasks, on the machines she may use; as sharing incentive is defined (`drfopt.audit`).
+    """
+    weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
+    part = np.broadcast_to(weights / weights.sum(axis=0), instance.demands.shape)
+    needs = instance.demands > 0
+    inverse = np.divide(part, instance.demands, where=needs, out=np.full(instance.demands.shape, np.inf))
+    tasks = np.zeros(instance.n)
+    for k, room in enumerate(instance.room):
+        with np.errstate(invalid="ignore"):
+            here = np.where(needs, inverse * room, np.inf).min(axis=1)
+        tasks += here if instance.eligible is None else np.where(instance.eligible[:, k], here, 0.0)
+    return np.minimum(tasks, instance.limits)

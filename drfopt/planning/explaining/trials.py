@@ -1,0 +1,102 @@
+"""What would raise a user's tasks, by trying: for clusters of which no links are known, the changed cluster is divided.
+
+These are the clusters of organisations, with guarantees, tiers and groups, and users with several types of tasks on
+machines.
+"""
+
+import numpy as np
+
+from ...base.tolerances import LEVEL
+from ...model.allocation import Allocation
+from ...solving.allocating import solve
+from ..changes.changes import changed
+
+__all__ = ["Trials", "ceilings_met"]
+
+UNTRIED = "what would raise its tasks is found by dividing the cluster again: name the user"
+MORE = 1
+"""Percent of a pool's resource that is tried, and machines of a class."""
+
+
+def ceilings_met(allocation: Allocation, i: int) -> list[str]:
+    """Return the resources of which user i uses all that its own ceilings allow; what it does not need stops nobody."""
+    instance = allocation.instance
+    if instance.organisation is None:
+        return []
+    used = dict(zip(instance.resources, allocation.usage[i], strict=True))
+    needs = dict(zip(instance.resources, instance.demands[i], strict=True))
+    ceilings = instance.organisation.ceilings[i]
+    return [name for name, most in ceilings.items() if needs[name] and used[name] >= float(most) * (1 - LEVEL)]
+
+
+class Trials:
+    """Sentences for the users of an allocation, each after some divisions of a changed cluster."""
+
+    def __init__(self, allocation: Allocation, thorough: bool):
+        self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
+
+    def unplaced(self, i: int) -> str:
+        """Return why a user can run no task."""
+        return "its task fits nowhere: open another class to it, or add larger machines"
+
+    def all_run(self, i: int) -> str:
+        """Return that a user with task types runs all that it has, which no limit could raise; empty for others."""
+        kinds = None if self.instance.task_types is None else self.instance.task_types[i]
+        there = sum(kind.count for kind in kinds) if kinds else np.inf
+        return f"all of its {there} tasks run" if self.instance.limits[i] >= there else ""
+
+    def limit(self, i: int) -> str:
+        """Return what she would have without her limit."""
+        if told := self.all_run(i):
+            return told
+        if not self.thorough:
+            return UNTRIED
+        limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
+        if without <= limit * (1 + LEVEL):
+            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+        return f"raise its limit of {limit:.6g}: without one it would have {without:.6g} tasks"
+
+    def efficiency(self, i: int) -> str:
+        """Return why a sum gives a user no more."""
+        return (
+            f"{self.allocation.policy} owes nobody anything: tasks that add more to the sum for what they take come "
+            "first; a fair policy would give it more"
+        )
+
+    def ceiling(self, i: int) -> str:
+        """Return what she would have without the ceiling that she is at."""
+        if not self.thorough:
+            return UNTRIED
+        user = self.instance.users[i]
+        names = ceilings_met(self.allocation, i)
+        after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
+        now = float(self.allocation.tasks[i])
+        if after <= now * (1 + LEVEL):
+            return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
+        return f"raise its ceiling: without one it would have {after:.6g} tasks instead of {now:.6g}"
+
+    def capacity(self, i: int) -> str:
+        """Return of what a little more gives her the most tasks, of what is used up where she is."""
+        if not self.thorough:
+            return UNTRIED
+        stopped_by = self.allocation.certificate.bottlenecks[i] or ()
+        names = (stopped_by,) if isinstance(stopped_by, str) else stopped_by
+        if self.instance.machines is None:
+            # What stops her may be a ceiling of her group, which has a name as well.
+            tried = [f"set-capacity {name}=+{MORE}%" for name in names if name in self.instance.resources]
+        else:
+            # A cell is called class/resource, and either may have a slash in its name.
+            classes = [c for c in self.instance.machine_names if any(name.startswith(f"{c}/") for name in names)]
+            tried = [f"add {MORE}*{name}" for name in classes]
+        found = [(self._after(change, i), change) for change in tried]
+        now = float(self.allocation.tasks[i])
+        after, change = max(found, default=(now, ""))
+        if after <= now * (1 + LEVEL):
+            what = ", ".join(names) or "a promise to others"
+            # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
+            told = " or ".join(change for _, change in found)
+            return f"{told} would not raise it: what stops it is {what}" if told else f"what stops it is {what}"
+        return f"{change} would give it {after:.6g} tasks instead of {now:.6g}"
+
+    def _after(self, change: str, i: int) -> float:
+        return float(solve(changed(self.instance, [change]), self.allocation.policy).tasks[i])

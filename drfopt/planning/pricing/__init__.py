@@ -1,0 +1,1 @@
+"""What one more unit is worth: one-sided sensitivities of the fair division."""

@@ -1,0 +1,200 @@
+"""What holds the users of a leximin where they are, as equations in the capacities of the cluster.
+
+A *link* is a bottleneck with those whom it stops: prices p >= 0 of a unit of every resource on every class, what a
+task costs each user at them, q_i (on the cheapest class open to her), and the users F finished there, at level t.  In
+a pool a link is one saturated resource; on machines it is a round of the certificate's chain.  Its bound is met:
+
+    sum_i q_i x_i  =  p . room            x_i = t / rate_i  for i in F,  else from a lower link, or her limit
+
+Neither p nor q depends on the capacities.  So when the room changes, and with it the rates, the links say where the
+users go,
+
+    t  =  (p . room - sum_{i not in F} q_i x_i) / sum_{i in F} q_i / rate_i        lower links first,
+
+and that is the leximin allocation for as long as it can be placed, nobody who pays at a link is above its level,
+and nobody is above her limit: for so long the same chain is its proof (`drfopt.certificates.chain`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import PolicyError
+from ...base.tolerances import LEVEL
+from ...certificates.chain import CERTAIN, DEARER, excess, firm, unit_costs
+from ...model.allocation import Allocation
+from ...model.instance import Instance
+from ...model.policies import Policy, policy_named
+from .rate_of_change import Grown, slopes_of_rates
+
+__all__ = ["Held", "Link", "Place", "held"]
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A bottleneck and whom it stops.
+
+    Attributes
+    ----------
+    level : float
+    finished : int array
+        Users stopped here, as rows of the instance.
+    prices : array (k, m)
+        Of one unit.
+    costs : array (n,)
+        What one task costs.
+    after : tuple of int
+        Links whose level must not be above this one's, because they closed classes to somebody who pays here.
+    """
+
+    level: float
+    finished: np.ndarray
+    prices: np.ndarray
+    costs: np.ndarray
+    after: tuple[int, ...] = ()
+
+    @cached_property
+    def others(self) -> np.ndarray:
+        """Who pays here and is stopped elsewhere, as rows of the instance."""
+        pays = self.costs > 0
+        pays[self.finished] = False
+        return np.flatnonzero(pays)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where the links put the users: tasks (n,), rates (n,), levels of the links (links,)."""
+
+    tasks: np.ndarray
+    rates: np.ndarray
+    levels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The users of an instance, held by links, or at their limits.
+
+    Attributes
+    ----------
+    links : tuple of Link
+        The lowest first.
+    capped : bool array (n,)
+        Who is at her limit.
+    """
+
+    instance: Instance
+    policy: Policy
+    links: tuple[Link, ...]
+    capped: np.ndarray
+
+    def at(self, room: np.ndarray) -> Place:
+        """Return where the links put everybody in a cluster with this room (k, m)."""
+        larger: Any = Grown(self.instance, room)
+        rates = self.policy.rates(larger)
+        tasks = np.where(self.capped, self.instance.limits, 0.0)
+        levels = np.zeros(len(self.links))
+        for r, link in enumerate(self.links):
+            spent = link.costs[link.others] @ tasks[link.others]
+            weight = float((link.costs[link.finished] / rates[link.finished]).sum())
+            levels[r] = (float((link.prices * room).sum()) - spent) / weight
+            tasks[link.finished] = levels[r] / rates[link.finished]
+        return Place(tasks, rates, levels)
+
+    def slack(self, place: Place) -> float:
+        """Return how far the links are from being broken, relative to levels: below 0 something else holds."""
+        least = np.inf
+        stopped = self.instance.limits
+        for r, link in enumerate(self.links):
+            level = place.levels[r]
+            if not level > 0:
+                return -1.0
+            above = (place.rates[link.others] * place.tasks[link.others]).max(initial=0.0)
+            room = (stopped[link.finished] / np.maximum(place.tasks[link.finished], np.finfo(float).tiny)).min()
+            lower = max((float(place.levels[other]) for other in link.after), default=0.0)
+            least = min(least, 1 - above / level, room - 1, 1 - lower / level)
+        return float(least)
+
+    def slopes(self, growth: np.ndarray, more: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return how tasks (n,) and levels of the links change for each unit of growth (k, m), on one side."""
+        place = self.at(self.instance.room)
+        rates = place.rates
+        turning = slopes_of_rates(self.policy, self.instance, growth, more)
+        tasks, levels = np.zeros(self.instance.n), np.zeros(len(self.links))
+        for r, link in enumerate(self.links):
+            here = link.finished
+            cost, rate, turn = link.costs[here], rates[here], turning[here]
+            weight = float((cost / rate).sum())
+            change = float((link.prices * growth).sum()) - link.costs[link.others] @ tasks[link.others]
+            levels[r] = (change + place.levels[r] * float((cost * turn / rate**2).sum())) / weight
+            tasks[here] = levels[r] / rate - place.levels[r] * turn / rate**2
+        return tasks, levels
+
+
+def held(allocation: Allocation) -> Held:
+    """Return what holds the users of a continuous leximin allocation in floats.
+
+    Raises
+    ------
+    PolicyError
+        When the allocation is of another kind.
+    """
+    instance, policy = allocation.instance, policy_named(allocation.policy)
+    if policy.objective != "leximin" or allocation.integer or allocation.exact:
+        raise PolicyError(
+            f"{policy.name} is no leximin of divisible tasks in floats: nothing holds its users by levels"
+        )
+    policy.check(instance)
+    placed = ~instance.unplaced()
+    capped = placed & np.isfinite(instance.limits)
+    capped[capped] = allocation.tasks[capped] >= instance.limits[capped] * (1 - LEVEL)
+    links = _resources(allocation, capped) if instance.machines is None else _rounds(allocation, policy, capped)
+    return Held(instance, policy, tuple(links), capped)
+
+
+def _resources(allocation: Allocation, capped: np.ndarray) -> list[Link]:
+    """Return the saturated resources that are somebody's bottleneck, and whom they stop."""
+    instance, resources = allocation.instance, allocation.resources
+    names = allocation.certificate.bottlenecks
+    number = {name: j for j, name in enumerate(resources)}
+    stopped_by = np.array([-1 if name is None else number[name] for name in names])
+    stopped_by[capped | (allocation.tasks == 0)] = -1
+    links = []
+    for j in range(instance.m):
+        finished = np.flatnonzero(stopped_by == j)
+        if finished.size:
+            prices = np.zeros((1, instance.m))
+            prices[0, j] = 1.0
+            costs = np.where(allocation.tasks > 0, instance.demands[:, j], 0.0)
+            links.append(Link(float(allocation.levels[finished].max()), finished, prices, costs))
+    return sorted(links, key=lambda link: link.level)
+
+
+def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[Link]:
+    """Return the rounds of the chain that finish somebody below her limit."""
+    instance, rates = allocation.instance, policy.rates(allocation.instance)
+    closed_by = np.full((instance.n, instance.k), -1)
+    room = instance.room
+    links: list[Link] = []
+    for chained in allocation.certificate.evidence["rounds"]:
+        finished = chained.finished[~capped[chained.finished]]
+        if not finished.size:
+            continue
+        prices = firm(chained.prices)
+        costs = unit_costs(instance, prices)
+        open_costs = np.where(closed_by >= 0, np.inf, costs)
+        cheapest = open_costs.min(axis=1)
+        pays = np.minimum(chained.multipliers * rates, np.where(np.isfinite(cheapest), cheapest, 0))
+        # What is paid by somebody whose price is rounding is rounding.
+        pays = np.where(pays * allocation.tasks > CERTAIN * LEVEL * prices.sum() / instance.n, pays, 0.0)
+        paying = pays > 0
+        after = np.unique(closed_by[paying][costs[paying] < pays[paying, None] * (1 - DEARER)])
+        per_unit = np.divide(prices, room, where=room > 0, out=np.zeros_like(prices))
+        links.append(Link(chained.level, finished, per_unit, pays, tuple(int(r) for r in after if r >= 0)))
+        left = excess(prices, pays / rates, np.minimum(allocation.levels, chained.level))
+        slack = open_costs - pays[:, None]
+        few = left <= CERTAIN * LEVEL * chained.level * slack / rates[:, None]
+        closing = (closed_by < 0) & (slack > DEARER * open_costs) & few
+        closed_by[closing] = len(links) - 1
+    return links

@@ -1,0 +1,100 @@
+"""Whether tasks can be placed in a cluster that grows or shrinks: cuts that stay true, and a program for new ones.
+
+Tasks x can be placed in a room when no prices say otherwise: for prices p >= 0 of every resource on every class, and
+q_i the cost of a task on user i's cheapest class,
+
+    sum_i q_i x_i  <=  p . room.
+
+Such a *cut* speaks of any tasks and any room.  In a pool one a resource are all there are.  On machines the linear
+program of the least crowding finds one whenever the cuts known so far let something pass that cannot be placed.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ...engines.problem import Problem
+from ...model.instance import Instance
+from ...model.policies import Policy
+
+__all__ = ["TIGHT", "Room"]
+
+TIGHT = 1e-9
+"""What rounding and the solver leave of a condition that holds, relative to levels and rooms."""
+
+NEGLIGIBLE = 1e-12
+"""Cost of a user's tasks, as a part of all, that is what the solver's rounding left."""
+
+
+class Room:
+    """The room of a cluster in which some tasks (n,) have a place, and the cuts known of it."""
+
+    def __init__(self, instance: Instance, policy: Policy, tasks: np.ndarray):
+        self.instance, self.policy, self.tasks = instance, policy, tasks
+        self.now = instance.room
+        self._highs: Any = None
+        # Costs of a task (cuts, n) and prices of a unit (cuts, k m), by which what stands in the room now costs 1.
+        self.costs = np.zeros((0, instance.n))
+        self._prices = np.zeros((0, self.now.size))
+        if instance.machines is None:
+            there = instance.capacity > 0
+            each = 1 / np.where(there, instance.capacity, 1.0)
+            self.costs, self._prices = (instance.demands * each).T[there], np.diag(each)[there]
+
+    def crowding(self, tasks: np.ndarray, room: np.ndarray) -> float:
+        """Return by how many times the room of now would have to be larger, more or less, as far as the cuts know.
+
+        Above 1 there is no place for the tasks.
+        """
+        if not len(self.costs):
+            return 0.0
+        return float((self.costs @ tasks - self._prices @ (room - self.now).ravel()).max())
+
+    def asked(self, tasks: np.ndarray, room: np.ndarray) -> float:
+        """Return the crowding, by a program where cuts may not know it; the cut that shows it is kept."""
+        if self.instance.machines is None or not tasks.any():
+            return self.crowding(tasks, room)
+        if (tasks <= self.tasks).all() and (room >= self.now).all():
+            # No more tasks than have a place, and no less room.
+            return 1.0
+        from ...engines.linear_programs import INFINITY, run
+
+        highs = self._highs = self._build() if self._highs is None else self._highs
+        problem, rows = self._problem, self._rows
+        users, n = problem.members, problem.n
+        cells = (rows.machine, rows.resource)
+        need, spare = tasks[users] / self._scale, (room[cells] - self.now[cells]) / self.now[cells]
+        low = np.concatenate([need, np.full(len(spare), -INFINITY)])
+        highs.changeRowsBounds(len(low), np.arange(len(low)), low, np.concatenate([np.full(n, INFINITY), spare]))
+        found = run(highs, "the room of a changed cluster")
+        prices, costs = np.zeros_like(self.now), np.zeros(self.instance.n)
+        prices[cells] = np.maximum(-found.duals[n:], 0) / self.now[cells]
+        costs[users] = np.maximum(found.duals[:n], 0) / self._scale
+        costs[costs * tasks < NEGLIGIBLE] = 0
+        if found.objective > 1 + TIGHT:
+            self.costs = np.vstack([self.costs, costs])
+            self._prices = np.vstack([self._prices, prices.ravel()])
+        return found.objective
+
+    def _build(self) -> Any:
+        """Return HiGHS holding:  minimise s,  sum_k v_ik >= x_i,  A v - s <= spare."""
+        from scipy import sparse
+
+        from ...engines.linear_programs import INFINITY, capacity_rows, load, user_rows
+
+        problem = Problem(self.instance, self.policy)
+        rows = capacity_rows(problem)
+        user, _ = problem.pairs
+        held = self.tasks[problem.members]
+        alone = np.full(problem.n, np.inf)
+        np.minimum.at(alone, user, 1 / rows.matrix.max(axis=0).toarray().ravel())
+        scale = np.where(held > 0, held, alone)
+        matrix = rows.matrix @ sparse.diags(scale[user])
+        crowd = sparse.csr_matrix(-np.ones((len(rows.machine), 1)))
+        cost = np.zeros(len(user) + 1)
+        cost[-1] = 1.0
+        low = np.concatenate([np.zeros(problem.n), np.full(len(rows.machine), -INFINITY)])
+        high = np.concatenate([np.full(problem.n, INFINITY), np.zeros(len(rows.machine))])
+        whole = sparse.bmat([[user_rows(problem), None], [matrix, crowd]], format="csr")
+        self._problem, self._rows, self._scale = problem, rows, scale
+        return load(cost, np.full(len(user) + 1, INFINITY), whole, low, high)

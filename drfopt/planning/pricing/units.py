@@ -1,0 +1,157 @@
+"""Units that a cluster may have more or less of: a resource, a machine of a class, a resource of a class.
+
+A unit of a resource on machines is spread over all machines in proportion to what they have of it; a unit of a
+resource of a class evenly over its machines.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import InstanceError, suggestion
+from ...model.instance import Instance, Machine
+from ...model.naming import some
+
+__all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
+
+MOST = 10
+"""Times what there is, up to which a unit is asked about; beyond is another cluster."""
+
+LITTLE = 1e-9
+"""Part of an amount that stands for none of it."""
+
+FINE = 10_000
+"""A cluster with so many times the machines has parts of machines to add or take; nothing else changes but tasks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Something to have more of.
+
+    Attributes
+    ----------
+    kind : str
+        ``resource``, ``machine`` or ``cell``.
+    name : str
+    now : float
+        How much there is.
+    growth : array (k, m)
+        What one unit adds to the room of each class.
+    least, most : float
+        Amounts between which the same tasks fit on the same machines.
+    """
+
+    kind: str
+    name: str
+    now: float
+    growth: np.ndarray
+    least: float
+    most: float
+
+    def end(self, more: bool) -> float:
+        """Return how many units more, or less, there is sense in asking about."""
+        if more:
+            return min((MOST - 1) * self.now, self.most - self.now)
+        # Nothing at all has no shares: a billionth stays.
+        return min(self.now * (1 - LITTLE), self.now - self.least)
+
+    def until(self, more: bool, reach: float) -> float | None:
+        """Return the amount that is so many units more, or less; None for as many as are asked about."""
+        if more:
+            return None if reach >= (MOST - 1) * self.now else self.now + reach
+        return 0.0 if reach >= self.now * (1 - LITTLE) else self.now - reach
+
+
+def units_of(instance: Instance) -> tuple[Unit, ...]:
+    """Return every unit of a cluster: resources, classes, and resources of classes; not what there is none of."""
+    room = instance.room
+    units = [_resource(instance, j) for j in range(instance.m) if instance.capacity[j] > 0]
+    if instance.machines is not None:
+        units += [_machine(instance, k) for k in range(instance.k)]
+        units += [_cell(instance, k, j) for k in range(instance.k) for j in range(instance.m) if room[k, j] > 0]
+    return tuple(units)
+
+
+def unit_named(instance: Instance, name: str) -> Unit:
+    """Return the unit of that name.
+
+    Raises
+    ------
+    InstanceError
+        With the nearest name.
+    """
+    units = {unit.name: unit for unit in reversed(units_of(instance))}
+    if name not in units:
+        known = list(units)[::-1]
+        raise InstanceError(f"the cluster has no {name!r}: it has {some(known)}{suggestion(name, known)}")
+    return units[name]
+
+
+def _resource(instance: Instance, j: int) -> Unit:
+    growth = np.zeros_like(instance.room)
+    growth[:, j] = instance.room[:, j] / instance.capacity[j]
+    now = float(instance.capacity[j])
+    bounds = [_bounds(instance, k, j) for k in range(instance.k)]
+    low, high = max((low for low, _ in bounds), default=0.0), min((high for _, high in bounds), default=np.inf)
+    return Unit("resource", instance.resources[j], now, growth, low * now, high * now)
+
+
+def _machine(instance: Instance, k: int) -> Unit:
+    growth = np.zeros_like(instance.room)
+    growth[k] = instance.machine_capacity[k]
+    return Unit("machine", instance.machine_names[k], float(instance.counts[k]), growth, 0.0, np.inf)
+
+
+def _cell(instance: Instance, k: int, j: int) -> Unit:
+    growth = np.zeros_like(instance.room)
+    growth[k, j] = 1.0
+    now = float(instance.room[k, j])
+    low, high = _bounds(instance, k, j)
+    name = f"{instance.machine_names[k]}/{instance.resources[j]}"
+    return Unit("cell", name, now, growth, low * now, high * now)
+
+
+def _bounds(instance: Instance, k: int, j: int) -> tuple[float, float]:
+    """Return the factors of a machine's resource between which the same tasks fit on it."""
+    capacity = instance.machine_capacity[k]
+    if not capacity[j] > 0:
+        return 0.0, np.inf
+    demand = instance.demands[:, j]
+    fits = instance.fits[:, k]
+    others = np.delete(instance.demands, j, axis=1) <= np.delete(capacity, j)
+    waiting = instance.eligible[:, k] & ~fits & others.all(axis=1)
+    return float(demand[fits].max(initial=0.0) / capacity[j]), float(demand[waiting].min(initial=np.inf) / capacity[j])
+
+
+def fine(unit: Unit, step: float) -> float:
+    """Return a step in parts of machines that `grown` can make."""
+    return max(round(step * FINE), 1) / FINE if unit.kind == "machine" else step
+
+
+def grown(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, float]:
+    """Return the instance with so many units more, and how many times as large everything in it is.
+
+    Parts of machines are whole machines of a cluster that is `FINE` times as large, tasks and limits with it.
+    """
+    common: dict[str, Any] = {"users": instance.users, "resources": instance.resources, "weights": _weights(instance)}
+    if instance.machines is None:
+        capacity = (instance.room + amount * unit.growth)[0]
+        return Instance(instance.demands, capacity, max_tasks=instance.limits, **common), 1.0
+    if unit.kind == "machine":
+        extra = np.where(unit.growth.any(axis=1), round(FINE * amount), 0)
+        counts, times = instance.counts * FINE + extra, float(FINE)
+        rows = instance.machine_capacity
+    else:
+        counts, times = instance.counts, 1.0
+        rows = (instance.room + amount * unit.growth) / instance.counts[:, None]
+    named = zip(instance.machine_names, rows, counts.tolist(), strict=True)
+    machines = [Machine(name, row, count) for name, row, count in named if count]
+    there = counts > 0
+    eligible = np.ascontiguousarray(instance.eligible[:, there])
+    limits = instance.limits * times
+    return Instance(instance.demands, machines=machines, eligible=eligible, max_tasks=limits, **common), times
+
+
+def _weights(instance: Instance) -> np.ndarray | None:
+    return instance.weights if instance.weighted else None

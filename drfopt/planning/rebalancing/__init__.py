@@ -1,0 +1,1 @@
+"""From what runs today to the fair allocation in few moves."""

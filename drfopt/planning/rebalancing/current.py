@@ -1,0 +1,151 @@
+"""What runs where today: whole tasks of every user on every class of machines, or on every machine.
+
+{"placement": {user: {class: tasks}}}                           as ``drfopt solve --json`` prints it
+{"machines": {machine: {"class": class, "tasks": {user: n}}}}   machine by machine; who is not listed is empty
+{"tasks": {user: tasks}}                                        for a pool; or "users", a list of {name, tasks}
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import InstanceError, suggestion
+from ...io.text.input import read_text
+from ...model.instance import Instance
+from ...model.naming import some
+
+__all__ = ["Current", "current_of", "load_current"]
+
+LARGEST = 2**53
+"""Most tasks in one place: larger numbers are no counts of anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Current:
+    """Whole tasks of every user in every place.
+
+    Attributes
+    ----------
+    places : tuple of str
+        Names: of classes, of machines, or one for a pool.
+    classes : tuple of int
+        The class of each place; 0 for a pool.
+    tasks : int array (n, places)
+    machines : bool
+        Whether a place is one machine.
+    """
+
+    places: tuple[str, ...]
+    classes: tuple[int, ...]
+    tasks: np.ndarray
+    machines: bool = False
+
+
+def load_current(path: str | Path, instance: Instance) -> Current:
+    """Read a file of what runs where.
+
+    Raises
+    ------
+    InstanceError
+        With file, place and value.
+    """
+    try:
+        document = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InstanceError(f"{path}: is no JSON ({error}): give what 'drfopt convert --current' writes") from None
+    try:
+        return current_of(document, instance)
+    except InstanceError as error:
+        raise InstanceError(f"{path}: {error}") from None
+
+
+def current_of(document: Any, instance: Instance) -> Current:
+    """Return what runs where from plain data.
+
+    Raises
+    ------
+    InstanceError
+        When a name is unknown, or a number of tasks is not whole.
+    """
+    if not isinstance(document, Mapping):
+        raise InstanceError('is no table: write {"placement": {user: {class: tasks}}}')
+    if instance.machines is None:
+        return _pool(document, instance)
+    if "machines" in document:
+        return _machines(_table(document["machines"], "machines"), instance)
+    if "placement" not in document:
+        raise InstanceError("has neither 'placement' nor 'machines': write {\"placement\": {user: {class: tasks}}}")
+    tasks = np.zeros((instance.n, instance.k), dtype=np.int64)
+    for user, row in _table(document["placement"], "placement").items():
+        i = _index(user, instance.users, "user")
+        for name, count in _table(row, f"placement of {user!r}").items():
+            k = _index(name, instance.machine_names, "machine class")
+            tasks[i, k] = _whole(count, f"placement of {user!r} on {name!r}")
+    return Current(instance.machine_names, tuple(range(instance.k)), tasks)
+
+
+def _pool(document: Mapping, instance: Instance) -> Current:
+    given = document.get("tasks")
+    if given is None and isinstance(document.get("users"), list):
+        rows = [_table(row, "users") for row in document["users"]]
+        given = {row.get("name"): row.get("tasks") for row in rows}
+    if given is None:
+        raise InstanceError("has no 'tasks', and the cluster is one pool: write {\"tasks\": {user: tasks}}")
+    tasks = np.zeros((instance.n, 1), dtype=np.int64)
+    for user, count in _table(given, "tasks").items():
+        tasks[_index(user, instance.users, "user"), 0] = _whole(count, f"tasks of {user!r}")
+    return Current(("the pool",), (0,), tasks)
+
+
+def _machines(document: Mapping, instance: Instance) -> Current:
+    """Return every machine as a place; those that are not listed are empty, and called after their class."""
+    names, classes, rows = [], [], []
+    for name, entry in document.items():
+        entry = _table(entry, f"machine {name!r}")
+        known = name in instance.machine_names
+        of = entry.get("class", name if known else None)
+        if of is None:
+            raise InstanceError(f'machine {name!r} has no \'class\': write {{"class": ..., "tasks": {{user: n}}}}')
+        k = _index(of, instance.machine_names, "machine class")
+        running = _table(entry["tasks"] if "class" in entry or "tasks" in entry else entry, f"machine {name!r}")
+        row = np.zeros(instance.n, dtype=np.int64)
+        for user, count in running.items():
+            row[_index(user, instance.users, "user")] = _whole(count, f"tasks of {user!r} on {name!r}")
+        names.append(str(name))
+        classes.append(k)
+        rows.append(row)
+    for k, machine in enumerate(instance.machines or ()):
+        listed = classes.count(k)
+        if listed > machine.count:
+            raise InstanceError(
+                f"lists {listed} machines of class {machine.name!r}, of which there are {machine.count}"
+            )
+        for number in range(listed + 1, machine.count + 1):
+            names.append(f"{machine.name} #{number}")
+            classes.append(k)
+            rows.append(np.zeros(instance.n, dtype=np.int64))
+    return Current(tuple(names), tuple(classes), np.array(rows).T, machines=True)
+
+
+def _table(value: Any, place: str) -> Mapping:
+    if not isinstance(value, Mapping):
+        raise InstanceError(f"{place} is {value!r}: write a table")
+    return value
+
+
+def _index(name: Any, known: tuple[str, ...], what: str) -> int:
+    if name not in known:
+        near = suggestion(str(name), known)
+        raise InstanceError(f"names {what} {name!r}, which the instance does not have{near} (it has {some(known)})")
+    return known.index(name)
+
+
+def _whole(value: Any, place: str) -> int:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
+    if not number or value != int(value):
+        raise InstanceError(f"{place} is {value!r}: write a whole number of tasks, 0 or more")
+    return int(value)

@@ -1,0 +1,380 @@
+"""From what runs today to the fair allocation: the fewest moves that reach it, or the fairest with a few."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.deadline import Deadline
+from ...base.errors import CertificateError, InstanceError, PolicyError
+from ...base.tables import Column, Sheet
+from ...certificates.feasibility import exactly_feasible
+from ...engines.problem import Problem
+from ...engines.whole.milp import TooLarge, Unfinished
+from ...model.allocation import Allocation
+from ...model.instance import Instance
+from ...model.policies import Policy, policy_named
+from ...solving.allocating import solve
+from .current import Current, current_of, load_current
+from .moves import Fairest, Plan, Tasks, Within
+
+__all__ = ["Rebalancing", "Step", "check", "rebalance"]
+
+SEARCH = 0.5
+"""Part of the time in which the optimum, or the levels within the moves, are looked for; the rest is for the moves."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Tasks of one user that move, are evicted, or start.
+
+    Attributes
+    ----------
+    user : str
+    tasks : int
+    source, target : str or None
+        Places; an eviction has no target, and a start no source.
+    """
+
+    user: str
+    tasks: int
+    source: str | None
+    target: str | None
+
+    @property
+    def kind(self) -> str:
+        """``move``, ``evict`` or ``start``."""
+        return "start" if self.source is None else "evict" if self.target is None else "move"
+
+
+@dataclass(frozen=True, eq=False)
+class Rebalancing:
+    """What to move, evict and start, and what that leads to.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    current : Current
+    after : int array (n, places)
+        Whole tasks of every user in every place.
+    steps : tuple of Step
+    most : int or None
+        The most moves and evictions that were allowed.
+    levels : tuple of Fraction
+        Of every user (n,), afterwards.
+    before : tuple of Fraction
+        Of every user (n,), today.
+    fewest : bool
+        Whether it is proven that no fewer moves and evictions lead to these levels.
+    too_large : bool
+        Whether the program of moves was too large to be asked, and the allocation that `solve` found is returned.
+    fairest : bool
+        Whether it is proven that no levels are fairer, with that many moves.
+    decided : int
+        Users, from the lowest level up, whose levels are proven to be the fairest.
+    seconds : float
+    """
+
+    instance: Instance
+    policy: str
+    current: Current
+    after: np.ndarray
+    steps: tuple[Step, ...]
+    most: int | None
+    levels: tuple[Fraction, ...]
+    before: tuple[Fraction, ...]
+    fewest: bool
+    fairest: bool
+    decided: int
+    seconds: float
+    too_large: bool = False
+
+    @property
+    def status(self) -> str:
+        """``optimal`` where all is proven; ``feasible`` if the program of moves was too large, else ``time_limit``."""
+        unproven = "feasible" if self.too_large and not self.fewest else "time_limit"
+        return "optimal" if self.fewest and self.fairest else unproven
+
+    def count(self, kind: str) -> int:
+        """Return how many tasks move, are evicted (``evict``), or start."""
+        return sum(step.tasks for step in self.steps if step.kind == kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt rebalance --json`` prints."""
+        return {
+            "instance": self.instance.name,
+            "policy": self.policy,
+            "status": self.status,
+            "at_most": self.most,
+            "moves": self.count("move"),
+            "evictions": self.count("evict"),
+            "starts": self.count("start"),
+            "fewest_proven": self.fewest,
+            "fairest_proven": self.fairest,
+            "users_proven": self.decided,
+            "places": "machines" if self.current.machines else "classes" if self.instance.machines else "pool",
+            "steps": [
+                {"kind": step.kind, "user": step.user, "tasks": step.tasks, "from": step.source, "to": step.target}
+                for step in self.steps
+            ],
+            "users": [
+                {
+                    "name": name,
+                    "tasks_before": int(self.current.tasks[i].sum()),
+                    "tasks": int(self.after[i].sum()),
+                    "level_before": float(self.before[i]),
+                    "level": float(self.levels[i]),
+                }
+                for i, name in enumerate(self.instance.users)
+            ],
+            "placement": {
+                user: {place: int(x) for place, x in zip(self.current.places, self.after[i].tolist(), strict=True) if x}
+                for i, user in enumerate(self.instance.users)
+            },
+            "seconds": self.seconds,
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user, and what to do below it."""
+        rows = []
+        for i, name in enumerate(self.instance.users):
+            mine = [step for step in self.steps if step.user == name]
+            done = [sum(step.tasks for step in mine if step.kind == kind) for kind in ("move", "evict", "start")]
+            tasks = (int(self.current.tasks[i].sum()), int(self.after[i].sum()))
+            rows.append((name, *tasks, float(self.before[i]), float(self.levels[i]), *done))
+        headings = ("tasks today", "tasks", "level today", "level", "move", "evict", "start")
+        columns = (Column("user"), *(Column(heading, number=True) for heading in headings))
+        title = f"{self.policy}, whole tasks, rebalanced" + (f" - {self.instance.name}" if self.instance.name else "")
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
+
+    def _notes(self) -> list[str]:
+        notes = [_sentence(step) for step in self.steps[:20]]
+        if len(self.steps) > 20:
+            notes.append(f"... and {len(self.steps) - 20} more steps (json has them all)")
+        counted = f"{self.count('move')} moves, {self.count('evict')} evictions, {self.count('start')} starts"
+        why = "the cluster is too large for the program of moves" if self.too_large else "the time ran out"
+        few = "no fewer moves and evictions lead to these levels (proven)" if self.fewest else f"fewer may do, {why}"
+        notes.append(f"{counted}: {few}")
+        placed = int(self.instance.n - self.instance.unplaced(integer=True).sum())
+        if self.fairest:
+            within = "" if self.most is None else f" with at most {self.most} moves and evictions"
+            notes.append(f"levels: no allocation of whole tasks is fairer{within} (proven)")
+        else:
+            notes.append(
+                f"levels: the {self.decided} lowest of {placed} are proven to be the fairest, the time ran out"
+            )
+        if self.instance.machines is not None and not self.current.machines:
+            notes.append("counted between classes: the file names no machines, and moves within a class come on top")
+        notes.append(f"{self.status}, {self.seconds:.3g} s")
+        return notes
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def rebalance(
+    instance: Instance,
+    current: Current | Mapping | str | Path,
+    *,
+    moves: int | None = None,
+    policy: str | Policy = "drf",
+    time_limit: float | None = None,
+) -> Rebalancing:
+    """Return the fewest moves and evictions that lead to a fair allocation of whole tasks.
+
+    A task moves when it leaves its place and runs in another, and is evicted when it leaves and runs nowhere; tasks
+    that start are not counted.  A place is a machine, where the current allocation names machines, else a class.
+    Fair allocations are many: the fewest moves are those to the nearest of all.
+
+    Parameters
+    ----------
+    instance : Instance
+    current : Current, mapping, or path of a JSON file
+        What runs today, see `drfopt.planning.rebalancing.current`.
+    moves : int, optional
+        Return the fairest allocation that so many moves and evictions, at most, can reach.
+    policy : str or Policy
+        A leximin policy.
+    time_limit : float, optional
+        Seconds.
+
+    Raises
+    ------
+    InstanceError, PolicyError
+        When the current allocation, the number of moves or the policy does not suit the instance.
+    TimeLimitError
+        When the time is up before any plan was found.
+    """
+    begun = time.perf_counter()
+    chosen = policy_named(policy)
+    if chosen.objective != "leximin":
+        raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
+    chosen.check(instance, integer=True)
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
+        raise InstanceError(f"the number of moves is {moves!r}: give a whole number, 0 or more")
+    there = _current(current, instance)
+    deadline = Deadline.after(time_limit)
+    problem = Problem(instance, chosen, integer=True, deadline=deadline)
+    wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
+    too_large = False
+    try:
+        plan, fewest = wanted.fairest.fewest(deadline)
+    except TooLarge:
+        if wanted.found is None or there.machines:
+            raise
+        plan, too_large = _as_solved(wanted.found), True
+        # Where nothing leaves its place, nothing could leave less.
+        fewest = plan.leaving(there) == 0
+    check(problem, there, plan, wanted.fairest)
+    rates = chosen.exact_rates(instance)
+    levels = tuple(rate * int(x) for rate, x in zip(rates, plan.tasks.sum(axis=1), strict=True))
+    return Rebalancing(
+        instance=instance,
+        policy=chosen.name,
+        current=there,
+        after=plan.tasks,
+        steps=tuple(_steps(instance, there, plan.tasks)),
+        most=moves,
+        levels=levels,
+        before=tuple(rate * int(x) for rate, x in zip(rates, there.tasks.sum(axis=1), strict=True)),
+        fewest=fewest,
+        fairest=wanted.proven,
+        decided=wanted.sure,
+        seconds=time.perf_counter() - begun,
+        too_large=too_large,
+    )
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Levels to reach, whether none are fairer, and how many users' levels are proven, from the lowest.
+
+    `found` is the allocation that has them, where one was computed.
+    """
+
+    fairest: Fairest
+    proven: bool
+    sure: int
+    found: Allocation | None = None
+
+
+def _as_solved(found: Allocation) -> Plan:
+    """Return an allocation on machine classes as it was packed."""
+    packing = found.certificate.evidence["packing"]
+    tasks = np.zeros((found.instance.n, found.instance.k), dtype=np.int64)
+    for k, machines, pattern in packing:
+        for i, x in pattern.items():
+            tasks[i, k] += machines * x
+    return Plan(tasks, packing)
+
+
+def _optimum(problem: Problem, current: Current) -> _Levels:
+    """Return the levels of the optimum, as `solve` proves it."""
+    left = problem.deadline.part(SEARCH).left()
+    limit = None if left == math.inf else left
+    found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
+    proven = found.status == "optimal"
+    levels = [(level, 1) for level in _levels(problem, found.tasks.tolist())]
+    sure = sum(count for _, count, _ in found.certificate.evidence.get("claims", ()))
+    fairest = Fairest(problem, current, None, _merged(levels))
+    return _Levels(fairest, proven, problem.n if proven else sure, found)
+
+
+def _within(problem: Problem, current: Current, moves: int) -> _Levels:
+    """Return the fairest levels that so many moves can reach, as far as there is time."""
+    fairest = Fairest(problem, current, moves)
+    deadline = problem.deadline.part(SEARCH)
+    plan: Plan | None = None
+    try:
+        while (better := fairest.advance(deadline)) is not None:
+            plan = better
+    except Unfinished as stopped:
+        if plan is None:
+            if stopped.point is None:
+                raise
+            plan = Tasks(problem, current, moves).plan(stopped.point)
+        sure = sum(count for _, count in fairest.decided)
+        rest = [(level, 1) for level in _levels(problem, plan.tasks.sum(axis=1).tolist())[sure:]]
+        return _Levels(Fairest(problem, current, moves, _merged([*fairest.decided, *rest])), False, sure)
+    except Within:
+        least = Tasks(problem, current).least(problem.deadline)
+        raise InstanceError(
+            f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
+            f"are needed before anything else, and {moves} are allowed"
+        ) from None
+    return _Levels(fairest, True, problem.n)
+
+
+def _merged(levels: list[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
+    found: dict[Fraction, int] = {}
+    for level, count in levels:
+        found[level] = found.get(level, 0) + count
+    return sorted(found.items())
+
+
+def _levels(problem: Problem, tasks: list[int]) -> list[Fraction]:
+    """Return the levels of the members, the lowest first."""
+    rates = problem.policy.exact_rates(problem.instance)
+    return sorted(rates[i] * int(tasks[i]) for i in problem.members.tolist())
+
+
+def _current(current: Current | Mapping | str | Path, instance: Instance) -> Current:
+    if isinstance(current, Current):
+        return current
+    return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
+
+
+def check(problem: Problem, current: Current, plan: Plan, wanted: Fairest) -> None:
+    """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
+    instance = problem.instance
+    packing = plan.packing
+    if current.machines:
+        rows = enumerate(zip(current.classes, plan.tasks.T.tolist(), strict=True))
+        packing = [(k, 1, {i: x for i, x in enumerate(row) if x}) for _, (k, row) in rows if any(row)]
+    wrong = exactly_feasible(instance, plan.tasks.sum(axis=1).tolist(), packing)
+    if not wrong and wanted.most is not None and plan.leaving(current) > wanted.most:
+        wrong = f"{plan.leaving(current)} tasks leave their places, and {wanted.most} may"
+    if not wrong:
+        levels = _levels(problem, plan.tasks.sum(axis=1).tolist())
+        if levels < [level for level, count in wanted.decided for _ in range(count)]:
+            wrong = "its levels are below those that were asked for"
+    if wrong:
+        raise CertificateError(f"a plan was found that is not returned: {wrong}")
+
+
+def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[Step]:
+    """Return what changes, user by user: of what leaves, what arrives elsewhere has moved."""
+    steps: list[Step] = []
+    for i, user in enumerate(instance.users):
+        change = (after[i] - current.tasks[i]).tolist()
+        leaving = [[place, -x] for place, x in enumerate(change) if x < 0]
+        arriving = [[place, x] for place, x in enumerate(change) if x > 0]
+        while leaving and arriving:
+            count = min(leaving[0][1], arriving[0][1])
+            steps.append(Step(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]]))
+            for queue in (leaving, arriving):
+                queue[0][1] -= count
+                if not queue[0][1]:
+                    queue.pop(0)
+        steps += [Step(user, count, current.places[place], None) for place, count in leaving]
+        steps += [Step(user, count, None, current.places[place]) for place, count in arriving]
+    return steps
+
+
+def _sentence(step: Step) -> str:
+    if step.source is None:
+        return f"start {step.tasks} of {step.user} on {step.target}"
+    if step.target is None:
+        return f"evict {step.tasks} of {step.user} from {step.source}"
+    return f"move {step.tasks} of {step.user} from {step.source} to {step.target}"

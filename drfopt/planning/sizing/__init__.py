@@ -1,0 +1,1 @@
+"""The cheapest purchase that meets targets: branch and bound over what is bought."""

@@ -1,0 +1,225 @@
+"""The cheapest purchase after which the fair allocation meets the targets: branch and bound over what is bought.
+
+More machines are not better for everybody: a fair allocation may give a user less in a larger cluster.  So a purchase
+is judged by nothing but the fair allocation of the cluster that it makes (`judging`).  The search goes from cheap to
+dear: prices prove what the purchases of a region cost at least (`relaxation`), with what users need there (`wanting`);
+the cheapest that passes is judged; and where it fails, the region is divided (`branching`), which makes the needs
+sharper.  A single purchase that fails is out.
+"""
+
+import heapq
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from ...base.deadline import Deadline
+from ...base.errors import TimeLimitError
+from ...base.progress import report
+from ...model.policies import Policy
+from .bound_prices import Prices
+from .branching import halves, loosest, many, sides
+from .growing import grow, mend, shrink
+from .judging import Judge, Trial
+from .needs import DOWN
+from .offers import Shop
+from .regions import Region
+from .relaxation import Bound, Relaxation
+from .steps import WHOLE, Steps
+from .targets import Target
+from .wanting import Wanting, needs_of, of_each_machine
+
+__all__ = ["Search"]
+
+FIRST = 0.3
+"""Part of the time that the first purchase and making it cheaper may take; the rest is for the proof."""
+
+KEPT = 400
+"""Prices kept to bound parts of the search before a linear program is solved: the newest."""
+
+NARROWINGS = 4
+"""Times the ends of everything are narrowed by what a first purchase costs, each time with sharper needs."""
+
+LOOSE = 1e-4
+"""Part by which all needs together would grow if a proportion were known better, for which it is worth dividing."""
+
+MENDED = 8
+"""Every so many linear programs their purchase is mended: what it lacks at its own proportions is added, and judged."""
+
+
+@dataclass(order=True)
+class _Part:
+    """A region of purchases, and what they cost at least."""
+
+    bound: float
+    number: int
+    region: Region = field(compare=False)
+
+
+class Search:
+    """The search, how far it has got, and what it has found.
+
+    Attributes
+    ----------
+    judge : Judge
+        What was judged, the best and the nearest of it.
+    bound : Fraction
+        No purchase costs less.
+    done : bool
+        Whether everything was looked at.
+    solved : int
+        Regions for which a linear program was solved.
+    """
+
+    def __init__(self, shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool, deadline: Deadline):
+        self.shop, self.targets, self.deadline = shop, targets, deadline
+        self.steps = Steps(shop)
+        self.judge = Judge(shop, policy, targets, integer, self.steps.grain())
+        needs = needs_of(shop, policy, targets, integer)
+        self.relaxation = Relaxation(shop, None if integer else of_each_machine(shop.instance, policy))
+        self.wanting = Wanting(needs, self.relaxation)
+        self.bound = Fraction(0)
+        self.done = False
+        self.solved = 0
+        self._number = itertools.count()
+        self._prices: list[Prices] = []
+
+    @property
+    def best(self) -> Trial | None:
+        """The cheapest purchase that passes."""
+        return self.judge.best
+
+    def run(self) -> None:
+        """Search until the cheapest is proven, everything has failed, or the time is up (then it just stops)."""
+        try:
+            root = _Part(0.0, next(self._number), self.steps.everything)
+            first = self._relaxed(root)
+            if first is None:
+                self.done = True
+                if self.steps.ending:
+                    self._judged(self.steps.most)
+                return
+            self.bound = self.judge.lifted(root.bound)
+            self._first_purchase(first)
+            self.judge.melt()
+            self._branch(root)
+        except TimeLimitError:
+            return
+
+    def _first_purchase(self, first: Bound) -> None:
+        """Find a purchase that passes by asking for what the last one lacked, then make it cheaper."""
+        judge, steps, deadline = self.judge, self.steps, self.deadline.part(FIRST)
+        try:
+            if first.counts is not None:
+                grow(judge, steps, self.wanting, first.counts, deadline)
+            if self.best is None and steps.ending:
+                judge.judged(steps.exact(steps.most), deadline)
+            if self.best is not None:
+                shrink(judge, steps, self.relaxation.cost, self.bound, deadline)
+        except TimeLimitError:
+            if self.deadline.left() <= 0 or self.deadline.stopped:
+                raise
+
+    def _branch(self, root: _Part) -> None:
+        for _ in range(NARROWINGS if self.best is not None else 0):
+            if not root.region.empty:
+                root.region = self._narrowed(root.region)
+        waiting = [root]
+        while waiting:
+            part = heapq.heappop(waiting)
+            self.bound = max(self.bound, self.judge.lifted(part.bound))
+            if self.judge.hopeless(part.bound):
+                break
+            self.deadline.check("the search for the cheapest purchase")
+            if part.region.empty:
+                continue
+            best = "none yet" if self.best is None else f"{float(self.best.cost):.6g}"
+            judged = f"{len(self.judge.trials)} judged, {len(waiting)} regions left"
+            report(f"cheapest {best}, at least {float(self.bound):.6g}; {judged}")
+            for smaller in self._divided(part):
+                if not smaller.empty:
+                    heapq.heappush(waiting, _Part(part.bound, next(self._number), smaller))
+        self.done = True
+        if self.best is not None:
+            self.bound = self.judge.proven
+
+    def _divided(self, part: _Part) -> tuple[Region, ...]:
+        """Return smaller regions in which every purchase of this one lies that is worth looking at."""
+        if part.region.single:
+            self._judged(part.region.low)
+            return ()
+        if self.best is not None:
+            part.region = self._narrowed(part.region)
+            if part.region.empty:
+                return ()
+        found = self._relaxed(part)
+        if found is None or self.judge.hopeless(part.bound) or part.region.empty:
+            return ()
+        region, steps, cost = part.region, self.steps, self.relaxation.cost
+        if found.counts is None:
+            high = np.where(np.isfinite(region.high), region.high, 2 * region.low + 1)
+            return halves(region, steps, cost, (region.low + high) / 2)
+        counts = np.clip(found.counts, region.low, region.high)
+        if self.solved % MENDED == 1:
+            mend(self.judge, steps, self.wanting, counts, self.deadline)
+        if many(region, steps) and (pair := loosest(self.wanting, region, counts, self._loose())) is not None:
+            return sides(region, self.relaxation.totals, counts, *pair)
+        off = np.where(steps.whole, np.abs(counts - np.round(counts)), 0.0)
+        if off.max(initial=0.0) > WHOLE:
+            return halves(region, steps, cost, counts, int((off * cost).argmax()))
+        counts = np.where(steps.whole, np.round(counts), counts)
+        trial = self._judged(counts)
+        if not trial.missed and self.judge.hopeless(part.bound):
+            return ()
+        return halves(region, steps, cost, counts)
+
+    def _judged(self, counts: np.ndarray) -> Trial:
+        return self.judge.judged(self.steps.exact(counts), self.deadline)
+
+    def _loose(self) -> float:
+        """Return the part by which needs must grow to be worth a division: less would be lost in whole steps."""
+        if self.judge.grain is None:
+            return LOOSE
+        return max(LOOSE, float(self.judge.grain / self.bound) / 2) if self.bound else 1.0
+
+    # ---- what a region costs at least -------------------------------------------------------------------------
+
+    def _relaxed(self, part: _Part) -> Bound | None:
+        """Bound a part and narrow it; None where nothing in it suffices."""
+        if self.wanting.beyond(part.region):
+            return None
+        needs, region, totals = self.wanting.least(part.region), part.region, self.relaxation.totals
+        cost = self.relaxation.cost
+        for prices in reversed(self._prices):
+            part.bound = max(part.bound, prices.bound(cost, needs, region, totals))
+            if self.judge.hopeless(part.bound):
+                return None
+        self.solved += 1
+        found = self.relaxation.solve(needs, region, self.deadline)
+        if found.counts is None:
+            if found.useless is not None and found.useless.bound(0 * cost, needs, region, totals) > 0:
+                return None
+            return found
+        self._prices = [*self._prices[-KEPT:], found.prices]
+        part.bound = max(part.bound, found.prices.bound(cost, needs, region, totals))
+        if self.best is not None and not self.judge.hopeless(part.bound):
+            self._narrow(part, found.prices)
+        return found
+
+    def _narrow(self, part: _Part, prices: Prices) -> None:
+        """Leave out what the prices prove to cost more than the best purchase known."""
+        region, spare = part.region, float(self.judge.price) - part.bound
+        each = prices.each(self.relaxation.cost, self.wanting.least(region), region, self.relaxation.totals)
+        room = np.divide(spare, np.abs(each), where=each != 0, out=np.full(len(each), math.inf)) / DOWN
+        if not np.isfinite(spare):
+            return
+        low = np.where(each < 0, np.maximum(region.low, region.high - np.where(each < 0, room, 0.0)), region.low)
+        high = np.where(each > 0, np.minimum(region.high, region.low + room), region.high)
+        part.region = self.steps.inwards(replace(region, low=low, high=high))
+
+    def _narrowed(self, region: Region) -> Region:
+        """Return the part of a region that is not dearer than the best purchase known, by programs of its own."""
+        least = self.wanting.least(region)
+        return self.steps.inwards(self.relaxation.narrowed(least, region, self.judge.budget, self.deadline))

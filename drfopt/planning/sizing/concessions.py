@@ -1,0 +1,134 @@
+"""Where nothing that may be bought meets the targets: by how much they must come down at the least.
+
+All that is for sale is bought, and tasks are placed without regard to fairness: what does not fit then, fits never.
+So these are bounds from above; the purchase that came nearest is one from below.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...base.deadline import Deadline
+from .branch_and_bound import Search
+from .needs import Least
+from .relaxation import MISSING
+from .targets import Target
+
+__all__ = ["Concession", "concessions"]
+
+HALVINGS = 30
+"""Times an interval of factors is halved: to a billionth."""
+
+NOTHING = 1e-6
+"""Part of a target that is as good as nothing: tolerances of the program leave some."""
+
+NAMED = 20
+"""Targets that are looked at one by one, and no more."""
+
+SHOWN = 5
+"""Limits that are named in the sentences; all are in the document."""
+
+SECONDS = 10.0
+"""For all of it: it is said when there is nothing better to say."""
+
+
+@dataclass(frozen=True)
+class Concession:
+    """Factors between 0 and 1 that no purchase can exceed.
+
+    Attributes
+    ----------
+    all : float
+        Every target times this, at most, can be met together.
+    alone : list of (Target, float)
+        Where this target comes down to that part of it and no other does, at most.
+    limited : list of (Target, float)
+        Shares and levels that the user's own limit forbids, whatever is bought, and the most that it allows her.
+    """
+
+    all: float
+    alone: tuple[tuple[Target, float], ...]
+    limited: tuple[tuple[Target, float], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "all": self.all,
+            "alone": [
+                {"user": t.name, "measure": t.measure, "least": float(t.least), "at_most": factor * float(t.least)}
+                for t, factor in self.alone
+            ],
+            "limited": [
+                {"user": t.name, "measure": t.measure, "least": float(t.least), "at_most": most}
+                for t, most in self.limited
+            ],
+        }
+
+    def sentences(self) -> list[str]:
+        """Return it in words."""
+        if self.all >= 1:
+            return [
+                "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
+            ]
+        if self.limited:
+            told = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
+            more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
+            return [
+                f"{len(self.limited)} targets are above what a user's own limit allows, whatever is bought",
+                f"raise these limits, or ask for less, at least: {told}{more}",
+                f"at most {self.all:.4%} of every target can be met together",
+            ]
+        found = [f"even without fairness at most {self.all:.4%} of every target fits"]
+        if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
+            told = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
+            found.append(f"giving up one alone, at least: {told}")
+        return found
+
+
+def concessions(search: Search) -> Concession:
+    """Return by how much the targets of a search that found nothing must come down at the least."""
+    targets = search.targets
+    if beyond := search.wanting.beyond(search.steps.everything):
+        beyond.sort(key=lambda pair: pair[1] / float(pair[0].least))
+        worst, most = beyond[0]
+        return Concession(most / float(worst.least), (), tuple(beyond))
+    deadline = Deadline.after(SECONDS)
+    everything = _largest(search, lambda factor: [_times(t, factor) for t in targets], deadline)
+    alone = []
+    if everything < 1 and 1 < len(targets) <= NAMED:
+        for n, target in enumerate(targets):
+            rest = [*targets[:n], *targets[n + 1 :]]
+            alone.append((target, _largest(search, lambda f, t=target, r=rest: [*r, _times(t, f)], deadline)))
+    return Concession(everything, tuple(alone))
+
+
+def _times(target: Target, factor: float) -> Target:
+    return replace(target, least=target.least * Fraction(factor))
+
+
+def _largest(search: Search, scaled: Any, deadline: Deadline) -> float:
+    """Return the largest factor at which the scaled targets fit, rounded up."""
+    low, high = 0.0, 1.0
+    if _fits(search, scaled(1.0), deadline):
+        return 1.0
+    if not _fits(search, scaled(low), deadline):
+        return 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if _fits(search, scaled(middle), deadline):
+            low = middle
+        else:
+            high = middle
+    return high if low else 0.0
+
+
+def _fits(search: Search, targets: Sequence[Target], deadline: Deadline) -> bool:
+    tasks = np.zeros(search.shop.instance.n)
+    for target in targets:
+        if target.measure == "tasks":
+            tasks[target.user] = float(target.least)
+    needs = Least(tasks, np.zeros((len(tasks), search.shop.instance.m)))
+    return search.relaxation.least_overload(needs, search.steps.everything, deadline) <= MISSING

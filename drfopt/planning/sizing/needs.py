@@ -1,0 +1,270 @@
+"""How many tasks each user has at least, wherever the targets are met: the targets, and what fairness gives others.
+
+Nobody can be given much while others who could use the same machines have little.  Of a leximin of divisible tasks:
+
+    where user l may run on some machine on which user i must be, and demands nothing that i does not,
+    level(l) >= min(level(i), level of l at her limit)
+
+for otherwise less of i on it would leave room for more of l.  She must be on one where her target is more than fits on
+all machines that are closed to l.  Levels are those of the cluster after the
+purchase, whose whole capacity is C: so with i at her target t_i,
+
+    x_l  >=  min(limit of l,  level(i) at t_i / level of one task of l).
+
+Which of them that is depends on the proportions of the capacities alone, so the quotients C[g] / C[j] are bounded from
+below here.  All of it is computed in floats and rounded down.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...base.tolerances import LEVEL
+from ...model.instance import Instance
+from ...model.policies import Policy
+from .targets import Target
+
+__all__ = ["DOWN", "Least", "Needs"]
+
+DOWN = 1 - 1e-12
+"""What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
+
+COUNTED = ("dominant", "asset", "single", "tasks")
+"""Measures of which a level is known from the demands and the capacity of the whole cluster alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Rates:
+    """Levels of one task: the largest, or the sum, of ``part[i, j] / C[j]`` over some of the resources."""
+
+    part: np.ndarray
+    summed: bool
+    fixed: bool
+
+    def capacity(self, capacity: np.ndarray) -> np.ndarray:
+        return np.ones(self.part.shape[1]) if self.fixed else capacity
+
+    def of(self, rows: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+        """Return the levels of one task of each row of parts; what is not there counts as nothing."""
+        there = self.capacity(capacity)
+        shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
+        return shares.sum(axis=1) if self.summed else shares.max(axis=1, initial=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``."""
+
+    tasks: np.ndarray
+    slopes: np.ndarray
+
+    def at(self, capacity: np.ndarray) -> np.ndarray:
+        """Return the least tasks (n,) where the capacity of the whole cluster (m,) is this."""
+        return np.maximum(self.tasks, self.slopes @ np.where(np.isfinite(capacity), capacity, 0.0))
+
+    def raised(self, tasks: np.ndarray) -> "Least":
+        """Return the same with at least these tasks (n,) asked for."""
+        sloping = self.slopes.any(axis=1)
+        return Least(np.where(sloping, 0.0, np.maximum(self.tasks, tasks)), self.slopes)
+
+
+class Needs:
+    """The least tasks of all users (n,) wherever a cluster meets the targets.
+
+    Parameters
+    ----------
+    instance, policy, targets
+    fits : array of bool (n, k) or None
+        Where a task fits, of the classes that may be in the cluster; None for a pool.
+    integer : bool
+        With whole tasks only the targets themselves are needed.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        policy: Policy,
+        targets: Sequence[Target],
+        fits: np.ndarray | None,
+        integer: bool = False,
+    ):
+        self.instance, self.targets = instance, targets
+        self.limits = np.where(np.isfinite(instance.limits), instance.limits * DOWN, np.inf)
+        self.own = np.zeros(instance.n)
+        for target in targets:
+            if target.measure == "tasks":
+                self.own[target.user] = float(target.least) * DOWN
+        self.shared = [target for target in targets if target.measure != "tasks"]
+        self.rates = _rates(instance, policy)
+        self.plain = _Rates(instance.demands, False, False)
+        # One pool is one server.
+        leximin = policy.objective == "leximin" or (policy.objective == "servers" and instance.machines is None)
+        fair = leximin and self.rates is not None and not integer
+        self.who = np.array(sorted({target.user for target in targets}), dtype=int)
+        self.fits = fits
+        self.alike = self._alike() if fair else np.zeros((len(self.who), instance.n), dtype=bool)
+        counted = instance.organisation is None or not instance.organisation.excluded
+        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted and counted
+
+    def _alike(self) -> np.ndarray:
+        """Return who demands nothing that a user with a target does not: bool (users with targets, n)."""
+        demands, types = self.instance.demands > 0, self.instance.task_types
+        plain = np.ones(self.instance.n, dtype=bool)
+        if self.fits is not None and types is not None:
+            plain = np.array([kinds is None for kinds in types])
+        found = np.array([~(demands & ~demands[i]).any(axis=1) & plain & plain[i] for i in self.who])
+        found[np.arange(len(self.who)), self.who] = False
+        return found
+
+    def _below(self, least: np.ndarray, room: np.ndarray) -> np.ndarray:
+        """Return who can use some machines on which a user with a target must be: bool (users with targets, n).
+
+        That is so where her target does not fit on what she alone may use: ``room (k, m)`` is the most there is.
+        """
+        if self.fits is None or not self.alike.any():
+            return self.alike
+        demands = self.instance.demands[self.who]
+        alone = np.full((len(self.who), len(room)), np.inf)
+        for j in range(self.instance.m):
+            needs = demands[:, j] > 0
+            alone[needs] = np.minimum(alone[needs], room[:, j] / demands[needs, j][:, None])
+        alone[~self.fits[self.who]] = 0.0
+        with np.errstate(invalid="ignore"):
+            elsewhere = np.array([np.where(self.fits, 0.0, row).sum(axis=1) for row in alone])
+        return self.alike & (elsewhere < (least[self.who] * DOWN)[:, None])
+
+    def _floor(self, below: np.ndarray) -> np.ndarray:
+        """Return the level (n,) that everybody has at least."""
+        found = np.zeros(self.instance.n)
+        row = {int(i): r for r, i in enumerate(self.who)}
+        for target in self.shared:
+            if target.measure == "level" or self.plain_levels:
+                reached = below[row[target.user]].copy()
+                reached[target.user] = True
+                found[reached] = np.maximum(found[reached], float(target.least) * DOWN)
+        return found
+
+    def beyond(self, low: np.ndarray) -> list[tuple[Target, float]]:
+        """Return the shares and levels asked for that a user at her limit is below, each with the most she can have.
+
+        That is in every cluster of at least the capacity ``low (m,)``: the more there is, the less is one task of it.
+        """
+        found = []
+        for target in self.shared:
+            i, rates = target.user, self.plain if target.measure == "share" else self.rates
+            if rates is None or np.isinf(self.instance.limits[i]):
+                continue
+            rows = rates.part[[i]]
+            if rates.fixed or (low[rows[0] > 0] > 0).all():
+                most = float(rates.of(rows, low)[0] * self.instance.limits[i])
+                if most < float(target.least) * (1 - LEVEL) * DOWN:
+                    found.append((target, most))
+        return found
+
+    def between(self, low: np.ndarray, high: np.ndarray, quotients: np.ndarray, room: np.ndarray) -> Least:
+        """Return the least tasks in every cluster of a region.
+
+        Parameters
+        ----------
+        low, high : array (m,)
+            Ends of the capacity of the whole cluster; inf for no upper end.
+        quotients : array (m, m)
+            ``C[g] / C[j]`` is at least ``quotients[j, g]``, and on the diagonal 1.
+        room : array (k, m)
+            The most that there is of each class.
+        """
+        least, slopes = self.own.copy(), np.zeros((len(self.own), self.instance.m))
+        for target in self.shared:
+            rates = self.plain if target.measure == "share" else self.rates
+            if rates is not None and (rates.fixed or (low > 0).all()):
+                # The less there is, the larger is the share of a task.
+                rate = float(rates.of(rates.part[[target.user]], low)[0])
+                least[target.user] = max(least[target.user], float(target.least) / rate * DOWN if rate else 0.0)
+        if self.rates is None:
+            return Least(np.minimum(least, self.limits), slopes)
+        below = self._below(least, room)
+        if below.any():
+            raise_ = _raise_sums if self.rates.summed else _raise
+            fixed = np.ones((1, 1)) if self.rates.fixed else quotients
+            raise_(self.rates.part, self.who, below, least, fixed)
+        least = np.minimum(least, self.limits)
+        if self.shared and not self.rates.fixed and not self.rates.summed:
+            self._slope(self._floor(below), least, slopes, low, high, quotients)
+        return Least(least, slopes)
+
+    def _slope(
+        self,
+        floor: np.ndarray,
+        least: np.ndarray,
+        slopes: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        quotients: np.ndarray,
+    ) -> None:
+        """Where a level is asked for: x_l >= level C[g] / part[l, g] with g the resource of which l has most."""
+        users = np.flatnonzero(floor)
+        if self.rates is None or not users.size:
+            return
+        rows, floor = self.rates.part[users], floor[users]
+        may = (rows > 0) & (rows >= (rows[:, :, None] * quotients).max(axis=1) * DOWN)
+        each = np.divide(floor[:, None], rows, where=may, out=np.full_like(rows, np.inf))
+        at_low = np.where(may, np.where(may, each, 0.0) * low, np.inf).min(axis=1, initial=np.inf)
+        at_low = np.minimum(np.where(np.isfinite(at_low), at_low, 0.0) * DOWN, self.limits[users])
+        g = may.argmax(axis=1)
+        chosen = each[np.arange(len(users)), g] * DOWN
+        # A line stands for her needs where only one resource can be it, and her limit is never reached.
+        with np.errstate(invalid="ignore"):
+            line = (may.sum(axis=1) == 1) & ((chosen * high[g] <= self.limits[users]) | np.isinf(self.limits[users]))
+        line &= at_low >= least[users] * DOWN**2
+        least[users] = np.where(line, 0.0, np.maximum(least[users], at_low))
+        slopes[users[line], g[line]] = chosen[line]
+
+
+def _raise(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarray, quotients: np.ndarray) -> None:
+    """Raise the least tasks of those whom fairness holds up together with who has a target; levels are largest shares.
+
+    With g the resource of which l has most, she needs ``level(i) C[g] / part[l, g]``, and level(i) is at least
+    ``x_i part[i, j] / C[j]`` for every j.
+    """
+    worth = least[who][:, None] * (part[who][:, :, None] * quotients).max(axis=1)
+    # Of all who hold her up, whoever says most, resource by resource.
+    together = np.stack([np.where(below, column[:, None], 0.0).max(axis=0, initial=0.0) for column in worth.T], axis=1)
+    # She has most of g only where no other resource surely has a larger share.
+    may = (part > 0) & (part >= (part[:, :, None] * quotients).max(axis=1) * DOWN)
+    each = np.divide(together, part, where=may, out=np.full_like(part, np.inf)).min(axis=1, initial=np.inf)
+    np.maximum(least, np.where(np.isfinite(each), each, 0.0) * DOWN, out=least)
+
+
+def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarray, quotients: np.ndarray) -> None:
+    """Do the same where levels are sums of shares: both in shares of one resource, whichever says most."""
+    over = np.divide(1.0, quotients.T, where=quotients.T > 0, out=np.full_like(quotients, np.inf))
+    # In shares of g the level of i is at least, and that of a task of l at most:
+    lowest = part @ quotients
+    with np.errstate(invalid="ignore"):
+        highest = np.where(part[:, :, None] > 0, part[:, :, None] * over, 0.0).sum(axis=1)
+    for row, i in enumerate(who):
+        users = np.flatnonzero(below[row])
+        rows = part[users]
+        each = np.divide(part[i], rows, where=rows > 0, out=np.full_like(rows, np.inf)).min(axis=1, initial=np.inf)
+        each = np.maximum(each, (lowest[i] / highest[users]).max(axis=1, initial=0.0))
+        least[users] = np.maximum(least[users], least[i] * each * DOWN)
+
+
+def _rates(instance: Instance, policy: Policy) -> _Rates | None:
+    """Return how levels depend on the capacity; None where that is not known here."""
+    rules = instance.organisation
+    if policy.measure not in COUNTED or policy.objective == "formulation":
+        return None
+    if rules is not None and not replace(rules, ceilings=(), excluded=()).plain:
+        return None
+    weights = instance.weights if policy.weights != "none" else np.ones(instance.n)
+    over = weights if weights.ndim == 2 else weights[:, None]
+    if policy.measure == "tasks":
+        return _Rates(np.ones((instance.n, 1)) / over, False, True)
+    part = instance.demands / over
+    if rules is not None:
+        part = np.where([r in rules.excluded for r in instance.resources], 0.0, part)
+    if policy.measure == "single":
+        part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
+    return _Rates(part, policy.measure == "asset", False)

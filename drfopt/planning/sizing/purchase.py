@@ -1,0 +1,312 @@
+"""What to buy so that the fair allocation gives users what they need: the cheapest purchase, or how near it is."""
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...base.deadline import Deadline
+from ...base.errors import InstanceError, PolicyError, TimeLimitError
+from ...base.tables import Column, Sheet
+from ...model.allocation import Allocation
+from ...model.instance import Instance
+from ...model.policies import Policy, policy_named
+from .branch_and_bound import Search
+from .concessions import Concession, concessions
+from .judging import Trial
+from .offers import Shop, shop
+from .targets import Target, targets_of
+
+__all__ = ["Purchase", "size"]
+
+
+@dataclass(frozen=True, eq=False)
+class Purchase:
+    """What to buy, what it costs, what every purchase costs at least, and the fair allocation afterwards.
+
+    Attributes
+    ----------
+    instance : Instance
+        The cluster before.
+    policy : str
+    targets : tuple of Target
+    shop : Shop
+        What was for sale.
+    counts : tuple of Fraction or None
+        Steps bought of each offer; None where nothing that meets the targets is known.
+    cost : Fraction or None
+    bound : Fraction
+        No purchase that meets the targets costs less.
+    status : str
+        ``optimal``, ``time_limit`` (a purchase that meets the targets, and a bound), or ``infeasible``.
+    allocation : Allocation or None
+        Of the cluster after the purchase, certified; where nothing meets the targets that of the purchase that came
+        nearest.
+    nearest : dict or None
+        Where nothing meets the targets: amounts of the purchase that came nearest.
+    concessions : Concession or None
+        Where nothing meets the targets: by how much they must come down at the least.
+    judged, parts : int
+        Purchases whose fair allocation was computed, and linear programs solved.
+    seconds : float
+    """
+
+    instance: Instance
+    policy: str
+    targets: tuple[Target, ...]
+    shop: Shop
+    counts: tuple[Fraction, ...] | None
+    cost: Fraction | None
+    bound: Fraction
+    status: str
+    allocation: Allocation | None
+    nearest: dict[str, Fraction] | None = None
+    concessions: Concession | None = None
+    judged: int = 0
+    parts: int = 0
+    seconds: float = 0.0
+
+    @property
+    def bought(self) -> dict[str, Fraction]:
+        """Machines, or units, of each offer; empty where nothing meets the targets."""
+        return {} if self.counts is None else self.shop.amounts(self.counts)
+
+    @property
+    def gap(self) -> float | None:
+        """By how much of its cost the purchase may be too dear; None where there is none."""
+        if self.cost is None:
+            return None
+        return float((self.cost - self.bound) / self.cost) if self.cost else 0.0
+
+    @property
+    def cluster(self) -> Instance | None:
+        """The cluster after the purchase."""
+        return None if self.counts is None else self.shop.after(self.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt size --json`` prints; costs and amounts as numbers, or fractions as text."""
+        document: dict[str, Any] = {
+            "instance": self.instance.name,
+            "policy": self.policy,
+            "status": self.status,
+            "cost": None if self.cost is None else _plain(self.cost),
+            "bound": _plain(self.bound),
+            "gap": self.gap,
+            "from_nothing": self.shop.empty,
+            "buy": [
+                {
+                    "name": offer.name,
+                    "cost": _plain(offer.cost),
+                    "most": None if offer.most is None else _plain(offer.most),
+                    "amount": _plain(self.bought[offer.name]) if self.bought else None,
+                }
+                for offer in self.shop.offers
+            ],
+            "targets": [
+                {
+                    "user": target.name,
+                    "measure": target.measure,
+                    "least": _plain(target.least),
+                    "reached": None if got is None else _plain(got),
+                    "met": None if got is None else target.met(got),
+                }
+                for target, got in self._reached()
+            ],
+            "judged": self.judged,
+            "programs": self.parts,
+            "seconds": self.seconds,
+        }
+        if self.concessions is not None:
+            document["concessions"] = self.concessions.to_dict()
+        if self.nearest is not None:
+            document["nearest"] = {name: _plain(amount) for name, amount in self.nearest.items()}
+        if self.allocation is not None:
+            document["allocation"] = self.allocation.to_dict()
+        return document
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row an offer, and below it what that does for the targets."""
+        amounts = self.bought or self.nearest or {}
+        rows = [
+            (
+                offer.name,
+                _cell(offer.cost),
+                None if offer.most is None else _cell(offer.most),
+                _cell(self._before(offer.name)),
+                _cell(amounts[offer.name]) if amounts else None,
+                _cell(amounts[offer.name] * offer.cost) if amounts else None,
+            )
+            for offer in self.shop.offers
+        ]
+        columns = (
+            Column("machine class" if self.instance.machines is not None else "resource"),
+            *(Column(heading, number=True) for heading in ("cost", "most", "there", "buy", "for")),
+        )
+        title = f"{self.policy}, what to buy" + (f" - {self.instance.name}" if self.instance.name else "")
+        return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
+
+    def _before(self, name: str) -> Fraction:
+        if self.shop.empty:
+            return Fraction(0)
+        if self.instance.machines is None:
+            return self.instance.exact_capacity[self.instance.resources.index(name)]
+        return Fraction(self.instance.machines[self.instance.machine_names.index(name)].count)
+
+    def _reached(self) -> list[tuple[Target, Any]]:
+        return [(t, None if self.allocation is None else t.reached(self.allocation)) for t in self.targets]
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.cost is None:
+            notes.append(
+                "nothing that may be bought meets the targets"
+                + ("; above is what came nearest" if self.nearest else "")
+            )
+            if self.concessions is not None:
+                notes.extend(self.concessions.sentences())
+        else:
+            proof = (
+                "no purchase is cheaper" if self.status == "optimal" else f"none costs less than {_text(self.bound)}"
+            )
+            notes.append(f"cost {_text(self.cost)}: {proof} (gap {self.gap:.2g})")
+        reached = [(target, got) for target, got in self._reached() if got is not None]
+        reached.sort(key=lambda pair: float(pair[1]) / float(pair[0].least))
+        missed = sum(not target.met(got) for target, got in reached)
+        if reached:
+            shown = ", ".join(f"{target} has {_text(got)}" for target, got in reached[:5])
+            more = f" and {len(reached) - 5} more" if len(reached) > 5 else ""
+            notes.append(f"targets missed: {missed} of {len(reached)}; nearest to it: {shown}{more}")
+        if self.allocation is not None:
+            fair = self.allocation.certificate
+            how = "in fractions" if self.allocation.exact else f"to {fair.violation:.1e}"
+            notes.append(f"fair allocation afterwards: certificate ({fair.kind}) {_verdict(fair.valid)}, {how}")
+        notes.append(
+            f"{self.status}; {self.judged} purchases judged by their fair allocation, {self.parts} linear programs, "
+            f"{self.seconds:.3g} s"
+        )
+        return notes
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def size(
+    instance: Instance,
+    targets: str | Iterable[str | Target],
+    costs: Mapping[str, Any],
+    *,
+    policy: str | Policy = "drf",
+    most: Mapping[str, Any] | None = None,
+    steps: Mapping[str, Any] | None = None,
+    from_nothing: bool = False,
+    integer: bool = False,
+    time_limit: float | None = None,
+) -> Purchase:
+    """Return the cheapest purchase after which the fair allocation meets the targets.
+
+    Parameters
+    ----------
+    instance : Instance
+    targets : str or several
+        ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of everybody's limit.
+    costs : mapping from machine class, or from resource of a pool, to number
+        What is for sale, and what one machine or unit costs.
+    policy : str or Policy
+    most : mapping from name to number, optional
+        The most that may be bought.
+    steps : mapping from resource to number, optional
+        Amounts in which a resource of a pool is sold; any amount by default.
+    from_nothing : bool
+        The machines of the instance are not there yet: build the cluster of what is bought alone.
+    integer : bool
+        Judge by whole tasks.  Their optimum is not unique: it is the one that `solve` returns that meets the targets,
+        and the bound holds for all.
+    time_limit : float, optional
+        Seconds.
+
+    Returns
+    -------
+    Purchase
+        Its allocation is certified. ``optimal`` says that all cheaper purchases were refuted or judged.
+
+    Raises
+    ------
+    InstanceError, PolicyError
+        When a target, an offer or the policy does not suit the instance.
+    TimeLimitError
+        When the time is up before any purchase was found that meets the targets.
+    """
+    begun = time.perf_counter()
+    chosen = policy_named(policy)
+    if chosen.objective == "formulation":
+        raise PolicyError(f"{chosen.name} is a formulation file, whose answers are not proven: name a policy")
+    chosen.check(instance, integer, knows=("types", "types on machines", "organisation"))
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    sale = shop(instance, costs, most, steps, from_nothing)
+    wanted = targets_of(targets, instance)
+    search = Search(sale, chosen, wanted, integer, Deadline.after(time_limit))
+    homeless = search.relaxation.homeless()
+    for target in wanted:
+        if homeless[target.user]:
+            raise InstanceError(
+                f"target {str(target)!r}: a task of user {target.name!r} fits on no machine that is there or for sale: "
+                "sell one that it fits on, or ask for nothing of its own"
+            )
+    search.run()
+    best, nearest = search.best, search.judge.nearest
+    if best is None and not search.done:
+        came = "" if nearest is None else f", the nearest that was judged reaches {nearest.worst:.1%} of some target"
+        raise TimeLimitError(
+            "the time limit ran out before a purchase was found that meets the targets",
+            f"none costs less than {_text(search.bound)}{came}",
+        )
+    trial = best or nearest
+    return Purchase(
+        instance=instance,
+        policy=chosen.name,
+        targets=wanted,
+        shop=sale,
+        counts=None if best is None else best.counts,
+        cost=None if best is None else best.cost,
+        bound=search.bound,
+        status="infeasible" if best is None else "optimal" if search.done else "time_limit",
+        allocation=None if trial is None else trial.allocation,
+        nearest=_amounts(sale, nearest) if best is None else None,
+        concessions=concessions(search) if best is None else None,
+        judged=len(search.judge.trials),
+        parts=search.solved,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _amounts(sale: Shop, trial: Trial | None) -> dict[str, Fraction] | None:
+    return None if trial is None else sale.amounts(trial.counts)
+
+
+def _verdict(valid: bool | None) -> str:
+    return {True: "valid", False: "NOT valid", None: "not proven"}[valid]
+
+
+def _plain(value: Any) -> int | float | str:
+    """Return a whole number as int, a fraction that is a short decimal as float, and any other as text."""
+    if isinstance(value, Fraction):
+        if value.denominator == 1:
+            return value.numerator
+        near = float(value)
+        return near if Fraction(repr(near)) == value else str(value)
+    return value if isinstance(value, int) else float(value)
+
+
+def _cell(value: Fraction) -> int | float:
+    """Return a number as a table shows it."""
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _text(value: Any) -> str:
+    return f"{float(value):.10g}" if not math.isinf(float(value)) else str(value)

@@ -1,0 +1,84 @@
+"""Sets of purchases: between two ends, with proportions of what the cluster then has; and its capacity there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .needs import DOWN
+
+__all__ = ["Region", "Totals"]
+
+UNBOUNDED = 1e12
+"""Steps that stand for any number of them, where a proportion is looked for: it is off by one part in so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Purchases between two ends after which capacities stand in certain proportions.
+
+    Attributes
+    ----------
+    low, high : array (offers,)
+        Steps of every offer, both ends included.
+    floors : array (m, m)
+        ``C[g] >= floors[j, g] C[j]``, with C the capacity of the whole cluster after the purchase; 0 asks for nothing.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    floors: np.ndarray
+
+    @property
+    def empty(self) -> bool:
+        """Whether some end is below the other."""
+        return bool((self.low > self.high).any())
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one purchase."""
+        return bool((self.low == self.high).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Capacity of the whole cluster: what is there (m,), and what a step of each offer adds (offers, m)."""
+
+    there: np.ndarray
+    adds: np.ndarray
+
+    def after(self, counts: np.ndarray) -> np.ndarray:
+        """Return the capacity (m,) after a purchase; inf where it is without end."""
+        with np.errstate(invalid="ignore"):
+            return self.there + np.where(self.adds > 0, self.adds * counts[:, None], 0.0).sum(axis=0)
+
+    def quotients(self, region: Region) -> np.ndarray:
+        """Return what ``C[g] / C[j]`` is at least in a region, (m, m).
+
+        At the least every offer is bought to one end or the other: from any quotient on, those that would lower it go
+        up, until none would.
+        """
+        least, high = self.after(region.low), np.minimum(region.high, UNBOUNDED)
+        spare = (high - region.low)[:, None] * self.adds
+        found = np.divide(
+            least[None, :], least[:, None], where=least[:, None] > 0, out=np.full_like(region.floors, np.inf)
+        )
+        for _ in range(len(high) + 1):
+            with np.errstate(invalid="ignore"):
+                lowers = self.adds[:, None, :] < found * self.adds[:, :, None]
+            over = least[None, :] + np.where(lowers, spare[:, None, :], 0.0).sum(axis=0)
+            under = least[:, None] + np.where(lowers, spare[:, :, None], 0.0).sum(axis=0)
+            better = np.divide(over, under, where=under > 0, out=np.full_like(found, np.inf))
+            if (better >= found).all():
+                break
+            found = np.minimum(better, found)
+        found[~np.isfinite(found)] = 0.0
+        found = np.maximum(found * DOWN, region.floors) * DOWN
+        np.fill_diagonal(found, 1.0)
+        return found
+
+    def exact_quotients(self, counts: np.ndarray) -> np.ndarray:
+        """Return ``C[g] / C[j]`` after a purchase, (m, m)."""
+        found = self.after(counts)
+        table = np.divide(found[None, :], found[:, None], where=found[:, None] > 0, out=np.zeros((len(found),) * 2))
+        np.fill_diagonal(table, 1.0)
+        return table

@@ -1,0 +1,170 @@
+"""What users are to have after a purchase: ``A>=100`` tasks, ``A.share>=1/5``, ``*>=50%`` of everybody's limit.
+
+A target names a user, or ``*`` for everybody who can run a task somewhere.  What is compared is her number of tasks, or
+after a dot her dominant ``share`` or her ``level`` under the policy, both of the cluster as it is after the purchase.
+A number of tasks may be given as a percentage of her limit.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+from ...base.errors import InstanceError, suggestion
+from ...base.numbers.enclosures import Enclosure
+from ...base.numbers.quantities import exact
+from ...base.tolerances import LEVEL
+from ...model.allocation import Allocation
+from ...model.instance import Instance
+from ...model.naming import some
+
+__all__ = ["EVERYBODY", "MEASURES", "Target", "targets_of"]
+
+EVERYBODY = "*"
+
+MEASURES = ("tasks", "share", "level")
+"""What a target may be about."""
+
+LARGEST = 10**12
+"""Most tasks that a target asks for: floats tell the next one from it, with something to spare."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The least that one user is to have.
+
+    Attributes
+    ----------
+    user : int
+        Row of the instance.
+    name : str
+    measure : str
+        One of `MEASURES`.
+    least : Fraction
+        Positive.
+    """
+
+    user: int
+    name: str
+    measure: str
+    least: Fraction
+
+    def reached(self, allocation: Allocation) -> Any:
+        """Return what an allocation gives her, in the target's measure; of an enclosure the lower end."""
+        values = {"tasks": allocation.tasks, "level": allocation.levels}
+        value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
+        return value.lower if isinstance(value, Enclosure) else value
+
+    def met(self, reached: Any) -> bool:
+        """Say whether so much is enough; of a float, whether it is but for the error that a level may have."""
+        if isinstance(reached, Rational):
+            return bool(reached >= self.least)
+        return bool(reached >= float(self.least) * (1 - LEVEL))
+
+    def __str__(self) -> str:
+        dot = "" if self.measure == "tasks" else f".{self.measure}"
+        return f"{self.name}{dot}>={self.least}"
+
+
+def targets_of(wanted: str | Iterable[str | Target], instance: Instance) -> tuple[Target, ...]:
+    """Return the targets written in a text (separated by commas) or in several, one a user and measure.
+
+    Raises
+    ------
+    InstanceError
+        When a text is no target, nobody is called so, or she may not or cannot have that much.
+    """
+    texts = [wanted] if isinstance(wanted, str | Target) else list(wanted)
+    found: dict[tuple[int, str], Target] = {}
+    # Everybody first: who is named besides is meant to differ.
+    parts = [part for text in texts for part in ([text] if isinstance(text, Target) else text.split(","))]
+    parts.sort(key=lambda part: isinstance(part, str) and not part.strip().startswith(EVERYBODY))
+    for part in parts:
+        for target in [part] if isinstance(part, Target) else _read(part, instance):
+            found[target.user, target.measure] = target
+    if not found:
+        raise InstanceError("no target is given: write for example A>=100 or *>=50%")
+    return tuple(sorted(found.values(), key=lambda target: (target.user, target.measure)))
+
+
+def _read(text: str, instance: Instance) -> list[Target]:
+    left, sign, right = text.rpartition(">=")
+    left, right = left.strip(), right.strip()
+    if not sign or not left or not right:
+        raise InstanceError(f"{text.strip()!r} is no target: write for example A>=100, A.share>=1/5 or *>=50%")
+    name, measure = _whose(left, instance)
+    if name == EVERYBODY:
+        users = [i for i in range(instance.n) if _able(instance, i)]
+        if not users:
+            raise InstanceError(f"target {text.strip()!r}: nobody can run a task here, so there is nobody to meet it")
+    else:
+        users = [instance.users.index(name)]
+    return [_target(instance, i, measure, right, text.strip()) for i in users]
+
+
+def _whose(left: str, instance: Instance) -> tuple[str, str]:
+    """Return the name and the measure before the sign; a name with a dot in it wins over a measure."""
+    if left in instance.users or left == EVERYBODY:
+        return left, "tasks"
+    name, dot, measure = left.rpartition(".")
+    if dot and measure in MEASURES and (name in instance.users or name == EVERYBODY):
+        return name, measure
+    if dot and (name in instance.users or name == EVERYBODY):
+        raise InstanceError(
+            f"a target is about {', '.join(MEASURES)}, not about {measure!r}{suggestion(measure, MEASURES)}"
+        )
+    near = suggestion(left, instance.users)
+    raise InstanceError(f"there is no user {left!r} to have a target{near} (there are {some(instance.users)})")
+
+
+def _able(instance: Instance, i: int) -> bool:
+    """Say whether a user may have tasks, and her task fits on one machine of some class."""
+    limit = instance.exact_limits[i]
+    return (limit is None or limit > 0) and (instance.fits is None or bool(instance.fits[i].any()))
+
+
+def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> Target:
+    name, limit = instance.users[i], instance.exact_limits[i]
+    try:
+        least = exact(right.removesuffix("%"))
+    except InstanceError as error:
+        raise InstanceError(f"target {text!r}: {error}") from None
+    if right.endswith("%"):
+        if measure == "tasks" and limit is None:
+            raise InstanceError(
+                f"target {text!r}: user {name!r} has no limit of which this could be a part: give a number of tasks"
+            )
+        least = least / 100 * (limit if measure == "tasks" and limit is not None else 1)
+    if not least > 0:
+        raise InstanceError(f"target {text!r}: ask for a positive number: everybody has at least {right}")
+    if measure == "tasks" and least > LARGEST:
+        raise InstanceError(f"target {text!r}: nobody needs over {LARGEST:.0e} tasks: check the number")
+    if measure == "tasks":
+        _check_ceilings(instance, i, least, text)
+    if measure == "tasks" and limit is not None and least > limit:
+        raise InstanceError(
+            f"target {text!r}: user {name!r} has at most {limit} tasks: raise its max_tasks, or ask for less"
+        )
+    if measure == "share" and least > 1:
+        raise InstanceError(f"target {text!r}: no share exceeds 1: give a number up to 1")
+    if instance.fits is not None and not instance.fits[i].any():
+        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that it may use")
+    return Target(i, name, measure, least)
+
+
+def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> None:
+    """Refuse what the ceiling of a user, or of a group that she is in, forbids in any cluster."""
+    if (organisation := instance.organisation) is None:
+        return
+    path = organisation.paths[i]
+    above = [group for group in organisation.groups if f"{path}/".startswith(f"{group.name}/")]
+    rows = [(f"user {instance.users[i]!r}", organisation.ceilings[i])]
+    rows += [(f"group {group.name!r}", group.ceiling) for group in above]
+    for owner, ceiling in rows:
+        for resource, amount in ceiling.items():
+            if least * instance.exact_demands[i][instance.resources.index(resource)] > amount:
+                raise InstanceError(
+                    f"target {text!r}: {owner} may use {float(amount):g} of {resource!r}, whatever is bought: raise "
+                    "the ceiling, or ask for less"
+                )

@@ -1,0 +1,228 @@
+"""The same question many times: instances one after the other, or one cluster along an axis of changes.
+
+An axis is a change with a value that is left open: what a resource is multiplied by, the number of machines of a
+class, a user's weight.
+
+The instances are independent, so they may be divided among processes or over a Dask cluster; the answers are those of
+a loop, in its order.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.quantities import exact
+from ..base.parallel import spread
+from ..base.tables import Column, Sheet
+from ..model.allocation import Allocation
+from ..model.instance import Instance
+from ..model.policies import Policy, policy_named
+from ..solving.allocating import solve
+from .changes.changes import Change, changed
+from .totals import TOTALS
+
+__all__ = ["Axis", "Sweep", "axis_of", "multiplied", "solve_each", "sweep"]
+
+MOST_VALUES = 10_000
+"""Values of an axis; who writes more has mistaken the step."""
+
+USERS_SHOWN = 6
+"""With so many users at most, the table has a column of tasks for each."""
+
+KINDS = {"count": "set-count", "capacity": "set-capacity", "scale": "scale"} | {
+    word: f"set-{word}" for word in ("weight", "limit", "demand", "guarantee", "ceiling")
+}
+"""Changes that can be swept, by the word before the colon of an axis."""
+
+RANGE = re.compile(r"(?P<first>[^.]+(?:\.\d+)?)\.\.(?P<last>.+?)/(?P<step>[^/]+(?:/\d+)?)")
+
+
+def solve_each(
+    instances: Iterable[Instance],
+    policy: str | Policy = "drf",
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    **how: Any,
+) -> Iterator[Allocation]:
+    """Yield what `solve` returns for every instance, in order; an error comes when its instance's turn has come.
+
+    Parameters
+    ----------
+    instances : iterable of Instance
+        Taken as workers get free.
+    policy : str or Policy
+    jobs, dask : int, str
+        Processes (by default one a core; 1 works in this one), or the address of a Dask scheduler.
+    **how
+        ``integer``, ``engine``, ``exact``, ``time_limit`` of `solve`.
+    """
+    return spread(partial(_solved, policy_named(policy), how), instances, jobs=jobs, dask=dask, what="instances")
+
+
+def _solved(policy: Policy, how: dict[str, Any], instance: Instance) -> Allocation:
+    return solve(instance, policy, **how)
+
+
+def _changed(instance: Instance, policy: Policy, how: dict[str, Any], changes: tuple[Change | str, ...]) -> Allocation:
+    return solve(changed(instance, changes), policy, **how)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A change with its value left open.
+
+    Attributes
+    ----------
+    kind, target : str
+        Of the change: ``set-weight`` and ``A``.
+    name : str
+        What the values are called.
+    """
+
+    kind: str
+    target: str
+    name: str
+
+    def at(self, value: Fraction) -> Change:
+        """Return the change with a value."""
+        return Change(self.kind, f"{self.target}={value}")
+
+
+def multiplied(resource: str | None = None) -> Axis:
+    """Return the axis on which the capacities of a resource, or all, are multiplied."""
+    return Axis("scale", resource or "all", f"factor of {resource or 'all capacities'}")
+
+
+def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
+    """Return the axis and the values of ``cpu=100..200/10``, ``v100=10,20,40`` or ``weight:A=1..4/1``.
+
+    A name by itself is a resource of a pool, a machine class (how many), or ``CLASS/RESOURCE`` of each machine; others
+    are written after ``count:``, ``capacity:``, ``scale:``, ``weight:``, ``limit:``, ``demand:``, ``guarantee:`` or
+    ``ceiling:``.
+
+    Raises
+    ------
+    InstanceError
+        When it cannot be read, or names what is not there.
+    """
+    name, equals, values = (part.strip() for part in text.rpartition("="))
+    if not equals or not name or not values:
+        raise InstanceError(f"{text!r} cannot be read: write NAME=FROM..TO/STEP or NAME=A,B,C, such as cpu=100..200/10")
+    word, colon, target = name.partition(":")
+    if colon and word in KINDS:
+        return Axis(KINDS[word], target, name), _values(values)
+    if name in instance.machine_names:
+        return Axis("set-count", name, f"machines of {name}"), _values(values)
+    if instance.machines is None and name in instance.resources:
+        return Axis("set-capacity", name, name), _values(values)
+    if instance.machines is not None and name in instance.resources:
+        raise InstanceError(f"the cluster has machines: write scale:{name}=1,1.5,2 for what {name!r} is multiplied by")
+    if instance.machines is not None and "/" in name:
+        return Axis("set-capacity", name, name), _values(values)
+    known = [*instance.resources, *instance.machine_names, *(f"{word}:" for word in KINDS)]
+    raise InstanceError(f"there is nothing called {name!r} to sweep over{suggestion(name, known)} (see --help)")
+
+
+def _values(text: str) -> tuple[Fraction, ...]:
+    match = RANGE.fullmatch(text)
+    if not match:
+        if ".." in text:
+            raise InstanceError(f"{text!r} has no step: write FROM..TO/STEP, such as 100..200/10")
+        return tuple(exact(part.strip()) for part in text.split(",") if part.strip())
+    first, last, step = (exact(match[name]) for name in ("first", "last", "step"))
+    if not step > 0 or last < first:
+        raise InstanceError(f"{text!r} has no values: write FROM..TO/STEP with FROM below TO and a positive STEP")
+    count = (last - first) // step + 1
+    if count > MOST_VALUES:
+        raise InstanceError(f"{text!r} has more than {MOST_VALUES} values: take a larger step")
+    return tuple(first + step * i for i in range(count))
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
+
+    instance: Instance
+    policy: str
+    axis: Axis
+    values: tuple[Fraction, ...]
+    allocations: tuple[Allocation, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt sweep --json`` prints."""
+        return {
+            "instance": self.instance.name,
+            "policy": self.policy,
+            "axis": self.axis.name,
+            "values": [str(value) for value in self.values],
+            "changes": [str(self.axis.at(value)) for value in self.values],
+            "allocations": [allocation.to_dict() for allocation in self.allocations],
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a value."""
+        users = self.instance.users if self.instance.n <= USERS_SHOWN else ()
+        columns = (
+            Column(self.axis.name, number=True),
+            *(Column(name, number=True) for name in TOTALS),
+            *(Column(f"tasks of {user}", number=True) for user in users),
+            *(Column(f"{name} used", number=True) for name in self.instance.resources),
+        )
+        rows = [
+            (
+                str(value),
+                *(f"{float(total(found)):.6g}" for total in TOTALS.values()),
+                *(f"{float(x):.6g}" for x in found.tasks[: len(users)]),
+                *(f"{float(used):.1%}" for used in found.utilization),
+            )
+            for value, found in zip(self.values, self.allocations, strict=True)
+        ]
+        title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
+        return Sheet(title, columns, rows, (), document=self.to_dict)
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def sweep(
+    instance: Instance,
+    values: Iterable[Fraction | float | str],
+    *,
+    axis: Axis | None = None,
+    resource: str | None = None,
+    changes: Iterable[Change | str] = (),
+    policy: str | Policy = "drf",
+    jobs: int | None = None,
+    dask: str | None = None,
+    **how: Any,
+) -> Sweep:
+    """Return what a policy does with a cluster along an axis: by default with more or less of a resource, or of all.
+
+    Parameters
+    ----------
+    instance : Instance
+    values : iterable of numbers or strings such as ``"3/2"``
+    axis : Axis, optional
+        What the values are of; by default what the capacities are multiplied by.
+    resource : str, optional
+        The resource whose capacities are multiplied; by default all.
+    changes : iterable of Change or str
+        Made before, at every value alike.
+    policy, jobs, dask, **how
+        As in `solve_each`.
+    """
+    along = axis or multiplied(resource)
+    wanted, first = tuple(exact(value) for value in values), tuple(changes)
+    chosen = policy_named(policy)
+    # A change is made where the answer is found: in one pool it may take longer than the answer.
+    each = [(*first, along.at(value)) for value in wanted]
+    found = tuple(spread(partial(_changed, instance, chosen, how), each, jobs=jobs, dask=dask, what="instances"))
+    return Sweep(instance, chosen.name, along, wanted, found)

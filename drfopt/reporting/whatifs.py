@@ -1,0 +1,68 @@
+"""What the document says of sweeps and of changes: a row a value, and every user before and after."""
+
+from dataclasses import asdict
+from typing import Any
+
+from ..planning.before_and_after import WhatIf
+from ..planning.sweeping import Sweep
+from .measures import measures
+
+__all__ = ["told_of_sweep", "told_of_whatif"]
+
+VERDICTS = ("wins", "loses", "same", "joins", "leaves")
+"""What changes may do to a user."""
+
+
+def told_of_sweep(sweep: Sweep) -> dict[str, Any]:
+    """Return one row a value, in the yardsticks of the page."""
+    return {
+        "policy": sweep.policy,
+        "axis": sweep.axis.name,
+        "resources": list(sweep.instance.resources),
+        "steps": [
+            {
+                "at": float(value),
+                **asdict(measures(allocation)),
+                "tasks": float(allocation.tasks.sum()),
+                "used": allocation.utilization.astype(float).tolist(),
+            }
+            for value, allocation in zip(sweep.values, sweep.allocations, strict=True)
+        ],
+    }
+
+
+def told_of_whatif(found: WhatIf) -> dict[str, Any]:
+    """Return the two clusters in one number each and every user before and after; fractions as floats."""
+    users = [(row.user, _float(row.before), _float(row.after), row.verdict) for row in found.users]
+    return {
+        "policy": found.before.policy,
+        "integer": found.before.integer,
+        "changes": [str(change) for change in found.changes],
+        "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
+        "totals": [
+            {"when": when, **{name: _float(pair[side]) for name, pair in found.totals().items()}}
+            for side, when in enumerate(("before", "after"))
+        ],
+        "users": [
+            {
+                "name": name,
+                "before": before,
+                "after": after,
+                "change": None if before is None or after is None else 0.0 if verdict == "same" else after - before,
+                "part": _part(before, after, verdict),
+                "verdict": verdict,
+            }
+            for name, before, after, verdict in users
+        ],
+    }
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _part(before: float | None, after: float | None, verdict: str) -> float | None:
+    """Return the change relative to what there was before; None where that was nothing."""
+    if verdict == "same":
+        return 0.0
+    return None if not before or after is None else after / before - 1

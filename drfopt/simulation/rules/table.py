@@ -1,0 +1,122 @@
+"""The rules by name: a row each, with the file that has it and where it comes from.
+
+Adding a rule is a file in this folder with ``build(argument) -> Rule``, and a row.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from ...base.errors import PolicyError, suggestion
+from ..rule import Rule
+
+__all__ = ["RULES", "RuleRow", "rule_named"]
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A rule as it is called: ``slots:K`` takes an argument in the place of the capitals, as in its example."""
+
+    name: str
+    module: str
+    title: str
+    source: str
+    example: str = ""
+
+    @property
+    def stem(self) -> str:
+        """The name without its argument."""
+        return self.name.partition(":")[0]
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes an argument."""
+        return ":" in self.name
+
+
+NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
+
+RULES = (
+    RuleRow("drf", "drf", "lowest dominant share first, who does not fit is passed over", f"{NSDI}, Algorithm 1"),
+    RuleRow("drf-stop", "drf_stop", "lowest dominant share, and nobody before it is served", f"{NSDI}, Algorithm 1"),
+    RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 5.1"),
+    RuleRow("ceei", "ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 5.2"),
+    RuleRow(
+        "sequential-min-max",
+        "sequential_min_max",
+        "lowest dominant share after the task first",
+        "Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 5",
+    ),
+    RuleRow(
+        "slots:K",
+        "slots",
+        "fewest tasks first, K slots a machine; machines may be overloaded",
+        f"{NSDI}, section 7.2",
+        "slots:4",
+    ),
+    RuleRow(
+        "single:RESOURCE",
+        "single",
+        "lowest share of one resource first; the others may be overloaded",
+        f"{NSDI}, section 7.2",
+        "single:cpu",
+    ),
+    RuleRow(
+        "fifo", "fifo", "first job first", "Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, 2009"
+    ),
+    RuleRow(
+        "mesos", "mesos", "offers of machines to roles and frameworks, quotas first", "Apache Mesos, hierarchical.cpp"
+    ),
+    RuleRow(
+        "mesos-priority", "mesos_priority", "Mesos, roles by tier before share", "Apache Mesos, allocation modules"
+    ),
+    RuleRow(
+        "yarn:VERSION",
+        "yarn",
+        "YARN's fair scheduler: intended, or with the faults of hadoop-2, hadoop-3, hadoop-3-fixed",
+        "Apache Hadoop, fair scheduler",
+        "yarn:hadoop-3",
+    ),
+    RuleRow(
+        "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
+    ),
+    RuleRow("kai", "kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
+    RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
+    RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
+    RuleRow(
+        "hierarchy:MEASURE",
+        "hierarchy",
+        "groups before members: hdrf, scaled or sum",
+        "Bhattacharya et al., SoCC 2013",
+        "hierarchy:hdrf",
+    ),
+    RuleRow("dynamic", "dynamic", "dynamic DRF: who has come never loses", "Kash, Procaccia and Shah, AAMAS 2013"),
+    RuleRow(
+        "karma:RESOURCE",
+        "karma",
+        "credits, one resource in slices",
+        "Vuppalapati et al., Karma, OSDI 2023",
+        "karma:cpu",
+    ),
+)
+
+
+def rule_named(name: str | Rule) -> Rule:
+    """Return the rule of that name, such as ``"drf"`` or ``"slots:4"``; a `Rule` is returned as it is.
+
+    Raises
+    ------
+    PolicyError
+        When there is none, with the nearest name, or its argument is missing or not taken.
+    """
+    if isinstance(name, Rule):
+        return name
+    stem, colon, argument = str(name).partition(":")
+    row = next((row for row in RULES if row.stem == stem), None)
+    if row is None:
+        known = [row.name for row in RULES]
+        raise PolicyError(f"there is no rule {name!r}{suggestion(stem, known)} (known: {', '.join(known)})")
+    if row.takes and not argument:
+        raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.example!r}")
+    if colon and not row.takes:
+        raise PolicyError(f"the rule {stem} takes no argument: leave {argument!r} out")
+    return import_module(f".{row.module}", __package__).build(argument)

@@ -1,0 +1,268 @@
+"""The machines, what runs on them and who waits: the state of a simulation, and what a rule may do to it."""
+
+from collections import deque
+from heapq import heappush
+from operator import add, mul, sub
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import PolicyError
+from .draws import stream
+from .lots import Batch, Lot
+from .plan import Plan
+from .rule import Rule
+
+__all__ = ["FIRST", "Cluster"]
+
+FIRST = {name: rank << 60 for rank, name in enumerate(("ends", "back", "lost", "leaves", "closes", "comes", "wakes"))}
+"""What happens at one moment happens in this order, and within it in the order in which it was foreseen."""
+
+
+class Cluster:
+    """What a rule reads and acts on; `drfopt.simulation.rule` lists it.
+
+    Parameters
+    ----------
+    plan : Plan
+    rule : Rule
+        Says in which terms room is counted.
+    seed : tuple of int
+        Names the streams of random numbers.
+    """
+
+    def __init__(self, plan: Plan, rule: Rule, seed: tuple[int, ...]):
+        n, m = len(plan.weights), len(plan.units)
+        self.plan, self.rule, self.seed = plan, rule, seed
+        self.now = 0.0
+        self.n, self.m = n, m
+        rule.prepare(plan)
+        self.rooms = [tuple(rule.room(row)) for row in plan.capacities]
+        self.demands = [kind.demand for kind in plan.kinds]
+        self.needs = [tuple(rule.need(kind.demand)) for kind in plan.kinds]
+        self.free: list[list[int]] = [list(self.rooms[k]) for k in plan.classes]
+        self.up = [True] * len(plan.classes)
+        self.totals = [sum(column) for column in zip(*(plan.capacities[k] for k in plan.classes), strict=True)]
+        self.used = [[0] * m for _ in range(n)]
+        self.running = [0] * n
+        self.waiting = [0] * n
+        self.wanted = [[0] * m for _ in range(n)]
+        self.queues: list[dict[int, deque[Lot]]] = [{} for _ in range(n)]
+        self.askers: list[dict[int, Any]] = [{} for _ in plan.kinds]
+        self.on: list[dict[int, Batch]] = [{} for _ in plan.classes]
+        self.able = self._able()
+        self.freed: set[int] = set()
+        self.opened: dict[int, None] = {}
+        self.moved: dict[int, None] = {}
+        self.events: list[tuple[float, int, Any]] = []
+        self.busy: dict[tuple[int, int], float] = {}
+        self.started = self.ended = self.revoked = self.stopped = 0
+        self._fresh: dict[tuple[Lot, int, float], int] = {}
+        self.foreseen = 0
+        self._number = 0
+        self._counter = 0
+
+    def _able(self) -> list[list[int]]:
+        of_class: dict[int, list[int]] = {}
+        for machine, k in enumerate(self.plan.classes):
+            of_class.setdefault(k, []).append(machine)
+        known: dict[tuple[int, ...], list[int]] = {}
+        able = []
+        for kind, need in zip(self.plan.kinds, self.needs, strict=True):
+            may = range(len(self.rooms)) if kind.classes is None else kind.classes
+            fit = tuple(k for k in may if all(map(int.__le__, need, self.rooms[k])))
+            if fit not in known:
+                known[fit] = [machine for k in fit for machine in of_class[k]]
+            able.append(known[fit])
+        return able
+
+    # ---- what a rule may do -----------------------------------------------------------------------------------
+
+    def fits(self, kind: int, machine: int) -> bool:
+        """Whether a machine that is up may run a task of the kind and has room for it, in the rule's terms."""
+        classes = self.plan.kinds[kind].classes
+        if classes is not None and self.plan.classes[machine] not in classes:
+            return False
+        return min(map(sub, self.free[machine], self.needs[kind])) >= 0
+
+    def start(self, user: int, kind: int, machine: int) -> None:
+        """Start the user's next waiting task of a kind on a machine.
+
+        Raises
+        ------
+        PolicyError
+            When she has none waiting, or it does not fit: the rule is wrong.
+        """
+        left = list(map(sub, self.free[machine], self.needs[kind]))
+        classes = self.plan.kinds[kind].classes
+        line = self.queues[user].get(kind)
+        if line is None or min(left) < 0 or (classes is not None and self.plan.classes[machine] not in classes):
+            name = self.plan.scenario.users[user].name
+            raise PolicyError(
+                f"the rule {self.rule.name} starts a task of user {name!r} on machine {machine}, "
+                + ("but none of that kind waits" if line is None else "on which it does not fit: correct the rule")
+            )
+        self.free[machine] = left
+        self.used[user] = list(map(add, self.used[user], self.demands[kind]))
+        lot = line[0]
+        lot.waiting -= 1
+        lot.running += 1
+        self.waiting[user] -= 1
+        self.running[user] += 1
+        self.started += 1
+        what = (lot, machine, lot.take())
+        self._fresh[what] = self._fresh.get(what, 0) + 1
+        if not lot.waiting:
+            line.popleft()
+            if not line:
+                self._nobody_asks(user, kind)
+
+    def revoke(self, batch: Batch, count: int | None = None) -> None:
+        """Stop tasks of a batch, all by default; they wait again, as the first of their lot, and begin anew."""
+        count = batch.count if count is None else count
+        lot = batch.lot
+        self._end(batch, count)
+        lot.revoked += count
+        lot.give_back(batch.seconds, count)
+        self.revoked += count
+        if not lot.waiting:
+            self._ask(lot, first=True)
+        lot.waiting += count
+        self.waiting[lot.user] += count
+
+    def wake(self, time: float) -> None:
+        """Have the rule called at a moment to come, even if nothing else happens then."""
+        self.foresee(time, "wakes", None)
+
+    def stream(self, *names: int) -> np.random.Generator:
+        """Return a stream of random numbers of the rule's own, apart from those of the jobs."""
+        return stream(*self.seed, self.n, *names)
+
+    # ---- what the simulator does ------------------------------------------------------------------------------
+
+    def foresee(self, time: float, what: str, event: Any) -> None:
+        """Have an event happen at a moment."""
+        self._counter += 1
+        self.foreseen += event is not None
+        heappush(self.events, (time, FIRST[what] + self._counter, event))
+
+    def add(self, lot: Lot) -> None:
+        """Let the tasks of a lot wait."""
+        self.waiting[lot.user] += lot.waiting
+        self._want(lot, lot.waiting)
+        self._ask(lot)
+
+    def flush(self) -> list[Batch]:
+        """Turn the tasks just started into batches, and return them."""
+        batches = []
+        for (lot, machine, seconds), count in self._fresh.items():
+            self._number += 1
+            batch = Batch(lot, machine, count, seconds, self.now, self._number)
+            self.on[machine][self._number] = batch
+            batches.append(batch)
+        self._fresh.clear()
+        return batches
+
+    def finish(self, batch: Batch) -> None:
+        """Let the tasks of a batch be done."""
+        count = batch.count
+        self._end(batch, count)
+        batch.lot.done += count
+        self.ended += count
+        self._want(batch.lot, -count)
+
+    def withdraw(self, lot: Lot, running: bool) -> None:
+        """Take away what waits of a lot and, if wished, stop what runs of it."""
+        self.moved[lot.user] = None
+        if running:
+            for batch in [batch for on in self.on for batch in on.values() if batch.lot is lot]:
+                count = batch.count
+                self._end(batch, count)
+                lot.withdrawn += count
+                self.stopped += count
+                self._want(lot, -count)
+        if lot.waiting:
+            line = self.queues[lot.user][lot.kind]
+            line.remove(lot)
+            if not line:
+                self._nobody_asks(lot.user, lot.kind)
+            self.waiting[lot.user] -= lot.waiting
+            self._want(lot, -lot.waiting)
+            lot.withdrawn += lot.waiting
+            lot.waiting = 0
+
+    def lose(self, machine: int) -> None:
+        """Take a machine away; what ran on it waits again."""
+        for batch in list(self.on[machine].values()):
+            self.revoke(batch)
+        self.up[machine] = False
+        self.free[machine] = [-1] * len(self.free[machine])
+        self.freed.discard(machine)
+        self._resize(machine, -1)
+
+    def bring_back(self, machine: int) -> None:
+        """Give a lost machine back, empty."""
+        k = self.plan.classes[machine]
+        self.up[machine] = True
+        self.free[machine] = list(self.rooms[k])
+        self.freed.add(machine)
+        self._resize(machine, 1)
+
+    def worked(self) -> dict[tuple[int, int], float]:
+        """Return the seconds that tasks of each user and kind have run up to now, those that run included."""
+        seconds = dict(self.busy)
+        for on in self.on:
+            for batch in on.values():
+                where = (batch.lot.user, batch.lot.kind)
+                seconds[where] = seconds.get(where, 0.0) + batch.count * (self.now - batch.begun)
+        return seconds
+
+    def _resize(self, machine: int, sign: int) -> None:
+        row = self.plan.capacities[self.plan.classes[machine]]
+        self.totals = [total + sign * amount for total, amount in zip(self.totals, row, strict=True)]
+
+    def _want(self, lot: Lot, count: int) -> None:
+        demand = self.demands[lot.kind]
+        more = demand if count == 1 else tuple(map(mul, demand, [count] * len(demand)))
+        self.wanted[lot.user] = list(map(add, self.wanted[lot.user], more))
+
+    def _ask(self, lot: Lot, first: bool = False) -> None:
+        queue = self.queues[lot.user]
+        line = queue.get(lot.kind)
+        self.moved[lot.user] = None
+        if line is None:
+            line = queue[lot.kind] = deque()
+            askers = self.askers[lot.kind]
+            if not askers:
+                self.opened[lot.kind] = None
+            askers[lot.user] = None
+        if first:
+            line.appendleft(lot)
+        else:
+            line.append(lot)
+
+    def _nobody_asks(self, user: int, kind: int) -> None:
+        del self.queues[user][kind]
+        askers = self.askers[kind]
+        del askers[user]
+        if not askers:
+            self.opened.pop(kind, None)
+
+    def _end(self, batch: Batch, count: int) -> None:
+        lot, machine = batch.lot, batch.machine
+        user, kind = lot.user, lot.kind
+        need, demand = self.needs[kind], self.demands[kind]
+        where = (user, kind)
+        self.busy[where] = self.busy.get(where, 0.0) + count * (self.now - batch.begun)
+        if count > 1:
+            need, demand = tuple(map(mul, need, [count] * len(need))), tuple(map(mul, demand, [count] * len(demand)))
+        self.free[machine] = list(map(add, self.free[machine], need))
+        self.used[user] = list(map(sub, self.used[user], demand))
+        self.running[user] -= count
+        self.moved[user] = None
+        lot.running -= count
+        self.freed.add(machine)
+        batch.count -= count
+        if not batch.count:
+            batch.end = -1.0
+            del self.on[machine][batch.number]

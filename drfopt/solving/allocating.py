@@ -1,0 +1,364 @@
+"""The one door: an instance and a policy go in, an allocation with its certificate comes out, or an exception."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..base.deadline import Deadline
+from ..base.errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError
+from ..base.numbers.enclosures import Enclosure
+from ..base.numbers.quantities import exact as exact_number
+from ..base.parallel import Workers
+from ..base.solvers.table import DIRECT, interface
+from ..base.tolerances import CAPACITY
+from ..certificates import bottleneck, chain, duals, prices, rational, servers, stops, whole
+from ..certificates import exact as exactly
+from ..certificates.feasibility import infeasibility
+from ..engines.placing import fewest
+from ..engines.problem import Answer, Problem, in_floats
+from ..engines.registry import Engine, engine_for, others
+from ..model.allocation import Allocation, Certificate
+from ..model.hierarchy import Ascent, broken
+from ..model.instance import FEATURES, Instance
+from ..model.policies import Policy, policy_named
+
+__all__ = ["in_whole_tasks", "solve"]
+
+PRECISION = Fraction(1, 10**30)
+"""Relative width of enclosures where none is asked for."""
+
+
+def solve(
+    instance: Instance,
+    policy: str | Policy = "drf",
+    *,
+    integer: bool = False,
+    engine: str = "auto",
+    solver: str = DIRECT,
+    exact: bool = False,
+    time_limit: float | None = None,
+    precision: Any = None,
+    jobs: int | None = 1,
+    dask: str | None = None,
+) -> Allocation:
+    """Return the allocation of the instance under the policy, proven.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        A name of the table (``drf``, ``asset``, ``ceei``, ``single:cpu``, ``tasks``, ``utilitarian``, ``throughput``,
+        ``alpha:2``) or the path of a formulation file (``*.py``).
+    integer : bool
+        Whole tasks instead of divisible ones. A formulation file whose tasks are integer variables is of whole tasks
+        at any rate.
+    engine : str
+        A name of ``drfopt.engines.registry.ENGINES``; ``auto`` takes the first that can.
+    solver : str
+        Who is asked integer programs, with ``integer=True``: ``highs``, ``cbc``, ``gurobi`` ..., a name of
+        ``drfopt.base.solvers.table.SOLVERS`` or of ``pulp.listSolvers()``; all but ``highs`` through PuLP.
+    exact : bool
+        Compute in rational numbers; tasks and levels are fractions; of CEEI and alpha, where they are not known
+        to be rational, enclosures.
+    time_limit : float, optional
+        Seconds, the proof included.
+    precision : number
+        Largest relative width of an `Enclosure`, for ``exact=True``; 1e-30 where none is given.
+    jobs, dask : int or None, str
+        Processes (None for one a core) or the address of a Dask scheduler, among which parts of a cluster of machines
+        that have no capacity in common are divided.
+
+    Returns
+    -------
+    Allocation
+        Its certificate holds (for a user's formulation file: the allocation is feasible). Whole tasks are not always
+        proven to be best, and not every proof is in exact numbers: ``status``, ``certificate.valid`` and
+        ``certificate.rigorous`` say so.
+
+    Raises
+    ------
+    PolicyError, EngineError
+        The policy or the engine cannot take the instance.
+    SolverError, TimeLimitError
+        The solver ended without an optimum.
+    CertificateError
+        An answer was found that could not be proven; it is not returned.
+    """
+    begun = time.perf_counter()
+    chosen = policy_named(policy)
+    if not isinstance(instance, Instance):
+        raise PolicyError(
+            f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
+        )
+    chosen.check(instance, integer, FEATURES)
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    if solver != DIRECT and not integer:
+        raise EngineError(f"solver {solver!r} is one of integer programs: ask for whole tasks with it, or drop it")
+    problem = Problem(
+        instance,
+        chosen,
+        integer,
+        Deadline.after(time_limit),
+        _width(precision, exact),
+        Workers(jobs, dask),
+        interface(solver),
+    )
+    if chosen.objective == "formulation":
+        if exact:
+            raise EngineError(f"{chosen.name} is solved as it is written, in floats: drop exact=True (--exact)")
+        problem = _as_stated(problem)
+    runner = engine_for(engine, problem, exact and not integer)
+    if problem.workers.several and not (runner.divides and instance.machines is not None):
+        raise EngineError(
+            f"engine {runner.name!r} has nothing here to divide among processes, lp-chain has on machines: "
+            "leave jobs and dask out"
+        )
+    answer, tasks, placement, proof = _proven(problem, runner, exact, next_ones=engine == "auto")
+    # Of a policy of single machines the placement is the answer, and nobody's to change.
+    placed = (lambda: placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
+    return Allocation(
+        instance=instance,
+        policy=chosen.name,
+        tasks=tasks,
+        levels=_levels(problem, tasks, answer),
+        certificate=proof,
+        placed=placed,
+        placed_by_type=None if instance.type_table is None else placement,
+        prices=_reported(problem, answer),
+        unplaced=tuple(instance.users[i] for i in np.flatnonzero(problem.unplaced)),
+        integer=problem.integer,
+        engine=answer.engine,
+        solver="" if solver == DIRECT else solver,
+        status=_status(proof, answer),
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def in_whole_tasks(instance: Instance, policy: str | Policy, integer: bool = False) -> bool:
+    """Say whether tasks are whole: where that is asked for, and where a formulation file's are integer variables."""
+    chosen = policy_named(policy)
+    if integer or chosen.objective != "formulation":
+        return integer
+    return _as_stated(Problem(instance, chosen)).integer
+
+
+def _as_stated(problem: Problem) -> Problem:
+    """Return the problem of a formulation file in the tasks that it states: whole ones or divisible ones."""
+    from ..engines.formulation.rounds import as_stated
+
+    return as_stated(problem)
+
+
+def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> tuple:
+    """Return an engine's answer, tasks, placement and a certificate that holds.
+
+    Where the engine fails, or its answer is not proven, those that its row names are asked one after the other, and the
+    result says so.
+
+    Raises
+    ------
+    SolverError, CertificateError
+        The error of the first, when none succeeds.
+    """
+    try:
+        return _attempt(problem, runner, exact)
+    except TimeLimitError:
+        raise
+    except (SolverError, CertificateError) as error:
+        for other in others(runner, problem) if next_ones and problem.n else ():
+            with suppress(SolverError, CertificateError):
+                answer, *rest = _attempt(problem, other, exact)
+                return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
+        raise error
+
+
+def _attempt(
+    problem: Problem, runner: Engine, exact: bool
+) -> tuple[Answer, np.ndarray, np.ndarray | None, Certificate]:
+    """Return an engine's answer, tasks, placement and certificate, which holds: otherwise that is an error."""
+    answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
+    if runner.exact and not exact:
+        answer = in_floats(answer)
+    if not answer.engine:
+        answer = replace(answer, engine=runner.name)
+    tasks = _spread(problem, answer, exact)
+    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
+    proof = _prove(problem, tasks, placement, answer)
+    if answer.status != "optimal" and proof.valid is False and not proof.violation:
+        # Something better exists, and the engine did not say otherwise.
+        proof = replace(proof, valid=None)
+    if "whole_part" in answer.evidence:
+        proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
+    if proof.valid is False or proof.violation > CAPACITY:
+        raise CertificateError(
+            f"engine {answer.engine!r} found an allocation that its certificate ({proof.kind}) does not prove: "
+            f"{proof.reason}"
+        )
+    return answer, tasks, placement, proof
+
+
+def _width(precision: Any, exact: bool) -> Fraction:
+    if precision is not None and not exact:
+        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True with it")
+    width = PRECISION if precision is None else exact_number(precision)
+    if not 0 < width < 1:
+        raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
+    return width
+
+
+def _status(proof: Certificate, answer: Answer) -> str:
+    """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says.
+
+    A formulation's answer is ``solved``: what is best is the file's own claim.
+    """
+    if proof.valid:
+        return "optimal"
+    return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
+
+
+def _below_continuous(problem: Problem, answer: Answer) -> list[tuple[str, int, int]]:
+    """Return who has less than the whole part of her continuous optimum: name, tasks and that whole part."""
+    rows = zip(problem.members.tolist(), answer.tasks.tolist(), answer.evidence["whole_part"].tolist(), strict=True)
+    return [(problem.instance.users[i], x, promised) for i, x, promised in rows if x < promised]
+
+
+def _nothing(problem: Problem, exact: bool) -> Answer:
+    """Return the only allocation there is when nobody can run anything."""
+    none = np.zeros(0, dtype=object if exact else float)
+    pool = problem.instance.machines is None
+    prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
+    return Answer(
+        none,
+        amounts=None if pool else none,
+        prices=prices,
+        evidence={"rounds": [], "halts": (), "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
+    )
+
+
+def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
+    """Return the tasks of all users of the instance, (n,); who does not take part has 0."""
+    n = problem.instance.n
+    if exact:
+        tasks = np.full(n, Fraction(0), dtype=object)
+        tasks[problem.members] = [x if isinstance(x, Enclosure) else Fraction(x) for x in answer.tasks.tolist()]
+        return tasks
+    dtype: Any = np.int64 if problem.integer else np.float64
+    if problem.everyone:
+        return np.asarray(answer.tasks, dtype=dtype)
+    tasks = np.zeros(n, dtype=dtype)
+    tasks[problem.members] = answer.tasks
+    return tasks
+
+
+def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
+    if "exact" in answer.evidence:
+        # Rates that floats hold badly would spoil levels that floats hold well.
+        exact = _levels(problem, _spread(problem, answer.evidence["exact"], exact=True), answer.evidence["exact"])
+        try:
+            return exact.astype(np.float64)
+        except OverflowError:
+            raise SolverError("the levels are beyond the range of floats: use exact=True, or change weights") from None
+    if "levels" in answer.evidence:
+        levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
+        levels[problem.members] = answer.evidence["levels"]
+        return levels
+    if tasks.dtype == object:
+        rates = problem.policy.exact_rates(problem.instance)
+        return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
+    return problem.all_rates * tasks
+
+
+def _reported(problem: Problem, answer: Answer) -> np.ndarray | None:
+    if answer.prices is None:
+        return None
+    return answer.prices[0] if problem.instance.machines is None else answer.prices
+
+
+def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Return the certificate that belongs to what was asked for: one row of the table below."""
+    kind = "whole" if problem.integer else problem.policy.objective
+    if kind == "leximin":
+        kind += " pool" if placement is None else " machines"
+    if tasks.dtype == object and kind in EXACT:
+        kind = EXACT[kind]
+    if problem.policy.objective == "formulation":
+        kind = "formulation"
+    if "organisation" in problem.instance.features:
+        kind = "organisation"
+    return PROOFS[kind](problem, tasks, placement, answer)
+
+
+def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
+    if "exact" in answer.evidence:
+        exact = _spread(problem, answer.evidence["exact"], exact=True)
+        levels = _levels(problem, tasks, answer)
+        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks, levels)
+    return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
+
+
+def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
+    if "exact" not in answer.evidence:
+        return prices.certify(problem.instance, problem.policy, tasks, placement, _priced(answer), problem.all_rates)
+    found = answer.evidence["exact"]
+    exact = _spread(problem, found, exact=True)
+    placed = None if found.amounts is None else problem.by_type.placement(found.amounts)
+    proof = exactly.certify(problem.instance, problem.policy, exact, placed, found.evidence)
+    return exactly.rounded(proof, problem.instance, exact, tasks, placement)
+
+
+def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify feasibility only: what a user's notion calls optimal is hers to define."""
+    violation, reason = infeasibility(problem.instance, tasks, placement)
+    packing = {name: answer.evidence[name] for name in ("packing",) if name in answer.evidence}
+    reason = reason or answer.evidence.get("reason", "")
+    valid = False if violation > CAPACITY else None
+    return Certificate("feasibility", valid, violation, gap=None, evidence=packing, reason=reason)
+
+
+def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify an organisation's division by the stops of its clock."""
+    ascent = Ascent(problem.instance, problem.policy, exact=tasks.dtype == object)
+    proof = stops.certify(ascent, tasks, placement, answer.evidence["halts"])
+    return replace(proof, evidence=proof.evidence | {"broken": broken(ascent, tasks)})
+
+
+def _priced(answer: Answer) -> np.ndarray:
+    if answer.prices is None:
+        raise CertificateError("the engine returned no prices, and without them there is no proof")
+    return answer.prices
+
+
+Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
+
+PROOFS: dict[str, Proof] = {
+    "leximin pool": _bottlenecks,
+    "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
+    "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
+    "alpha": _prices,
+    "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
+    "whole": lambda p, x, z, a: whole.certify(
+        p.instance, p.policy, x, a.evidence.get("packing"), p.deadline, whole.Finder(a.engine, p.solver)
+    ),
+    "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
+    "formulation": _feasible,
+    "organisation": _stops,
+}
+"""The certificate of each kind of answer."""
+
+EXACT = {
+    "leximin pool": "exact filling",
+    "leximin machines": "exact prices",
+    "sum": "exact prices",
+    "alpha": "exact prices",
+}
+"""The certificate of an answer in rational numbers, by that of the same in floats."""

@@ -1,0 +1,1 @@
+"""Hundreds of thousands of small pools of one shape, solved and proven at once."""

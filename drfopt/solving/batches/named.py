@@ -1,0 +1,81 @@
+"""Labels at the door of a batch: users, resources and pools in one order, whatever order each argument has them in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import InstanceError
+from ...model.naming import aligned, labels, order_of, unique, with_names
+
+__all__ = ["positional"]
+
+Axis = tuple[str, Sequence[str] | None]
+
+
+def positional(
+    demands: Any, capacity: Any, weights: Any, limits: Any, resources: Sequence[str] | None
+) -> tuple[Any, Any, Any, Any, Sequence[str] | None]:
+    """Return the same arguments of `solve_many` without labels, in the order of one list of users and of resources.
+
+    The users are those of the first frame among the demands; the resources are given, those of the capacity, or those
+    of that frame; pools have numbers.
+
+    Raises
+    ------
+    InstanceError
+        With the label that is missing, unknown or there twice.
+    """
+    frames = [one for one in demands if len(labels(one)) == 2] if isinstance(demands, list | tuple) else []
+    users, columns = labels(frames[0]) if frames else (None, None)
+    users = None if users is None else unique(users, "user")
+    names = _first(resources, _last_labels(capacity), columns)
+    names = None if names is None else [str(name) for name in names]
+    pools = [str(number) for number in range(len(demands))] if hasattr(demands, "__len__") else None
+    by_pool, by_user, by_resource = ("pool", pools), ("user", users), ("resource", names)
+    return (
+        [_one(one, "demands", by_user, by_resource) for one in demands] if frames else demands,
+        _each(capacity, "capacity", by_pool, by_resource),
+        _each(weights, "weights", by_pool, by_user, by_resource),
+        _each(limits, "limits", by_pool, by_user),
+        names,
+    )
+
+
+def _first(*candidates: Any) -> Any:
+    return next((one for one in candidates if one is not None), None)
+
+
+def _last_labels(values: Any) -> Sequence[str] | None:
+    """Return the labels along the last axis of what has them, or of the first entry of a list that has them."""
+    entries = values if isinstance(values, list | tuple) else [values]
+    for one in entries:
+        if isinstance(one, Mapping):
+            return list(map(str, one))
+        if found := labels(one):
+            return found[-1]
+    return None
+
+
+def _each(values: Any, what: str, *axes: Axis) -> Any:
+    """Return an argument for all pools, or a list of one for each, without labels."""
+    if isinstance(values, list | tuple) and any(isinstance(one, Mapping) or labels(one) for one in values):
+        return [_one(one, what, *axes[1:]) for one in values]
+    # A mapping or series is the same for all pools, a frame has one pool a row.
+    first = 1 if isinstance(values, Mapping) or len(labels(values)) == 1 else 0
+    return _one(values, what, *axes[first:])
+
+
+def _one(values: Any, what: str, *axes: Axis) -> Any:
+    for (word, names), found in zip(axes, labels(values), strict=False):
+        if names is None and found is not None:
+            raise InstanceError(
+                f"{what} name {word} {found[0]!r}, and the demands name no {word}s: give arrays, or demands as frames"
+            )
+    if not isinstance(values, Mapping):
+        return aligned(values, what, *axes)
+    by_name, (word, names) = with_names(values, what), axes[0]
+    if names is None:
+        raise InstanceError(f"{what} name {word}s, and the demands do not: give arrays, or demands as frames")
+    order_of(list(by_name), names, what, word)
+    return np.array([by_name[name] for name in names])

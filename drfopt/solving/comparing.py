@@ -1,0 +1,215 @@
+"""Policies side by side on one instance, with the price of fairness."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import CertificateError, DrfoptError, EngineError, FormulationError, PolicyError, SolverError
+from ..base.progress import report
+from ..base.tables import Column, Sheet
+from ..model.allocation import Allocation
+from ..model.instance import Instance
+from ..model.policies import policy_named
+from .allocating import solve
+from .integrality import Beside, beside
+
+__all__ = ["Comparison", "compare", "taking_part"]
+
+SMALLEST = 5e-324
+"""Part of a task that a limit above 0 allows at least: the smallest float."""
+
+BESIDE = ("continuous", "optimum", "greedy", "rounded")
+"""Columns of whole tasks: what `Beside` has, in that measure."""
+
+USERS_SHOWN = 6
+"""With so many users at most, the table has a column of tasks for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Allocations of one instance under several policies.
+
+    Attributes
+    ----------
+    instance : Instance
+    integer : bool
+    allocations : tuple of Allocation
+        In the order of the policies asked for.
+    refusals : dict from policy to str
+        Why a policy has no allocation.
+    failed : bool
+        Whether a solver failed or ran out of time or a formulation file is at fault, rather than a policy not applying.
+    price_of_fairness : dict from policy to float or None
+        1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
+    beside : dict from policy to Beside
+        With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum; nothing beside a
+        formulation file's, which says not what it measures.
+    """
+
+    instance: Instance
+    integer: bool
+    policies: tuple[str, ...]
+    allocations: tuple[Allocation, ...]
+    refusals: dict[str, str]
+    failed: bool
+    price_of_fairness: dict[str, float | None]
+    beside: dict[str, Beside] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt compare --json`` prints."""
+        document: dict[str, Any] = {
+            "instance": self.instance.name,
+            "allocations": [allocation.to_dict() for allocation in self.allocations],
+            "price_of_fairness": self.price_of_fairness,
+        }
+        if self.beside:
+            document["whole_tasks"] = {policy: found.to_dict() for policy, found in self.beside.items()}
+        if self.refusals:
+            document["refusals"] = self.refusals
+        return document
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a policy."""
+        few = self.instance.n <= USERS_SHOWN
+        users = self.instance.users if few else ()
+        columns = (
+            Column("policy"),
+            *(Column(f"tasks of {user}", number=True) for user in users),
+            Column("lowest share", number=True),
+            Column("sum of shares", number=True),
+            Column("price of fairness", number=True),
+            *(Column(name, number=True) for name in (BESIDE if self.integer else ())),
+            *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
+            Column("proof"),
+        )
+        solved = {allocation.policy: allocation for allocation in self.allocations}
+        rows = [
+            self._row(solved[policy], few) if policy in solved else self._refused(policy, len(columns))
+            for policy in self.policies
+        ]
+        kind = "whole tasks" if self.integer else "divisible tasks"
+        title = f"{kind}" + (f" - {self.instance.name}" if self.instance.name else "")
+        notes = [
+            "shares are dominant shares of users who are placed and may run something; "
+            "price of fairness = 1 - sum of shares / largest possible sum"
+        ]
+        unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
+        if unplaced:
+            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
+        for allocation in self.allocations:
+            if allocation.broken:
+                owed = ", ".join(map(str, allocation.broken))
+                notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
+        if self.beside:
+            notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
+        if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
+            notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
+        notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)
+        notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
+        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
+
+    def _row(self, allocation: Allocation, few: bool) -> tuple:
+        proof = allocation.certificate
+        shares = allocation.dominant_shares[taking_part(self.instance, allocation.integer)]
+        price = self.price_of_fairness.get(allocation.policy)
+        return (
+            allocation.policy,
+            *(map(float, allocation.tasks) if few else ()),
+            float(min(shares, default=0.0)),
+            float(allocation.dominant_shares.sum()),
+            price,
+            *(getattr(self.beside.get(allocation.policy), name, None) for name in (BESIDE if self.integer else ())),
+            *(float(z) for z in allocation.utilization),
+            proof.kind if proof.valid else "feasible",
+        )
+
+    def _refused(self, policy: str, width: int) -> tuple:
+        return (policy, *[None] * (width - 2), self.refusals[policy])
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def compare(
+    instance: Instance,
+    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    *,
+    integer: bool = False,
+    time_limit: float | None = None,
+) -> Comparison:
+    """Solve the instance under each policy and put the answers side by side.
+
+    Parameters
+    ----------
+    instance : Instance
+    policies : sequence of str
+        A policy that cannot take the instance is listed with its reason; an unknown one is an error.
+    integer : bool
+        Whole tasks.
+    time_limit : float, optional
+        Seconds for each policy.
+    """
+    names = tuple(dict.fromkeys(str(policy) for policy in policies))
+    if not names:
+        raise PolicyError("no policies are given: name at least one, such as drf")
+    for name in names:
+        policy_named(name)
+    allocations: list[Allocation] = []
+    refusals: dict[str, str] = {}
+    failure: DrfoptError | None = None
+    for name in names:
+        report(f"solving {name}")
+        try:
+            allocations.append(solve(instance, name, integer=integer, time_limit=time_limit))
+        except (SolverError, CertificateError, FormulationError) as error:
+            # A formulation file that is at fault is no policy that does not apply.
+            refusals[name] = str(error)
+            failure = error
+        except (PolicyError, EngineError) as error:
+            refusals[name] = str(error)
+    if not allocations:
+        if failure is not None:
+            raise failure
+        first = next(iter(refusals))
+        raise PolicyError(f"no policy could take the instance; {first}: {refusals[first]}")
+    # A formulation of whole tasks may stand among divisible ones: each is held against the largest sum of its kind.
+    best = {kind: _most(instance, allocations, kind, time_limit) for kind in {a.integer for a in allocations}}
+    ended = {allocation.policy: allocation.finished for allocation in allocations}
+    prices = {
+        allocation.policy: None
+        if (most := best[allocation.integer]) is None or not ended[allocation.policy]
+        else _price(float(allocation.dominant_shares.sum()), most)
+        for allocation in allocations
+    }
+    told = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
+    others = {allocation.policy: beside(allocation, time_limit) for allocation in told}
+    failed = failure is not None or not all(ended.values())
+    return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
+
+
+def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
+    """Return who is placed and may run something, bool (n,): those whose shares are compared."""
+    return ~instance.unplaced(integer) & (instance.limits >= (1 if integer else SMALLEST))
+
+
+def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:
+    """Return the largest sum of dominant shares, or None where it cannot be proven."""
+    for allocation in allocations:
+        if allocation.policy == "utilitarian" and allocation.integer == integer:
+            return float(allocation.dominant_shares.sum()) if allocation.status == "optimal" else None
+    report("solving utilitarian, the yardstick")
+    try:
+        yardstick = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
+        return float(yardstick.dominant_shares.sum()) if yardstick.status == "optimal" else None
+    except DrfoptError:
+        return None
+
+
+def _price(total: float, best: float) -> float:
+    # Two sums that are equal differ by rounding; a negative price would be noise.
+    return max(0.0, 1 - total / best) if best > 0 else 0.0

@@ -1,0 +1,324 @@
+"""Every way to compute an allocation, side by side: engines, the reference, and slow methods.
+
+Agreement counts only between two independent computations: different algorithms, and different code for the rows.
+Engines that share what decides their answer are one (`opinions.AUTHORS`), and so are two ways that end in the same
+engine.  Who refused or failed has said nothing; with fewer than two left the question is undecided, for an engine
+always agrees with itself.
+
+A formulation file can be asked beside them.  What it says is held to the same accuracy.  A conic solver's product has
+more digits than its tasks, though: of a Nash product either the levels have to be the same, or the product itself
+(the weighted geometric mean), to the gap that a certificate may leave.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..base.deadline import Deadline
+from ..base.errors import DrfoptError, FormulationError, PolicyError, SolverError, TimeLimitError
+from ..base.progress import report
+from ..base.tables import Column, Sheet
+from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
+from ..engines.problem import Problem
+from ..engines.registry import engine_for, engines_for
+from ..model.instance import FEATURES, Instance
+from ..model.policies import Policy, policy_named
+from .allocating import in_whole_tasks, solve
+from .methods import opinions
+
+__all__ = ["CrossCheck", "Opinion", "crosscheck"]
+
+
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """What one way of computing says.
+
+    Attributes
+    ----------
+    engine : str
+        What it is called.
+    levels : array (n,) or None
+        Levels of all users, sorted; None when it failed, or was not made for this instance.
+    value : float or None
+        What is compared where optima are not unique: the objective recomputed from the tasks.
+    seconds : float
+    reason : str
+        Why there are no levels.
+    author : str
+        Whose answer it is: opinions of one author are one computation.
+    by_user : array (n,) or None
+        The levels in the instance's order.
+    rough : bool
+        Whether it is a solver's own answer, whose product has more digits than its tasks.
+    """
+
+    engine: str
+    levels: np.ndarray | None
+    value: Any
+    seconds: float
+    reason: str = ""
+    author: str = ""
+    by_user: np.ndarray | None = None
+    rough: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a row of ``drfopt crosscheck --json``."""
+        levels = None if self.levels is None else [float(level) for level in self.levels]
+        row: dict[str, Any] = {"engine": self.engine, "levels": levels, "seconds": self.seconds}
+        return row | ({"reason": self.reason} if self.reason else {})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far two opinions are apart.
+
+    Attributes
+    ----------
+    one, other : str
+        Who says so.
+    size, allowed : float
+        Largest relative difference, and what it may be.
+    """
+
+    one: str
+    other: str
+    size: float
+    allowed: float
+
+    @property
+    def weight(self) -> float:
+        """How much it is of what it may be."""
+        if not self.size:
+            return 0.0
+        return self.size / self.allowed if self.allowed else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class CrossCheck:
+    """All opinions on one instance and policy.
+
+    Attributes
+    ----------
+    agree : bool or None
+        None with fewer than two independent computations, or when a formulation that was asked for gave no answer.
+    max_disagreement : float or None
+        The relative difference that decided: of levels for leximin and the strictly concave policies, of the objective
+        where optima are not unique.
+    opinions : tuple of Opinion
+    between : Difference or None
+        Who differs most, of what may be.
+    silent : str
+        The formulation that was asked for and gave no answer.
+    """
+
+    instance: Instance
+    policy: str
+    integer: bool
+    agree: bool | None
+    max_disagreement: float | None
+    opinions: tuple[Opinion, ...]
+    between: Difference | None = field(default=None)
+    silent: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt crosscheck --json`` prints."""
+        return {
+            "agree": self.agree,
+            "max_disagreement": self.max_disagreement,
+            "engines": [opinion.to_dict() for opinion in self.opinions],
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row an opinion."""
+        rows = []
+        # Who is unplaced has level 0 and is not compared.
+        unplaced = int(self.instance.unplaced(self.integer).sum())
+        for opinion in self.opinions:
+            levels = np.zeros(0) if opinion.levels is None else np.sort(opinion.levels)[unplaced:]
+            shown = (f"{levels[0]:.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
+            rows.append((opinion.engine, *shown, f"{opinion.seconds:.3g}", opinion.reason))
+        columns = (
+            Column("computed by"),
+            Column("lowest level", number=True),
+            Column("sum of levels", number=True),
+            Column("seconds", number=True),
+            Column(""),
+        )
+        kind = "whole tasks" if self.integer else "divisible tasks"
+        title = f"{self.policy}, {kind}, {self.instance.n} users"
+        return Sheet(title, columns, rows, (self._verdict(),), document=self.to_dict)
+
+    def _verdict(self) -> str:
+        if self.agree is None:
+            if self.silent:
+                return f"undecided: {self.silent} gave no answer"
+            return "undecided: fewer than two independent computations can take this instance"
+        if self.agree or self.between is None:
+            without = [opinion.engine for opinion in self.opinions if opinion.levels is None]
+            said = f"they agree: largest relative difference {self.max_disagreement or 0:.1e}"
+            return said + (f"; no answer of {', '.join(without)}" if without else "")
+        between = self.between
+        allowed = f"{between.allowed:.0e} at most" if between.allowed else "not at all"
+        return (
+            f"THEY DISAGREE: {between.one} and {between.other} differ by {between.size:.1e} of the larger, "
+            f"and may differ {allowed}"
+        )
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+
+def crosscheck(
+    instance: Instance,
+    policy: str | Policy = "drf",
+    *,
+    integer: bool = False,
+    time_limit: float | None = None,
+    formulation: str | None = None,
+) -> CrossCheck:
+    """Compute the allocation in every way that can take the instance, and compare.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+    integer : bool
+        Whole tasks.
+    time_limit : float, optional
+        Seconds for each computation that takes a limit.
+    formulation : str, optional
+        Path of a formulation file that states the same policy; its code is run.
+
+    Raises
+    ------
+    PolicyError, EngineError
+        When nothing can take the instance, as `solve` would.
+    FormulationError
+        When a formulation file is at fault.
+    """
+    chosen = policy_named(policy)
+    own = None if formulation is None else policy_named(formulation)
+    if own is not None and own.objective != "formulation":
+        raise PolicyError(f"{formulation!r} is no formulation file: give the path of a *.py file")
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    chosen.check(instance, integer, FEATURES)
+    integer = in_whole_tasks(instance, chosen, integer)
+    problem = Problem(instance, chosen, integer)
+    engine_for("auto", problem)
+    # A file that is at fault is told before anybody computes for long.
+    stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), rough=True)
+    found: list[Opinion] = []
+    for engine in engines_for(problem):
+        if not engine.heuristic:
+            found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit)))
+    for second in opinions.SECONDS:
+        if second.takes(problem):
+            limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
+            found.append(_timed(second.name, partial(second.compute, limited), second.engine, second.rough))
+    if stated is not None:
+        if stated.levels is not None and (rival := next((o for o in found if o.levels is not None), None)) is not None:
+            off = _difference(problem, rival, stated)
+            stated = replace(stated, reason=f"off by {off.size:.1e}, of {off.allowed:.0e} that it may be")
+        found.append(stated)
+    given = [opinion for opinion in found if opinion.levels is not None]
+    pairs = [_difference(problem, *pair) for pair in combinations(given, 2)]
+    worst = max(pairs, key=lambda pair: (pair.weight, pair.size), default=None)
+    silent = stated.engine if stated is not None and stated.levels is None else ""
+    agree: bool | None = None
+    if worst is not None and worst.weight > 1:
+        agree = False
+    elif len({opinion.author for opinion in given}) > 1 and not silent:
+        agree = True
+    # What is told is what decided: under equal rules the largest of all.
+    size = None if agree is None or worst is None else worst.size
+    return CrossCheck(instance, chosen.name, integer, agree, size, tuple(found), worst, silent)
+
+
+def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions.Found:
+    allocation = solve(problem.instance, own, integer=problem.integer, time_limit=time_limit)
+    if allocation.integer != problem.integer:
+        raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
+    if not allocation.finished:
+        raise TimeLimitError(allocation.certificate.reason)
+    return opinions.found(problem, problem.policy.rates(problem.instance) * allocation.tasks, allocation.tasks)
+
+
+def _solved(problem: Problem, engine: str, time_limit: float | None) -> tuple[np.ndarray, Any, str]:
+    """Return what an engine says, and which engine it was in the end."""
+    allocation = solve(
+        problem.instance,
+        problem.policy,
+        integer=problem.integer,
+        engine=engine,
+        time_limit=time_limit,
+    )
+    if not allocation.finished:
+        raise SolverError(allocation.certificate.reason)
+    return *opinions.found(problem, allocation.levels, allocation.tasks), allocation.engine
+
+
+def _timed(name: str, compute: Callable[[], tuple], engine: str = "", rough: bool = False) -> Opinion:
+    report(f"cross-checking with {name}")
+    begun = time.perf_counter()
+    try:
+        levels, value, *who = compute()
+    except FormulationError:
+        raise
+    except DrfoptError as error:
+        return Opinion(name, None, None, time.perf_counter() - begun, str(error))
+    spent = time.perf_counter() - begun
+    answered = who[0] if who else engine or name
+    author = opinions.AUTHORS.get(answered, answered)
+    return Opinion(name, np.sort(levels), value, spent, author=author, by_user=np.asarray(levels), rough=rough)
+
+
+# ---- differences -------------------------------------------------------------------------------------------------
+
+
+def _difference(problem: Problem, one: Opinion, other: Opinion) -> Difference:
+    """Return how far two opinions are apart, by what their policy makes unique."""
+    if one.value is not None:
+        size = _apart(one.value, other.value)
+        return Difference(one.engine, other.engine, size, 0.0 if problem.integer else GAP)
+    mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
+    scale = np.maximum(np.abs(mine), np.abs(theirs))
+    size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))
+    found = Difference(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
+    if problem.policy.alpha != 1 or not (one.rough or other.rough):
+        return found
+    product = Difference(one.engine, other.engine, _product(problem, mine, theirs), GAP)
+    return min(found, product, key=lambda difference: difference.weight)
+
+
+def _product(problem: Problem, mine: np.ndarray, theirs: np.ndarray) -> float:
+    """Return the relative difference of two weighted geometric means of levels, of those who take part."""
+    mine, theirs = problem.of_members(mine), problem.of_members(theirs)
+    if not ((mine > 0) & (theirs > 0)).all():
+        return 1.0
+    weights = problem.weights / problem.weights.sum()
+    return abs(float(np.expm1(weights @ np.log(mine / theirs))))
+
+
+def _apart(one: Any, other: Any) -> float:
+    """Return the largest relative difference of two objectives: numbers, or tuples of exact ones; 0 only for equal."""
+    mine, theirs = ((value,) if isinstance(value, float) else value for value in (one, other))
+    if mine == theirs:
+        return 0.0
+    if len(mine) != len(theirs):
+        return 1.0
+    parts = [(Fraction(a), Fraction(b)) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return max(float(abs(a - b) / max(abs(a), abs(b))) for a, b in parts) or SMALLEST
+
+
+SMALLEST = 5e-324
+"""The smallest float: two exact numbers that differ by less of themselves still differ."""

@@ -1,0 +1,132 @@
+"""What whole tasks cost and gain: the optimum beside the continuous bound, a greedy schedule and a rounding."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..base.deadline import Deadline
+from ..base.errors import DrfoptError
+from ..engines.problem import Problem
+from ..engines.registry import engine_for
+from ..model.allocation import Allocation
+from ..model.instance import Instance
+from ..model.policies import Policy, policy_named
+from .allocating import solve
+from .scheduling import schedule
+
+__all__ = ["Beside", "beside"]
+
+MACHINES = 200
+"""Machines up to which a schedule task by task is made for the comparison."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One number of the same measure for each way to divide; None where a way does not apply or failed.
+
+    Attributes
+    ----------
+    measure : str
+        ``lowest level``, ``geometric mean of tasks`` (weighted) or ``sum of levels``; of users who take part.
+    continuous : float or None
+        With divisible tasks, for those whom whole tasks can serve, limits rounded down: nothing whole can be above.
+    optimum : float
+    greedy : float or None
+        Task by task, always to the user whose level is lowest (Algorithm 1, passing over who does not fit).
+    rounded : float or None
+        That continuous optimum rounded down; on machines packed, and filled up from below.
+    better : dict
+        For leximin: how many users have a higher level in the optimum than under ``greedy`` and ``rounded``, and how
+        many a lower one.
+    """
+
+    measure: str
+    continuous: float | None
+    optimum: float
+    greedy: float | None
+    rounded: float | None
+    better: dict[str, tuple[int, int]]
+
+    def to_dict(self) -> dict:
+        """Return the object that ``drfopt compare --integer --json`` prints for a policy."""
+        document = {name: getattr(self, name) for name in ("measure", "continuous", "optimum", "greedy", "rounded")}
+        return document | {"users_above_and_below": {name: list(pair) for name, pair in self.better.items()}}
+
+
+def beside(allocation: Allocation, time_limit: float | None = None) -> Beside:
+    """Return what belongs beside an allocation of whole tasks."""
+    instance, policy = allocation.instance, policy_named(allocation.policy)
+    problem = Problem(instance, policy, True, Deadline.after(time_limit))
+    measure, value = _measure(problem)
+    served = _served(instance)
+    continuous = _tasks(lambda: solve(served, policy, time_limit=time_limit).tasks)
+    greedy = _tasks(lambda: _greedy(instance, policy))
+    rounded = _tasks(lambda: _rounded(problem, continuous))
+    ways = {"greedy": greedy, "rounded": rounded}
+    optimum = np.asarray(allocation.tasks, dtype=float)
+    better = {name: _users(optimum, other) for name, other in ways.items() if other is not None}
+    numbers = {name: None if tasks is None else value(tasks) for name, tasks in ways.items()}
+    bound = None if continuous is None else value(continuous)
+    return Beside(measure, bound, value(optimum), numbers["greedy"], numbers["rounded"], better)
+
+
+def _served(instance: Instance) -> Instance:
+    """Return the instance as whole tasks see it: whom they leave unplaced has nothing, and limits are whole numbers.
+
+    Who takes nothing in whole tasks must take nothing from the others here either, or this would be no bound of them.
+    """
+    gone = instance.unplaced(integer=True) & ~instance.unplaced()
+    limits = [None if limit is None else Fraction(math.floor(limit)) for limit in instance.max_tasks]
+    limits = [Fraction(0) if out else limit for out, limit in zip(gone, limits, strict=True)]
+    if limits == list(instance.max_tasks):
+        return instance
+    return Instance(**(instance.parts() | {"max_tasks": limits}))
+
+
+def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
+    """Return the measure that the policy's objective is best told by, and how it is computed from tasks (n,)."""
+    members, rates, weights = problem.members, problem.rates, problem.weights
+
+    def mean(tasks: np.ndarray) -> float:
+        x = tasks[members]
+        return math.exp(float(weights @ np.log(x)) / float(weights.sum())) if (x > 0).all() else 0.0
+
+    measures: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
+        "leximin": ("lowest level", lambda tasks: float((rates * tasks[members]).min(initial=np.inf))),
+        "alpha": ("geometric mean of tasks", mean),
+        "sum": ("sum of levels", lambda tasks: float(rates @ tasks[members])),
+    }
+    if not problem.n:
+        return measures[problem.policy.objective][0], lambda tasks: 0.0
+    return measures[problem.policy.objective]
+
+
+def _tasks(compute: Callable[[], np.ndarray | None]) -> np.ndarray | None:
+    """Return tasks as floats, or None where a way refuses or fails."""
+    try:
+        tasks = compute()
+    except DrfoptError:
+        return None
+    return None if tasks is None else np.asarray(tasks, dtype=float)
+
+
+def _greedy(instance: Instance, policy: Policy) -> np.ndarray | None:
+    few = instance.machines is None or instance.counts.sum() <= MACHINES
+    return schedule(instance, policy, trace=False).tasks if policy.objective == "leximin" and few else None
+
+
+def _rounded(problem: Problem, continuous: np.ndarray | None) -> np.ndarray | None:
+    if problem.instance.machines is None:
+        return None if continuous is None else np.floor(continuous)
+    if problem.policy.objective != "leximin" or not problem.n:
+        return None
+    tasks = np.zeros(problem.instance.n)
+    tasks[problem.members] = engine_for("rounding", problem).solve(problem).tasks
+    return tasks
+
+
+def _users(optimum: np.ndarray, other: np.ndarray) -> tuple[int, int]:
+    return int((optimum > other).sum()), int((optimum < other).sum())

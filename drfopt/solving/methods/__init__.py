@@ -1,0 +1,1 @@
+"""Second methods for a cross-check, which share no code with the engines."""

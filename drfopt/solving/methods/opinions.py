@@ -1,0 +1,278 @@
+"""Second opinions: the reference and the slow methods, each with what it can take.
+
+They share with the engines the instance, a policy's level of one task and who is unplaced, which are what is asked.
+Beyond that the reference, enumeration and the slow programs have rows and algorithms of their own; scipy's programs
+end in the same HiGHS as the engines', CBC's know the same list of packings of a machine.  ``rational chain`` and
+``enclosure`` are engines for exact answers: HiGHS's basis and an engine's floats are where they begin, and what they
+say is decided in fractions, with equations of their own and by the standalone verifier.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import EngineError, SolverError
+from ...certificates import second_solver, whole
+from ...engines.problem import Problem
+from ...engines.reference import enumeration
+from ...engines.reference.filling import progressive_filling
+from ...engines.reference.tree_filling import Ambiguous
+from ...model.hierarchy import Ascent
+from ...model.instance import Instance
+from ...model.packings import most_alone
+from ...model.policies import policy_named
+from ..allocating import solve
+from ..scheduling import schedule
+from . import slow_chain, slow_market, slow_sum, slow_tree
+
+__all__ = ["AUTHORS", "SECONDS", "Found", "Second", "found"]
+
+
+Found = tuple[np.ndarray, Any]
+"""Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
+
+AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
+    "barrier": "equations of the market",
+    "conic": "equations of the market",
+}
+"""Engines that share what decides their answer: where users must stop, or Newton's last steps and their equations."""
+
+FRACTIONS = 400_000
+"""Users times resources times events that the rational filling is asked to do: some seconds."""
+
+STEPS = 60
+"""Users up to whom the tree of groups is filled step by step: some seconds."""
+
+ENUMERATED = 5_000
+"""Vectors of tasks of a tiny cluster that are enumerated."""
+
+EXACT_PAIRS = 500
+"""Pairs of user and class up to which a chain in fractions takes about a second."""
+
+ENCLOSED = 400
+"""Pairs of user and class, times resources, up to which enclosing a market takes about a second."""
+
+WHOLE = ("leximin", "alpha", "sum")
+"""What is done with whole tasks."""
+
+IMPROVEMENTS = 500
+"""Times that the second solver may improve on a schedule."""
+
+
+@dataclass(frozen=True)
+class Second:
+    """A way of computing that is no engine for the problem.
+
+    Attributes
+    ----------
+    name : str
+    takes : callable
+        Says whether it can be asked about a problem.
+    compute : callable
+        Returns a `Found`.
+    rough : bool
+        Whether it is a solver's own answer, whose objective has all digits and whose tasks have not.
+    engine : str
+        The engine for exact answers that it is, if it is one.
+    """
+
+    name: str
+    takes: Callable[[Problem], bool]
+    compute: Callable[[Problem], Found]
+    rough: bool = False
+    engine: str = ""
+
+
+def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray) -> Found:
+    """Return levels and, where optima are not unique, what is compared instead of them."""
+    levels = np.array([float(level) for level in levels])
+    if problem.policy.objective == "formulation":
+        return levels, None
+    if problem.integer:
+        return levels, whole.score(problem.instance, problem.policy, [int(x) for x in tasks])
+    return levels, float(levels.sum()) if problem.policy.objective == "sum" else None
+
+
+def _reference(problem: Problem) -> Found:
+    instance = problem.instance
+    rates = problem.policy.exact_rates(instance)
+    tasks = progressive_filling(instance.exact_demands, instance.exact_capacity, rates, instance.exact_limits)
+    return np.array([float(rate * x) for rate, x in zip(rates, tasks, strict=True)]), None
+
+
+def _reference_takes(problem: Problem) -> bool:
+    limited = int(np.isfinite(problem.instance.limits).sum())
+    work = problem.instance.n * problem.m * (limited + problem.m)
+    return _plain(problem) and problem.instance.machines is None and work <= FRACTIONS
+
+
+def _plain(problem: Problem) -> bool:
+    """Say whether levels of divisible tasks are made leximin, and nothing is promised or ordered besides."""
+    return _is(problem, "leximin", integer=False) and "organisation" not in problem.instance.features
+
+
+def _tree(problem: Problem) -> Found:
+    """Fill the tree step by step, in fractions."""
+    try:
+        tasks = slow_tree.tasks(problem.instance, problem.policy)
+    except Ambiguous:
+        raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
+    exact = Ascent(problem.instance, problem.policy, exact=True)
+    return np.array([float(level) for level in exact.levels(np.array(tasks, dtype=object))]), None
+
+
+def _tree_takes(problem: Problem) -> bool:
+    asked = _is(problem, "leximin", integer=False) and "organisation" in problem.instance.features
+    return asked and problem.instance.machines is None and problem.n <= STEPS
+
+
+def _servers(problem: Problem) -> Found:
+    """Fill every class by the reference, in fractions."""
+    instance = problem.instance
+    if instance.machines is None:
+        return _reference(Problem(instance, policy_named("drf")))
+    rates = problem.policy.exact_rates(instance)
+    levels = [Fraction(0)] * instance.n
+    for k, (room, count) in enumerate(zip(instance.exact_machine_capacity, instance.counts, strict=True)):
+        users = np.flatnonzero(instance.fits[:, k]).tolist()
+        if not users:
+            continue
+        pool = Instance(
+            {instance.users[i]: dict(zip(instance.resources, instance.exact_demands[i], strict=True)) for i in users},
+            dict(zip(instance.resources, [int(count) * c for c in room], strict=True)),
+            weights={instance.users[i]: _weight(instance, i) for i in users},
+        )
+        on_it = policy_named("drf").exact_rates(pool)
+        tasks = progressive_filling(pool.exact_demands, pool.exact_capacity, on_it, pool.exact_limits)
+        for i, x in zip(users, tasks, strict=True):
+            levels[i] += rates[i] * x
+    return np.array([float(level) for level in levels]), None
+
+
+def _weight(instance: Instance, i: int) -> Any:
+    weight = instance.exact_weights[i]
+    return dict(zip(instance.resources, weight, strict=True)) if isinstance(weight, tuple) else weight
+
+
+def _servers_takes(problem: Problem) -> bool:
+    work = problem.instance.n * problem.m * problem.k * problem.m
+    return _is(problem, "servers", integer=False) and work <= FRACTIONS
+
+
+def _chain(problem: Problem) -> Found:
+    return slow_chain.levels(problem.instance, problem.policy), None
+
+
+def _exactly(problem: Problem) -> Found:
+    """Return the answer that is decided in fractions, and which the standalone verifier proves."""
+    allocation = solve(problem.instance, problem.policy, exact=True, time_limit=_left(problem))
+    return np.array([float(level) for level in allocation.levels]), None
+
+
+def _enclosure_takes(problem: Problem) -> bool:
+    asked = _is(problem, "alpha", integer=False) and float(problem.policy.alpha).is_integer()
+    return bool(asked and problem.n) and len(problem.pairs[0]) * problem.m <= ENCLOSED
+
+
+def _market(problem: Problem) -> Found:
+    tasks = slow_market.tasks(problem.instance, problem.deadline.left())
+    return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
+
+
+def _market_takes(problem: Problem) -> bool:
+    return _is(problem, "alpha", integer=False) and problem.policy.alpha == 1
+
+
+def _left(problem: Problem) -> float | None:
+    left = problem.deadline.left()
+    return None if left == math.inf else left
+
+
+def _exact_chain_takes(problem: Problem) -> bool:
+    plain = _plain(problem) and problem.instance.machines is not None and problem.instance.type_table is None
+    return bool(plain and problem.n) and len(problem.pairs[0]) <= EXACT_PAIRS
+
+
+def _sum(problem: Problem) -> Found:
+    tasks = slow_sum.tasks(problem.instance, problem.policy)
+    return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
+
+
+def _enumeration(problem: Problem) -> Found:
+    instance, policy = problem.instance, problem.policy
+    members = problem.members.tolist()
+    rates = policy.exact_rates(instance)
+    objective = {
+        "leximin": lambda: enumeration.leximin([rates[i] for i in members]),
+        "alpha": lambda: enumeration.nash_product([instance.exact_weights[i] for i in members]),
+        "sum": lambda: enumeration.total([rates[i] for i in members]),
+    }[policy.objective]()
+    pool = instance.machines is None
+    machines = (
+        [(instance.exact_capacity, 1)]
+        if pool
+        else [(row, int(count)) for row, count in zip(instance.exact_machine_capacity, instance.counts, strict=True)]
+    )
+    best = enumeration.optimum(
+        objective,
+        [instance.exact_demands[i] for i in members],
+        machines,
+        [instance.exact_limits[i] for i in members],
+        None if pool else [list(map(bool, instance.fits[i])) for i in members],
+    )
+    return _from_members(problem, list(best.tasks))
+
+
+def _enumeration_takes(problem: Problem) -> bool:
+    if not problem.integer or problem.policy.objective not in WHOLE or not problem.n:
+        return False
+    vectors = 1
+    for i in problem.members.tolist():
+        vectors *= most_alone(problem.instance, i) + 1
+        if vectors > ENUMERATED:
+            return False
+    return True
+
+
+def _cbc(problem: Problem) -> Found:
+    """Improve on a schedule with the second solver until it finds nothing better."""
+    instance, policy = problem.instance, problem.policy
+    order = "drf" if policy.objective != "leximin" else policy.name
+    tasks = [int(x) for x in schedule(instance, order, trace=False).tasks]
+    for _ in range(IMPROVEMENTS):
+        better = second_solver.optimum(instance, policy, tasks, problem.deadline)
+        if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
+            return _from_members(problem, [tasks[i] for i in problem.members.tolist()])
+        tasks = better
+    raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
+
+
+def _from_members(problem: Problem, tasks: list[int]) -> Found:
+    everybody = np.zeros(problem.instance.n, dtype=np.int64)
+    everybody[problem.members] = tasks
+    rates = problem.policy.exact_rates(problem.instance)
+    levels = np.array([float(rate * Fraction(int(x))) for rate, x in zip(rates, everybody, strict=True)])
+    return found(problem, levels, everybody)
+
+
+def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
+    return problem.policy.objective == objective and problem.integer == integer
+
+
+SECONDS = (
+    Second("reference", _reference_takes, _reference),
+    Second("reference, step by step", _tree_takes, _tree),
+    Second("one LP a user", _plain, _chain),
+    Second("rational chain", _exact_chain_takes, _exactly, engine="rational-chain"),
+    Second("enclosure", _enclosure_takes, _exactly, engine="enclosure"),
+    Second("conic program", _market_takes, _market, rough=True),
+    Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
+    Second("enumeration", _enumeration_takes, _enumeration),
+    Second("CBC", lambda problem: problem.integer and problem.policy.objective in WHOLE, _cbc),
+    Second("reference, machine by machine", _servers_takes, _servers),
+)
+"""The table; what its rows share with the engines is told above."""

@@ -1,0 +1,73 @@
+"""The largest sum of levels by scipy's interior point method, on rows built here: a second opinion."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from ...base.errors import SolverError
+from ...model.instance import Instance
+from ...model.policies import Policy
+
+__all__ = ["tasks"]
+
+
+def tasks(instance: Instance, policy: Policy) -> np.ndarray:
+    """Return divisible tasks (n,) of the largest sum of levels.
+
+    A column is one user, or one of her task types, on one class, in units of the most tasks she could have there.
+    """
+    playing = ~instance.unplaced() & (instance.limits > 0)
+    result = np.zeros(instance.n)
+    if not playing.any():
+        return result
+    kinds, columns, worth = [], [], []
+    rates = policy.rates(instance)
+    classes = [instance.capacity] if instance.machines is None else [m.count * m.capacity for m in instance.machines]
+    for q, (i, share, demand, fits) in enumerate(_kinds(instance)):
+        for k, room in enumerate(classes):
+            if not playing[i] or not fits[k]:
+                continue
+            needed = demand > 0
+            alone = min(float((room[needed] / demand[needed]).min()), float(instance.limits[i]))
+            used = np.zeros((len(classes), instance.m))
+            used[k, needed] = demand[needed] * alone / room[needed]
+            kinds.append((i, q, alone, share))
+            columns.append(sparse.csc_array(used.reshape(-1, 1)))
+            worth.append(rates[i] * alone)
+    user, kind, most, part = map(np.array, zip(*kinds, strict=True))
+    limited = [i for i in np.flatnonzero(playing) if np.isfinite(instance.limits[i])]
+    rows = [sparse.hstack(columns)]
+    rows += [sparse.csr_array(((user == i) * most / instance.limits[i])[None, :]) for i in limited]
+    matrix = sparse.vstack(rows, format="csr")
+    # Types of one user in proportion: each against the first of hers.
+    first = dict(zip(user[::-1].tolist(), kind[::-1].tolist(), strict=True))
+    mixed = [
+        ((kind == q) * most / part - (kind == first[i]) * most / part)[None, :]
+        for i, q in sorted(set(zip(user.tolist(), kind.tolist(), strict=True)))
+        if q != first[i]
+    ]
+    worth_array = np.array(worth)
+    found = linprog(
+        -worth_array / worth_array.max(),
+        A_ub=matrix,
+        b_ub=np.ones(matrix.shape[0]),
+        A_eq=np.vstack(mixed) if mixed else None,
+        b_eq=np.zeros(len(mixed)) if mixed else None,
+        method="highs-ipm",
+    )
+    if found.status != 0:
+        raise SolverError(f"linprog ended without an optimum: {found.message}")
+    np.add.at(result, user, found.x * most)
+    return result
+
+
+def _kinds(instance: Instance) -> Iterator[tuple[int, float, np.ndarray, np.ndarray]]:
+    """Yield user, part of her tasks, demand (m,) and classes (k,) of every type; who has none is one of her own."""
+    if (types := instance.type_table) is not None:
+        yield from zip(types.owner.tolist(), types.part.tolist(), types.demands, types.fits, strict=True)
+        return
+    fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else instance.fits
+    for i in range(instance.n):
+        yield i, 1.0, instance.demands[i], fits[i]

@@ -1,0 +1,294 @@
+"""Whole tasks one at a time: Algorithm 1 of the DRF paper on an instance, with a trace as in its Table 1.
+
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1 and Table 1.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import PolicyError, suggestion
+from ..base.tables import SHOWN, Column, Sheet
+from ..engines.reference.algorithm1 import Lines, Mix, Step, discrete_filling, kinds_started
+from ..engines.whole.bulk_filling import bulk_filling
+from ..model.hierarchy import Ascent, TreeLine
+from ..model.instance import FEATURES, Instance
+from ..model.policies import POLICIES, Policy, policy_named
+
+__all__ = ["Schedule", "schedule"]
+
+WHEN_FULL = ("skip", "stop")
+
+AHEAD = {"algorithm-1": 0, "sequential-min-max": 1}
+"""The rules, and how many tasks ahead each looks at a user's level."""
+
+WIDEST = 6
+"""Most users with a column each in the printed trace; of more only the share of who is served is shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The tasks that Algorithm 1 starts, in its order.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    when_full : str
+        ``skip`` or ``stop``.
+    tasks : int array (n,)
+    placement : int array (n, k) or None
+        Tasks of each user on each machine class; None for a pool.
+    trace : tuple of Step, or None
+        One step a task, users and classes by their index, all numbers exact; None where none was kept.
+    rule : str
+        ``algorithm-1`` or ``sequential-min-max``.
+    types : dict from user to list of int
+        Of every user with several task types, how many of each were started.
+    """
+
+    instance: Instance
+    policy: str
+    when_full: str
+    tasks: np.ndarray
+    placement: np.ndarray | None
+    trace: tuple[Step, ...] | None
+    rule: str = "algorithm-1"
+    types: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def unplaced(self) -> tuple[str, ...]:
+        """Names of the users whose task fits nowhere, even on an empty cluster."""
+        return tuple(self.instance.users[i] for i in np.flatnonzero(self.instance.unplaced(integer=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that ``drfopt schedule --json`` prints; a trace that was not kept is null."""
+        users, classes = self.instance.users, self.instance.machine_names
+        document: dict[str, Any] = {"tasks": dict(zip(users, self.tasks.tolist(), strict=True))}
+        if self.placement is not None:
+            document["placement"] = {
+                user: {name: count for name, count in zip(classes, row, strict=True) if count}
+                for user, row in zip(users, self.placement.tolist(), strict=True)
+            }
+        if self.types:
+            document["types"] = self.types
+        document["unplaced"] = list(self.unplaced)
+        document["trace"] = None if self.trace is None else [self._entry(*item) for item in enumerate(self.trace, 1)]
+        return document
+
+    def _entry(self, number: int, step: Step) -> dict[str, Any]:
+        users, resources, classes = self.instance.users, self.instance.resources, self.instance.machine_names
+        return {
+            "step": number,
+            "user": users[step.user],
+            **({"machine": classes[step.machine]} if classes else {}),
+            **({"type": step.kind} if users[step.user] in self.types else {}),
+            "dominant_shares": dict(zip(users, map(float, step.dominant_shares), strict=True)),
+            "used": dict(zip(resources, map(float, step.used), strict=True)),
+        }
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+    def sheet(self) -> Sheet:
+        """Return the trace as the paper's Table 1 shows it, a row a step; without a trace, a row a user."""
+        name = f" - {self.instance.name}" if self.instance.name else ""
+        columns, rows = self._outcome() if self.trace is None else self._table1(self.trace)
+        return Sheet(
+            title=f"{self.policy}, whole tasks one at a time{name}",
+            columns=columns,
+            rows=rows,
+            notes=tuple(self._notes()),
+            document=self.to_dict,
+        )
+
+    def _table1(self, trace: tuple[Step, ...]) -> tuple[tuple[Column, ...], list[tuple]]:
+        users, classes = self.instance.users, self.instance.machine_names
+        few = len(users) <= WIDEST
+        columns = (
+            Column("step", number=True),
+            Column("serves"),
+            *([Column("on")] if classes else []),
+            *(Column(f"share of {user}", number=True) for user in (users if few else ["the served"])),
+            *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
+        )
+        rows = [
+            (
+                number,
+                users[step.user],
+                *([classes[step.machine]] if classes else []),
+                *map(_share, step.dominant_shares if few else [step.dominant_shares[step.user]]),
+                *(f"{float(u):.6g}/{c:.6g}" for u, c in zip(step.used, self.instance.capacity, strict=True)),
+            )
+            for number, step in enumerate(trace, start=1)
+        ]
+        return columns, rows
+
+    def _outcome(self) -> tuple[tuple[Column, ...], list[tuple]]:
+        columns = (Column("user"), Column("tasks", number=True))
+        return columns, list(zip(self.instance.users, self.tasks.tolist(), strict=True))
+
+    def _notes(self) -> list[str]:
+        counts = [f"{user} {count}" for user, count in zip(self.instance.users, self.tasks.tolist(), strict=True)]
+        notes = [f"tasks: {_some(counts)}"]
+        if self.types:
+            each = [f"{user} {' + '.join(map(str, started))}" for user, started in self.types.items()]
+            notes.append(f"by type: {_some(each)}")
+        if AHEAD[self.rule]:
+            notes.append("SequentialMinMax: served is whose level after the task is lowest")
+        if self.when_full == "stop":
+            notes.append("a task that fits nowhere ends it, as printed in the paper: others' tasks may still fit")
+        if self.unplaced:
+            notes.append(f"unplaced (a task fits on nothing open to it): {_some(self.unplaced)}")
+        return notes
+
+
+def schedule(
+    instance: Instance,
+    policy: str | Policy = "drf",
+    *,
+    rule: str = "algorithm-1",
+    when_full: str = "skip",
+    trace: bool = True,
+) -> Schedule:
+    """Start whole tasks one at a time, always one of the user whose level is lowest; comparisons are exact.
+
+    By the rule ``sequential-min-max`` it is the level after the task that is to be lowest.  Of equal levels the user
+    listed first is served; on machines a task goes to the first one, in the order of the file, on which it fits.
+    Limits are rounded down, ceilings hold for what the tasks use, and users who are unplaced are never served.
+    Guarantees, tiers and groups: see
+    `drfopt.model.hierarchy.service_order`.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : str or Policy
+        A leximin policy.
+    rule : "algorithm-1" or "sequential-min-max"
+    when_full : "skip" or "stop"
+        Whether a user whose next task fits nowhere is passed over, or ends it all (the paper's printed rule).
+    trace : bool
+        Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them one pool is
+        filled in jumps by Algorithm 1, in a time that does not grow with the number of tasks.
+
+    Raises
+    ------
+    PolicyError
+        When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
+    """
+    chosen = policy_named(policy)
+    _check(chosen)
+    for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
+        if name not in known:
+            raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
+    chosen.check(instance, knows=FEATURES)
+    lines = _lines(instance, chosen, rule)
+    mixes = _mixes(instance, chosen)
+    helpless = instance.unplaced(integer=True)
+    # A ceiling bounds what unlike tasks use, not how many there are: those of users with types are in their mixes.
+    own = [instance.max_tasks[i] if i in mixes else limit for i, limit in enumerate(instance.exact_limits)]
+    limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(own)]
+    rates = chosen.exact_rates(instance)
+    if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines):
+        tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
+        return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
+    machines = [(instance.exact_capacity, 1)]
+    if instance.machines is not None:
+        counts = [machine.count for machine in instance.machines]
+        machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
+    eligible = None if instance.eligible is None else instance.eligible.tolist()
+    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines)
+    steps = tuple(discrete_filling(*run)[1]) if trace else None
+    started = kinds_started(*run) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
+    placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
+    types = {i: [0] * len(mix.kinds) for i, mix in mixes.items()}
+    for (user, kind, machine), count in Counter(started).items():
+        placement[user, machine] += count
+        if user in types:
+            types[user][kind] += count
+    return Schedule(
+        instance,
+        chosen.name,
+        when_full,
+        placement.sum(axis=1),
+        None if instance.machines is None else placement,
+        steps,
+        rule,
+        {instance.users[i]: counts for i, counts in types.items()},
+    )
+
+
+def _lines(instance: Instance, policy: Policy, rule: str) -> Lines | None:
+    """Return what puts users in line where guarantees, tiers or groups do; None where their levels alone do."""
+    if "organisation" not in instance.features:
+        return None
+    refused = "task types" if instance.task_types is not None else f"rule {rule!r}" if AHEAD[rule] else ""
+    if refused:
+        raise PolicyError(
+            f"{refused} and guarantees, tiers or groups are not scheduled together: leave one of them out"
+        )
+    return partial(TreeLine, Ascent(instance, policy, exact=True))
+
+
+def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:
+    """Return the users with several task types: their types as counted by the policy, which looks at what they use."""
+    if instance.task_types is None:
+        return {}
+    if policy.measure == "alone":
+        raise PolicyError(f"{policy.name} compares numbers of tasks that are alike, and these are not: use drf")
+    capacity, weights = instance.exact_capacity, instance.exact_weights
+    column = instance.resources.index(policy.argument) if policy.measure == "single" else None
+
+    def level(i: int, rows: list[tuple[Fraction, ...]], started: Sequence[int]) -> Fraction:
+        if policy.measure == "tasks":
+            return sum(started) / weights[i]
+        used = [sum(n * row[j] for n, row in zip(started, rows, strict=True)) for j in range(instance.m)]
+        shares = [Fraction(u) / c if c else Fraction(0) for u, c in zip(used, capacity, strict=True)]
+        return policy.exact_levels([shares], [weights[i]], instance.weights_per_resource, column)[0]
+
+    mixes = {}
+    for i, kinds in enumerate(instance.task_types):
+        if kinds is not None:
+            rows = [kind.demand for kind in kinds]
+            classes = instance.type_fits[i].tolist()
+            entries = [(kind.demand, kind.count, open_) for kind, open_ in zip(kinds, classes, strict=True)]
+            most = {} if instance.organisation is None else instance.organisation.ceilings[i]
+            ceilings = [(instance.resources.index(name), amount) for name, amount in most.items()]
+            mixes[i] = Mix(entries, partial(level, i, rows), ceilings)
+    return mixes
+
+
+def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
+    """Return numbers of tasks as an array (n,)."""
+    most = max(tasks)
+    if most > np.iinfo(np.int64).max:
+        raise PolicyError(
+            f"user {instance.users[tasks.index(most)]!r} would start about {float(most):.0e} tasks, more than can be "
+            "counted: give it a limit, or demands in larger units"
+        )
+    return np.array(tasks, dtype=np.int64)
+
+
+def _check(policy: Policy) -> None:
+    if policy.objective != "leximin":
+        able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+        raise PolicyError(
+            f"{policy.name} cannot be scheduled task by task: serving the lowest level makes levels leximin, "
+            f"which is what {able} ask for"
+        )
+
+
+def _some(words: Sequence[str]) -> str:
+    return ", ".join(words[:SHOWN]) + (" ..." if len(words) > SHOWN else "")
+
+
+def _share(share: Fraction) -> str:
+    return str(share) if share.denominator < 1000 else f"{float(share):.4f}"
