@@ -13,7 +13,7 @@ SMALL, GUARD = 1e-3, 1e-100
 """A float literal between these is a tolerance; below, it keeps a division from dividing by zero."""
 
 NETS = {
-    "drfopt/engines/formulation/user_file.py": "the user's code may raise anything, and all of it is told with its line",
+    "drfopt/engines/formulation/user_file.py": "the code of a user may raise anything, and all is told with its line",
 }
 """Where everything is caught, and why."""
 
@@ -56,7 +56,7 @@ def test_every_tolerance_has_a_name_and_a_reason(module):
         if found:
             assert explained, f"{module.place}, line {node.lineno}: say why in a string below it"
     bare = [f"{module.place}, line {n.lineno}: {n.value}" for n in tolerances(module.tree) if id(n) not in named]
-    assert not bare, "name these in drfopt/base/tolerances.py, or at the top of the module:\n" + "\n".join(bare)
+    assert not bare, "name these in drfopt/tolerances.py, or at the top of the module:\n" + "\n".join(bare)
 
 
 def test_a_bare_tolerance_would_be_found():
