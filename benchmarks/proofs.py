@@ -9,9 +9,9 @@ from typing import Any
 from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import Report, loads, verify
-from drfopt.io.native.writing import document
 from drfopt.io.readers.formats import convert
 from drfopt.model.allocation import Allocation
+from drfopt.model.document import document
 from drfopt.model.instance import Instance
 from drfopt.solving.allocating import solve
 

@@ -63,6 +63,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 lead("instance files", "drfopt.io.instance_files")
+lead("scenario files", "drfopt.simulation.scenario_files")
 
 _HOMES = {
     "Allocation": "model.allocation",

@@ -26,8 +26,8 @@ import numpy as np
 from ..base.numbers.enclosures import Enclosure
 from ..base.numbers.enclosures import text as decimal_text
 from ..base.tolerances import DUAL_POSITIVE
-from ..io.native import writing
 from ..model.allocation import Allocation
+from ..model.document import document as instance_document
 from ..model.instance import Instance
 from .verifier import SCHEMA
 
@@ -87,7 +87,7 @@ def document(
     ]
     found: dict[str, Any] = {
         "schema": SCHEMA,
-        "instance": _as_text(writing.document(instance)),
+        "instance": _as_text(instance_document(instance)),
         "policy": policy,
         "integer": integer,
         "users": rows,

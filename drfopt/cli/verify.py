@@ -43,7 +43,7 @@ def verify(
     """
     out = Output.wished(format, json, output)
     path = Path(instance) if file is None else file
-    from ..io.native.writing import document
+    from ..model.document import document
 
     with working(f"verifying {path}"):
         given = None if file is None else document(instances.read(instance))

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..base.doors import door
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
 from ..model.instance import Instance, Machine
@@ -269,16 +270,14 @@ class Scenario:
     @classmethod
     def load(cls, path: str | Path) -> "Scenario":
         """Read a scenario file (TOML, JSON or YAML by its suffix; ``-`` is standard input)."""
-        from .reading import load
-
-        return load(path)
+        scenario: Scenario = door("scenario files").load(path)
+        return scenario
 
     @classmethod
     def library(cls, name: str) -> "Scenario":
         """Return a named scenario that is shipped with the package."""
-        from .packaged import load
-
-        return load(name)
+        scenario: Scenario = door("scenario files").library(name)
+        return scenario
 
     @classmethod
     def of(cls, instance: Instance, duration: Times = None, tasks: int = 1_000_000) -> "Scenario":
@@ -286,9 +285,8 @@ class Scenario:
 
         Tasks run for `duration` seconds; by default for ever, which makes a simulation of DRF Algorithm 1.
         """
-        from .of_instance import scenario_of
-
-        return scenario_of(instance, duration, tasks)
+        scenario: Scenario = door("scenario files").scenario_of(instance, duration, tasks)
+        return scenario
 
 
 def _machine(machine: Machine) -> Machine:

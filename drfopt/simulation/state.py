@@ -3,7 +3,7 @@
 from collections import deque
 from heapq import heappush
 from operator import add, mul, sub
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,12 +11,29 @@ from ..base.errors import PolicyError
 from .draws import stream
 from .lots import Batch, Lot
 from .plan import Plan
-from .rule import Rule
 
 __all__ = ["FIRST", "Cluster"]
 
 FIRST = {name: rank << 60 for rank, name in enumerate(("ends", "back", "lost", "leaves", "closes", "comes", "wakes"))}
 """What happens at one moment happens in this order, and within it in the order in which it was foreseen."""
+
+
+class Terms(Protocol):
+    """The terms in which room is counted: the part of a rule (`drfopt.simulation.rule`) that the state itself asks."""
+
+    name: str
+    oversubscribes: bool
+
+    def prepare(self, plan: Plan) -> None:
+        """Look at the scenario before anything else."""
+
+    def room(self, capacity: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what is counted on a machine of this capacity."""
+        ...
+
+    def need(self, demand: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what a task of this demand takes of a machine's room."""
+        ...
 
 
 class Cluster:
@@ -25,13 +42,13 @@ class Cluster:
     Parameters
     ----------
     plan : Plan
-    rule : Rule
+    rule : Terms
         Says in which terms room is counted.
     seed : tuple of int
         Names the streams of random numbers.
     """
 
-    def __init__(self, plan: Plan, rule: Rule, seed: tuple[int, ...]):
+    def __init__(self, plan: Plan, rule: Terms, seed: tuple[int, ...]):
         n, m = len(plan.weights), len(plan.units)
         self.plan, self.rule, self.seed = plan, rule, seed
         self.now = 0.0

@@ -12,8 +12,8 @@ from drfopt.base.deadline import Deadline, stopping
 from drfopt.base.errors import EngineError, SolverError
 from drfopt.base.solvers.table import DIRECT, SOLVERS, interface
 from drfopt.certificates import whole
-from drfopt.engines.whole import through_pulp
-from drfopt.engines.whole.milp import Model, Unfinished
+from drfopt.engines.whole import integer_program
+from drfopt.engines.whole.integer_program import Model, Unfinished
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
@@ -106,14 +106,14 @@ def test_the_machines_of_the_paper_by_another_solver():
     ],
 )
 def test_a_solver_that_lies_is_found_out(monkeypatch, claim, message):
-    monkeypatch.setattr(through_pulp, "run", lambda *given: claim)
+    monkeypatch.setattr(integer_program, "_through_pulp", lambda *given: claim)
     with pytest.raises(SolverError, match=message):
         knapsack().solve(start={0: 1.0, 1: 2.0})
 
 
 def test_a_false_optimum_is_found_out_by_the_certificate(monkeypatch):
     # Nothing at all is feasible, and called the largest sum.
-    monkeypatch.setattr(through_pulp, "run", lambda model, *given: ("optimal", np.zeros(len(model.low))))
+    monkeypatch.setattr(integer_program, "_through_pulp", lambda model, *given: ("optimal", np.zeros(len(model.low))))
     with pytest.raises(Exception, match="strictly better allocation"):
         solve(Instance.library("nsdi2011"), "utilitarian", integer=True, solver="cbc")
 
@@ -127,7 +127,7 @@ def test_no_solution_is_none_where_both_say_so():
 @pytest.mark.parametrize(("point", "kept"), [([1.0, 1.0], True), ([5.0, 5.0], False), (None, False)])
 def test_out_of_time_only_a_feasible_point_is_kept(monkeypatch, point, kept):
     values = None if point is None else np.array(point)
-    monkeypatch.setattr(through_pulp, "run", lambda *given: ("stopped", values))
+    monkeypatch.setattr(integer_program, "_through_pulp", lambda *given: ("stopped", values))
     with pytest.raises(Unfinished) as caught:
         knapsack().solve()
     assert (caught.value.point is not None) == kept

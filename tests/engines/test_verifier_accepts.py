@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
-from drfopt.io.native.writing import document
+from drfopt.model.document import document
 from drfopt.solving.allocating import solve
 
 POLICIES = ["drf", "asset", "tasks", "ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput"]

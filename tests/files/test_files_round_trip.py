@@ -15,6 +15,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
 from drfopt.io.text import yaml_tree
+from drfopt.model.document import document as instance_document
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import MEANINGS, Group, Organisation
@@ -183,7 +184,7 @@ def test_document() -> None:
         weights={"A": 2},
         max_tasks={"B": 5},
     )
-    assert writer.document(instance) == {
+    assert instance_document(instance) == {
         "capacity": {"cpu": "0.1234567890123456789", "memory": 1e20},
         "users": [
             {"name": "A", "demand": {"cpu": 1, "memory": 0.1}, "weight": 2},
@@ -231,7 +232,7 @@ weight = { cpu = 2, memory = 1 }
 def test_more_digits_than_a_file_may_hold() -> None:
     long = Fraction(3**1000, 3**1000 + 1)
     with pytest.raises(InstanceError, match=r"user 'A' has an amount near 1 with more than 400 digits: round it first"):
-        writer.document(Instance({"A": {"cpu": long}}, {"cpu": 1}))
+        instance_document(Instance({"A": {"cpu": long}}, {"cpu": 1}))
 
 
 def test_unknown_formats(tmp_path: Path) -> None:

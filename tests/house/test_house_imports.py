@@ -84,7 +84,9 @@ def test_no_files_import_each_other_in_a_circle():
     }
     while free := {name for name, targets in below.items() if not targets & below.keys()}:
         below = {name: targets for name, targets in below.items() if name not in free}
-    assert not below, "\n".join(f"{name}: {', '.join(sorted(targets & below.keys()))}" for name, targets in below.items())
+    assert not below, "\n".join(
+        f"{name}: {', '.join(sorted(targets & below.keys()))}" for name, targets in below.items()
+    )
 
 
 def test_what_lies_at_the_top_is_rooms():

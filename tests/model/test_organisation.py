@@ -8,7 +8,7 @@ import pytest
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, crosscheck, solve
 from drfopt.base.errors import InstanceError
 from drfopt.certificates.verifier import verify
-from drfopt.io.native.writing import document
+from drfopt.model.document import document
 
 CAPACITY = {"cpu": 9, "memory": 18}
 MIXED = [TaskType({"cpu": 1, "memory": 4}, 3), TaskType({"cpu": 1}, 1)]

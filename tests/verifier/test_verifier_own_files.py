@@ -10,7 +10,7 @@ from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.base.errors import EngineError, PolicyError
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, number, verify
-from drfopt.io.native.writing import document
+from drfopt.model.document import document
 
 FORMULATIONS = Path(__file__).parents[2] / "formulations"
 ROWS = {"A": {"a": 4, "b": 1}, "B": {"a": 1, "b": 16}, "C": {"a": 16, "b": 1}}

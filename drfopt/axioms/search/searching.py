@@ -18,6 +18,7 @@ from ...base.progress import report
 from ...base.tables import Column, Sheet
 from ...io.native import writing
 from ...io.text.output import write_whole
+from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ...model.policies import Policy, policy_named
 from ...solving.allocating import in_whole_tasks
@@ -171,7 +172,7 @@ class Search:
         return (
             None
             if found is None
-            else {"instance": writing.document(found.instance), "finding": found.finding.to_dict()}
+            else {"instance": instance_document(found.instance), "finding": found.finding.to_dict()}
         )
 
     def sheet(self) -> Sheet:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import SolverError
-from ..whole.milp import ASKING, stop
+from ..whole.integer_program import ASKING, stop
 
 __all__ = ["SOLVERS"]
 

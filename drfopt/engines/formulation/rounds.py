@@ -16,7 +16,8 @@ from ...base.errors import FormulationError, SolverError, TimeLimitError
 from ...base.progress import report
 from ..linear_programs import INFINITY, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
-from ..whole.milp import Model, placed, supply
+from ..whole.integer_program import Model
+from ..whole.milp import placed, supply
 from .user_file import UserFile
 
 __all__ = ["as_stated", "solve"]

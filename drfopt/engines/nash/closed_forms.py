@@ -4,10 +4,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...base.numbers.surds import recognised
-from .equations import Equations
+from .conditions import Equations
 
 if TYPE_CHECKING:
-    from .enclosure import Conditions
+    from .conditions import Conditions
 
 __all__ = ["closed_forms"]
 

@@ -20,7 +20,8 @@ from ...base.progress import report
 from ...model.packings import LARGEST, most_alone
 from ..problem import Answer, Problem
 from . import rounding
-from .milp import SEARCH, Model, Supply, placed, supply
+from .integer_program import Model
+from .milp import SEARCH, Supply, placed, supply
 from .user_kinds import BOTTOM, Kinds, Pool, Vector
 
 __all__ = ["Counting", "solve"]

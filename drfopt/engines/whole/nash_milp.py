@@ -11,7 +11,8 @@ from ...base.errors import SolverError
 from ...base.progress import report
 from ...model.packings import most_alone
 from ..problem import Answer, Problem
-from .milp import SEARCH, Model, Unfinished, placed, supply
+from .integer_program import Model, Unfinished
+from .milp import SEARCH, placed, supply
 
 __all__ = ["solve"]
 

@@ -3,7 +3,8 @@
 from ...base.errors import SolverError
 from ...model.packings import most_alone, program_values
 from ..problem import Answer, Problem
-from .milp import SEARCH, Model, Unfinished, placed, supply
+from .integer_program import Model, Unfinished
+from .milp import SEARCH, placed, supply
 
 __all__ = ["solve"]
 

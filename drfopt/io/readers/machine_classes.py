@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .assembly import Cluster, Node, Task
+    from .contents import Cluster, Node, Task
 
 __all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "shape", "types_of"]
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..text.input import File, failure
 from ..text.parts import Part, parts
-from .assembly import Cluster, Node, Task, assemble, named
+from .assembly import assemble, named
+from .contents import Cluster, Node, Task
 from .conversion import Conversion, Notes
 from .queues.tree import Queue, organised
 

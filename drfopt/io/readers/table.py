@@ -16,7 +16,8 @@ from typing import Any
 from ...base.errors import InstanceError, suggestion
 from ..text.csv_rows import Row, with_header
 from ..text.input import File, failure, shown
-from .assembly import Cluster, Node, Task, assemble, named
+from .assembly import assemble, named
+from .contents import Cluster, Node, Task
 from .conversion import Conversion, Notes
 
 __all__ = ["read"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...base.errors import InstanceError, suggestion
 from ...io.native import reading as reader
-from ...io.native import writing as writer
+from ...model.document import document as instance_document
 from ...model.instance import Instance
 from . import cluster, users
 from .grammar import Document
@@ -70,7 +70,7 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
     InstanceError
         On a change that cannot be read or made; the message names it.
     """
-    document = writer.document(instance)
+    document = instance_document(instance)
     for change in map(Change.of, changes):
         row = next(row for row in KINDS if row.name == change.kind)
         try:

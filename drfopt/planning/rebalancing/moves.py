@@ -29,7 +29,8 @@ from ...base.deadline import Deadline
 from ...base.errors import SolverError
 from ...base.progress import report
 from ...engines.problem import Problem
-from ...engines.whole.milp import Model, Supply, Unfinished, supply
+from ...engines.whole.integer_program import Model, Unfinished
+from ...engines.whole.milp import Supply, supply
 from ...model.packings import Packing, integer_rows, most_alone, program_rows
 from .current import Current
 

@@ -15,7 +15,7 @@ from ...base.errors import CertificateError, InstanceError, PolicyError
 from ...base.tables import Column, Sheet
 from ...certificates.feasibility import exactly_feasible
 from ...engines.problem import Problem
-from ...engines.whole.milp import TooLarge, Unfinished
+from ...engines.whole.integer_program import TooLarge, Unfinished
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import Policy, policy_named

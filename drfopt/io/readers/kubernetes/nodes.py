@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from ...text.parts import Part
-from ..assembly import Node, Task
+from ..contents import Node, Task
 from ..conversion import Notes
 from .eligibility import NODE_NAME, features_of
 from .objects import Objects, labels, name

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from ....base.errors import InstanceError
 from ...text.input import File
-from ..assembly import Cluster, assemble, named
+from ..assembly import assemble, named
+from ..contents import Cluster
 from ..conversion import Conversion, Notes
 from . import eligibility
 from .nodes import nodes, tasks

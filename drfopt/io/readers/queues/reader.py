@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...text.input import File
-from ..assembly import Cluster, assemble, named
+from ..assembly import assemble, named
+from ..contents import Cluster
 from ..conversion import Conversion, Notes
 from ..kubernetes import eligibility
 from ..kubernetes.nodes import nodes, tasks

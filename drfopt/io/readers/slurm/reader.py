@@ -8,7 +8,8 @@ from typing import Any
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.input import File, failure, shown
-from ..assembly import Cluster, Node, Task, assemble, named
+from ..assembly import assemble, named
+from ..contents import Cluster, Node, Task
 from ..conversion import Conversion, Notes
 from ..queues.tree import Queue, organised
 from .rows import Row, rows

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from ...text.csv_rows import Row, first_line, without_header
 from ...text.input import File, failure
-from ..assembly import Cluster, Node, Task, assemble
+from ..assembly import assemble
+from ..contents import Cluster, Node, Task
 from ..conversion import Conversion, Notes
 
 __all__ = ["read"]

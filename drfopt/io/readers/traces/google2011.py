@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from ....base.numbers.quantities import parse
 from ...text.csv_rows import Row, first_line, without_header
 from ...text.input import File, failure
-from ..assembly import Cluster, Node, Task, assemble
+from ..assembly import assemble
+from ..contents import Cluster, Node, Task
 from ..conversion import Conversion, Notes
 
 __all__ = ["read"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from ...text.parts import Part
-from ..assembly import Node, Task
+from ..contents import Node, Task
 from ..conversion import Notes
 from ..queues.tree import Queue
 

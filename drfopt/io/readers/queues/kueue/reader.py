@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from .....base.errors import InstanceError
 from ....text.input import File
-from ...assembly import Cluster, Node, assemble, named
+from ...assembly import assemble, named
+from ...contents import Cluster, Node
 from ...conversion import Conversion, Notes
 from ...kubernetes.eligibility import Features, Needs, allows, features_of
 from ...kubernetes.objects import Objects, name

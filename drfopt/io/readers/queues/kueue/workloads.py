@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ....text.parts import Part
-from ...assembly import Task
+from ...contents import Task
 from ...conversion import Notes
 from ...kubernetes.eligibility import Needs
 from ...kubernetes.objects import Objects, name, namespace
