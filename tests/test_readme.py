@@ -102,15 +102,18 @@ def test_every_file_linked_to_is_there():
     assert not [link for link in links if not (REPOSITORY / link).exists()]
 
 
-def test_set_up_is_two_commands_and_ci_runs_the_second():
+def test_set_up_is_two_commands_and_ci_runs_the_second_before_all_else():
     use, tests = (block.strip() for block in blocks(WRITTEN, "sh"))
     assert "\n" not in use + tests
     assert use.endswith("drfopt solve nsdi2011")
-    assert tests.endswith("tests/run.py")
+    assert tests.endswith(" && .venv/bin/pytest")
     script = REPOSITORY / ".ci/run"
-    assert script.read_text(encoding="utf-8").splitlines()[-1] == tests
+    longer = ".venv/bin/python tests/run.py"
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == f"{tests} && {longer}"
     assert os.access(script, os.X_OK)
-    assert tests in (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    shown = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    assert tests in shown
+    assert longer in shown
 
 
 def rewritten(folder):
