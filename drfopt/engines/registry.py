@@ -206,6 +206,7 @@ ENGINES = (
         LEXIMIN,
         POOL,
         organised=True,
+        then=("rational-tree",),
     ),
     Engine(
         "tree-chain",
@@ -224,6 +225,7 @@ ENGINES = (
         POOL,
         exact=True,
         organised=True,
+        most=1_000,
     ),
     Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
 )

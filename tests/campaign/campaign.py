@@ -1,8 +1,8 @@
 """A campaign of random degenerate instances: every answer beside an oracle that shares no code with the engines.
 
 ``python tests/campaign/campaign.py --count 1000 --seed 1`` draws instances number 0 to 999 of seed 1, solves each, and
-prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers that
-are wrong, faults, and what takes longer than a minute make the exit status 1.
+prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
+that are wrong, faults, and what takes longer than a minute make the exit status 1.
 """
 
 import argparse
@@ -93,7 +93,9 @@ def table(found: list[Result]) -> str:
     rows.append(["all", *(str(sum(count[kind, word] for kind in kinds)) for word in words), str(len(found))])
     wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return "\n".join(
-        "  ".join(cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, wide, strict=True)))
+        "  ".join(
+            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, wide, strict=True))
+        )
         for row in rows
     )
 

@@ -103,8 +103,7 @@ class Case:
             ]
             if self.open_to is not None:
                 cluster["eligible"] = {
-                    u: [f"c{k}" for k, yes in enumerate(row) if yes]
-                    for u, row in zip(users, self.open_to, strict=True)
+                    u: [f"c{k}" for k, yes in enumerate(row) if yes] for u, row in zip(users, self.open_to, strict=True)
                 }
         else:
             cluster["capacity"] = dict(zip(resources, self.capacity or (), strict=True))
@@ -277,4 +276,3 @@ def _rules(chance: random.Random, n: int, m: int, rooms: list[Fraction]) -> dict
     if m > 1 and chance.random() < 0.1:
         rules["excluded"] = (resources[-1],)
     return rules
-

@@ -86,7 +86,9 @@ def _near(has: Sequence[Fraction], should: Sequence[Fraction], accuracy: Fractio
     for i, (x, y) in enumerate(zip(has, should, strict=True)):
         if abs(x - y) > accuracy * y:
             off = float(abs(x - y) / y) if y else float("inf")
-            raise Wrong(f"{what} of {i}: {float(x):.17g} instead of {y if len(str(y)) < 30 else float(y)}, off by {off:.1e}")
+            raise Wrong(
+                f"{what} of {i}: {float(x):.17g} instead of {y if len(str(y)) < 30 else float(y)}, off by {off:.1e}"
+            )
 
 
 def _unplaced(model: Model, found: Allocation) -> None:
@@ -190,11 +192,15 @@ def _market(case: Case, model: Model, found: Allocation) -> Verdict:
         prices = [list(map(fraction, row)) for row in exact.prices.tolist()]
         judged = market.bought(model, alpha, prices, amounts)
     if judged is None or judged.worst > float(SURE):
-        return Verdict("not judged", f"the bound of the market is {'inf' if judged is None else float(judged.worst):.1}")
+        return Verdict(
+            "not judged", f"the bound of the market is {'inf' if judged is None else float(judged.worst):.1}"
+        )
     for i, y, off in zip(model.playing, judged.tasks, judged.off, strict=True):
         x, best = found.tasks.tolist()[i], Fraction(y)
         low, high = _ends(x)
         wide = Fraction(off) + (Fraction(LEVEL_CEEI) if case.mode == "divisible" else Fraction(1, 10**40))
         if low - best > wide * best or best - high > wide * best:
-            raise Wrong(f"user {i} has {float(x):.17g} instead of {float(best):.17g}, off by {float(x) / float(best) - 1:.1e}")
+            raise Wrong(
+                f"user {i} has {float(x):.17g} instead of {float(best):.17g}, off by {float(x) / float(best) - 1:.1e}"
+            )
     return Verdict("right")

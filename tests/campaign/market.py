@@ -2,8 +2,8 @@
 
 Prices p >= 0 of the capacities cost user i at least ``q = min_k p_k . d_i`` a task, and at these it would buy y tasks:
 those with ``s (s y / w) ** -A = q``, or its limit, where s is the dominant share of a task and w its weight.  With
-``g_i(x) = w U(s x / w) - q x``, every feasible x has ``f(x) <= sum_i g_i(y) + p . C - sum_i (g_i(y) - g_i(x))``.  So for
-the optimum x* and any feasible z, ``sum_i (g_i(y) - g_i(x*)) <= sum_i g_i(y) + p . C - f(z)``, the gap; and a user
+``g_i(x) = w U(s x / w) - q x``, every feasible x has ``f(x) <= sum_i g_i(y) + p . C - sum_i (g_i(y) - g_i(x))``.  So
+for the optimum x* and any feasible z, ``sum_i (g_i(y) - g_i(x*)) <= sum_i g_i(y) + p . C - f(z)``, the gap; and a user
 whose x* is off y by a part r loses at least ``w (s y / w) ** (1 - A) A r ** 2 / 2 * (1 + r) ** (-A - 1)`` of it.
 """
 
@@ -69,7 +69,9 @@ class _Market:
 
     def judged(self, prices: list[list[Decimal]], feasible: dict[int, Decimal]) -> Bought | None:
         """Return what is bought at prices, and the bound that a feasible allocation gives."""
-        gap = sum((p * c for row, room in zip(prices, self.room, strict=True) for p, c in zip(row, room)), NONE)
+        gap = sum(
+            (p * c for row, room in zip(prices, self.room, strict=True) for p, c in zip(row, room, strict=True)), NONE
+        )
         tasks = {}
         for i in self.users:
             cost = self.cost(prices, i)
@@ -127,7 +129,10 @@ def polished(model: Model, alpha: Fraction, start: Sequence[Fraction]) -> Bought
 def _newton(market: _Market, start: list[Decimal], active: Sequence[int]) -> Bought | None:
     room = market.room[0]
     floor = Decimal("1e-6") * max((p * c for p, c in zip(start, room, strict=True)), default=NONE)
-    prices = [max(p, floor / c if c else NONE) if j in active else NONE for j, (p, c) in enumerate(zip(start, room))]
+    prices = [
+        max(p, floor / c if c else NONE) if j in active else NONE
+        for j, (p, c) in enumerate(zip(start, room, strict=True))
+    ]
     for _ in range(ROUNDS):
         matrix = [[NONE] * len(active) for _ in active]
         short = [-room[j] for j in active]
@@ -160,9 +165,7 @@ def _newton(market: _Market, start: list[Decimal], active: Sequence[int]) -> Bou
 def _solved(matrix: list[list[Decimal]], right: list[Decimal], scale: list[Decimal]) -> list[Decimal]:
     """Solve by elimination in units of `scale`; a row that others add up to is left out, its unknown stays 0."""
     size = len(right)
-    rows = [
-        [matrix[a][b] / scale[a] / scale[b] for b in range(size)] + [right[a] / scale[a]] for a in range(size)
-    ]
+    rows = [[matrix[a][b] / scale[a] / scale[b] for b in range(size)] + [right[a] / scale[a]] for a in range(size)]
     largest = max((abs(v) for row in rows for v in row[:-1]), default=NONE)
     chosen: dict[int, int] = {}
     for b in range(size):

@@ -1,9 +1,9 @@
 """The exact answers of tiny instances by the definitions alone, in fractions; nothing of the package computes here.
 
-    leximin on a pool      progressive filling
-    leximin elsewhere      linear programs: raise the lowest level, ask of everybody whether more is possible
-    sums                   one linear program
-    whole tasks            all allocations, one after the other
+leximin on a pool      progressive filling
+leximin elsewhere      linear programs: raise the lowest level, ask of everybody whether more is possible
+sums                   one linear program
+whole tasks            all allocations, one after the other
 """
 
 import itertools
@@ -84,9 +84,7 @@ class Model:
         room = self.classes[k][0]
         if self.pool and not self.whole:
             return all(c > 0 for d, c in zip(row, room, strict=True) if d)
-        return (
-            open_to[k] and (only is None or k in only) and all(d <= c for d, c in zip(row, room, strict=True))
-        )
+        return open_to[k] and (only is None or k in only) and all(d <= c for d, c in zip(row, room, strict=True))
 
     @cached_property
     def placed(self) -> list[bool]:
@@ -335,4 +333,3 @@ def _value(model: Model) -> Callable[[Sequence[int]], Any]:
         return product
     rates = [model.rate(i, policy) if model.placed[i] else Fraction(0) for i in range(model.n)]
     return lambda tasks: sorted(r * x for r, x in zip(rates, tasks, strict=True))
-

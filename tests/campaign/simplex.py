@@ -1,7 +1,7 @@
 """A small exact simplex: one polytope, walked from optimum to optimum, in integers.
 
-A row of the tableau is ``[A_1, ..., A_s, C, over]`` and says ``over basic = C - sum_s A_s nonbasic_s``.  Bland's rule, so
-that it ends.  A polytope is never built anew: rows that hold where it stands, and columns, are added to it, so that
+A row of the tableau is ``[A_1, ..., A_s, C, over]`` and says ``over basic = C - sum_s A_s nonbasic_s``.  Bland's rule,
+so that it ends.  A polytope is never built anew: rows that hold where it stands, and columns, are added to it, so that
 there is no first phase.
 """
 
