@@ -10,6 +10,7 @@ from typing import Any
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
@@ -22,7 +23,7 @@ __all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Result):
     """The findings on one instance under one policy.
 
     Attributes
@@ -35,6 +36,8 @@ class Audit:
         One a property, with ``.property``, ``.verdict``, ``.witness``, ``.exact`` and ``.trials``.
     """
 
+    _rows = "results"
+
     instance: Instance | None
     policy: str
     integer: bool
@@ -45,8 +48,9 @@ class Audit:
         """The findings that show a violation."""
         return tuple(finding for finding in self.results if finding.verdict == FAILS)
 
-    def __getitem__(self, name: str) -> Finding:
-        return next(finding for finding in self.results if finding.property == name)
+    def named(self) -> dict[str, Any]:
+        """Return the findings by property: ``audit["envy-freeness"]``."""
+        return {finding.property: finding for finding in self.results}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt audit --json`` prints."""
@@ -83,12 +87,6 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<Audit {self.policy} of {self.instance!r}: {len(self.failed)} of {len(self.results)} fail>"
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def audit(

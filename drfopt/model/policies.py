@@ -8,7 +8,7 @@ A new notion is one row here, or one formulation file.
 import ast
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,8 @@ class Policy:
     summary: str
     source: str
     argument: str = ""
-    alpha: float = math.nan
+    # Not compared, as the name says it: NaN is not equal to the NaN of a policy that was pickled.
+    alpha: float = field(default=math.nan, compare=False)
 
     def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
         """Raise `PolicyError` when the policy cannot take the instance.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, above, text
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
@@ -75,8 +76,10 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
+class WhatIf(Result):
     """Two allocations, before and after the changes."""
+
+    _rows = "users"
 
     changes: tuple[Change, ...]
     before: Allocation
@@ -122,6 +125,10 @@ class WhatIf:
     def totals(self) -> dict[str, tuple[Any, Any]]:
         """Return what sums the two clusters up: before and after."""
         return {name: (look(self.before), look(self.after)) for name, look in TOTALS.items()}
+
+    def named(self) -> dict[str, Any]:
+        """Return the differences by user."""
+        return {row.user: row for row in self.users}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt whatif --json`` prints."""
@@ -185,12 +192,6 @@ class WhatIf:
             + f"; {self.before.seconds + self.after.seconds:.3g} s"
         )
         return notes
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def whatif(

@@ -17,6 +17,7 @@ from typing import Any
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
 from ..base.parallel import spread
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
@@ -144,7 +145,7 @@ def _values(text: str) -> tuple[Fraction, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Result):
     """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
 
     instance: Instance
@@ -152,6 +153,10 @@ class Sweep:
     axis: Axis
     values: tuple[Fraction, ...]
     allocations: tuple[Allocation, ...]
+
+    def named(self) -> dict[str, Any]:
+        """Return the allocations by value, as it is printed: ``sweep["3/2"]``."""
+        return {str(value): allocation for value, allocation in zip(self.values, self.allocations, strict=True)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt sweep --json`` prints."""
@@ -163,6 +168,13 @@ class Sweep:
             "changes": [str(self.axis.at(value)) for value in self.values],
             "allocations": [allocation.to_dict() for allocation in self.allocations],
         }
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row a value and user. Needs pandas (``pip install drfopt[frame]``)."""
+        import pandas
+
+        frames = [allocation.to_frame() for allocation in self.allocations]
+        return pandas.concat(frames, keys=list(map(str, self.values)), names=[self.axis.name])
 
     def sheet(self) -> Sheet:
         """Return the table: a row a value."""
@@ -184,12 +196,6 @@ class Sweep:
         ]
         title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
         return Sheet(title, columns, rows, (), document=self.to_dict)
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def sweep(

@@ -122,7 +122,9 @@ def solve(
         )
     answer, tasks, placement, proof = _proven(problem, runner, exact, next_ones=engine == "auto")
     # Of a policy of single machines the placement is the answer, and nobody's to change.
-    placed = (lambda: placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
+    placed = (
+        partial(_as_it_is, placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
+    )
     return Allocation(
         instance=instance,
         policy=chosen.name,
@@ -139,6 +141,11 @@ def solve(
         status=_status(proof, answer),
         seconds=time.perf_counter() - begun,
     )
+
+
+def _as_it_is(placement: np.ndarray | None) -> np.ndarray | None:
+    """Return the placement that was found (a function with a name, so that an allocation can be pickled)."""
+    return placement
 
 
 def in_whole_tasks(instance: Instance, policy: str | Policy, integer: bool = False) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, FormulationError, PolicyError, SolverError, TimeLimitError
 from ..base.progress import report
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
@@ -61,7 +62,7 @@ class Opinion:
     engine: str
     levels: np.ndarray | None
     value: Any
-    seconds: float
+    seconds: float = field(compare=False)
     reason: str = ""
     author: str = ""
     by_user: np.ndarray | None = None
@@ -100,7 +101,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossCheck:
+class CrossCheck(Result):
     """All opinions on one instance and policy.
 
     Attributes
@@ -117,6 +118,8 @@ class CrossCheck:
         The formulation that was asked for and gave no answer.
     """
 
+    _rows = "engines"
+
     instance: Instance
     policy: str
     integer: bool
@@ -125,6 +128,10 @@ class CrossCheck:
     opinions: tuple[Opinion, ...]
     between: Difference | None = field(default=None)
     silent: str = ""
+
+    def named(self) -> dict[str, Any]:
+        """Return the opinions by what they are called."""
+        return {opinion.engine: opinion for opinion in self.opinions}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt crosscheck --json`` prints."""
@@ -169,12 +176,6 @@ class CrossCheck:
             f"THEY DISAGREE: {between.one} and {between.other} differ by {between.size:.1e} of the larger, "
             f"and may differ {allowed}"
         )
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def crosscheck(

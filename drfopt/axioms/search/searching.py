@@ -15,6 +15,7 @@ from ...base.deadline import Deadline
 from ...base.errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError
 from ...base.parallel import spread
 from ...base.progress import report
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...io.native import writing
 from ...io.text.output import write_whole
@@ -119,7 +120,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Result):
     """What a search found.
 
     Attributes
@@ -137,6 +138,8 @@ class Search:
         Whether every unit of work was done.
     """
 
+    _rows = "results"
+
     question: Question
     total: int
     seen: int
@@ -144,6 +147,10 @@ class Search:
     verdicts: dict[str, Counter]
     counterexamples: tuple[Counterexample, ...]
     complete: bool
+
+    def named(self) -> dict[str, Any]:
+        """Return the counterexamples by property."""
+        return {found.finding.property: found for found in self.counterexamples}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt search --json`` prints."""
@@ -204,12 +211,6 @@ class Search:
 
     def __repr__(self) -> str:
         return f"<Search {self.question.policy}: {self.audited} audited, {len(self.counterexamples)} fail>"
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def search(

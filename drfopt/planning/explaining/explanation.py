@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.errors import InstanceError, PolicyError, suggestion
 from ...base.progress import report
+from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
@@ -104,13 +105,19 @@ class Explained:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Result):
     """Why the users have what they have, one entry each."""
+
+    _rows = "users"
 
     instance: Instance
     policy: str
     allocation: Allocation
     users: tuple[Explained, ...]
+
+    def named(self) -> dict[str, Any]:
+        """Return the entries by user."""
+        return {row.user: row for row in self.users}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt explain --json`` prints."""
@@ -165,12 +172,6 @@ class Explanation:
             notes += [f"{row.user}: {row.remedy}" for row in held[:SENTENCES]]
             notes.append(f"a sentence on each of the {len(self.users)}: --json, or name the user")
         return notes
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def explain(instance: Instance, policy: str | Policy = "drf", user: str | None = None) -> Explanation:

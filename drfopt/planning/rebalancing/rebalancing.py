@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.feasibility import exactly_feasible
 from ...engines.problem import Problem
@@ -53,7 +54,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Rebalancing:
+class Rebalancing(Result):
     """What to move, evict and start, and what that leads to.
 
     Attributes
@@ -81,6 +82,8 @@ class Rebalancing:
     seconds : float
     """
 
+    _rows = "users"
+
     instance: Instance
     policy: str
     current: Current
@@ -92,7 +95,7 @@ class Rebalancing:
     fewest: bool
     fairest: bool
     decided: int
-    seconds: float
+    seconds: float = field(compare=False)
     too_large: bool = False
 
     @property
@@ -104,6 +107,10 @@ class Rebalancing:
     def count(self, kind: str) -> int:
         """Return how many tasks move, are evicted (``evict``), or start."""
         return sum(step.tasks for step in self.steps if step.kind == kind)
+
+    def named(self) -> dict[str, Any]:
+        """Return the rows of `to_dict` by user."""
+        return {row["name"]: row for row in self.to_dict()["users"]}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt rebalance --json`` prints."""
@@ -173,12 +180,6 @@ class Rebalancing:
             notes.append("counted between classes: the file names no machines, and moves within a class come on top")
         notes.append(f"{self.status}, {self.seconds:.3g} s")
         return notes
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def rebalance(

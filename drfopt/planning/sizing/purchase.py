@@ -3,12 +3,13 @@
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import InstanceError, PolicyError, TimeLimitError
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
 from ...model.instance import Instance
@@ -23,7 +24,7 @@ __all__ = ["Purchase", "size"]
 
 
 @dataclass(frozen=True, eq=False)
-class Purchase:
+class Purchase(Result):
     """What to buy, what it costs, what every purchase costs at least, and the fair allocation afterwards.
 
     Attributes
@@ -53,6 +54,8 @@ class Purchase:
     seconds : float
     """
 
+    _rows = "buy"
+
     instance: Instance
     policy: str
     targets: tuple[Target, ...]
@@ -66,7 +69,7 @@ class Purchase:
     concessions: Concession | None = None
     judged: int = 0
     parts: int = 0
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def bought(self) -> dict[str, Fraction]:
@@ -84,6 +87,10 @@ class Purchase:
     def cluster(self) -> Instance | None:
         """The cluster after the purchase."""
         return None if self.counts is None else self.shop.after(self.counts)
+
+    def named(self) -> dict[str, Any]:
+        """Return the amounts bought, by offer."""
+        return dict(self.bought)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt size --json`` prints; costs and amounts as numbers, or fractions as text."""
@@ -187,12 +194,6 @@ class Purchase:
             f"{self.seconds:.3g} s"
         )
         return notes
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def size(
