@@ -1,7 +1,7 @@
 """Fairness properties audited, proven and searched: verdicts in exact numbers, witnesses that are sentences.
 
 `audit` says which properties the outcome of a policy has on one instance.  `drfopt.axioms.claims` is the table of what
-holds of every instance and what does not, `drfopt.axioms.search.searching` finds counterexamples and makes them small.
+holds of every instance and what does not, `drfopt.axioms.counterexamples` finds counterexamples and makes them small.
 """
 
 from collections.abc import Sequence

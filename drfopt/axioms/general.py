@@ -7,9 +7,9 @@ from ..base.deadline import Deadline
 from ..model.policies import Policy, policy_named
 from .auditing import Audit, audit
 from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, Claim, claim_for
+from .counterexamples.searching import in_whole, search, told
+from .counterexamples.space import Space
 from .properties.table import PROPERTIES, properties_named
-from .search.searching import in_whole, search, told
-from .search.space import Space
 from .verdicts import FAILS, UNDECIDED, Finding
 
 __all__ = ["audit_policy"]

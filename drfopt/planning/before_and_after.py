@@ -26,7 +26,7 @@ from ..solving.allocating import solve
 from .changes.changes import Change, changed
 from .totals import TOTALS
 
-__all__ = ["Difference", "WhatIf", "whatif"]
+__all__ = ["Difference", "WhatIf", "what_if"]
 
 CHEAP = 2_000
 """Pairs of user and class, or of user and resource in a pool, up to which both answers are computed in fractions
@@ -194,7 +194,7 @@ class WhatIf(Result):
         return notes
 
 
-def whatif(
+def what_if(
     instance: Instance,
     changes: Iterable[Change | str],
     policy: str | Policy = "drf",
@@ -219,10 +219,21 @@ def whatif(
     time_limit : float, optional
         Seconds for each of the two.
 
+    Returns
+    -------
+    WhatIf
+        ``.winners``, ``.losers``, and ``.before`` and ``.after``, two allocations.
+
     Raises
     ------
     InstanceError
         On a change that cannot be made.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> what_if(cluster, ["set-weight A=2"]).losers
+    ('B',)
     """
     wanted = tuple(map(Change.of, changes))
     chosen = policy_named(policy)

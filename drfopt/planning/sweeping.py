@@ -200,7 +200,7 @@ class Sweep(Result):
 
 def sweep(
     instance: Instance,
-    values: Iterable[Fraction | float | str],
+    values: str | Iterable[Fraction | float | str],
     *,
     axis: Axis | None = None,
     resource: str | None = None,
@@ -215,7 +215,8 @@ def sweep(
     Parameters
     ----------
     instance : Instance
-    values : iterable of numbers or strings such as ``"3/2"``
+    values : str, or iterable of numbers or strings such as ``"3/2"``
+        With its name before it a text says the axis as well: ``"cpu=100..200/10"``, ``"weight:A=1,2"`` (see `axis_of`).
     axis : Axis, optional
         What the values are of; by default what the capacities are multiplied by.
     resource : str, optional
@@ -224,9 +225,30 @@ def sweep(
         Made before, at every value alike.
     policy, jobs, dask, **how
         As in `solve_each`.
+
+    Returns
+    -------
+    Sweep
+        ``sweep["3/2"]`` is the allocation at that value.
+
+    Raises
+    ------
+    InstanceError
+        When the text cannot be read, names what is not there, or a change cannot be made.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> [found.tasks.tolist() for found in sweep(cluster, "cpu=9,12", jobs=1).allocations]
+    [[3.0, 2.0], [3.272727272727273, 2.909090909090909]]
     """
-    along = axis or multiplied(resource)
-    wanted, first = tuple(exact(value) for value in values), tuple(changes)
+    first = tuple(changes)
+    if isinstance(values, str):
+        if axis is not None or resource is not None:
+            raise InstanceError(f"{values!r} names its own axis: leave axis and resource out")
+        along, wanted = axis_of(instance, values)
+    else:
+        along, wanted = axis or multiplied(resource), tuple(exact(value) for value in values)
     chosen = policy_named(policy)
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]

@@ -47,7 +47,7 @@ def test_crosscheck_agrees_on_the_example(drfopt, cluster):
 
 @pytest.mark.parametrize(("agree", "status"), [(True, 0), (False, 1), (None, 3)])
 def test_the_status_of_crosscheck_is_its_verdict(drfopt, cluster, monkeypatch, agree, status):
-    checking = importlib.import_module("drfopt.crosscheck")
+    checking = importlib.import_module("drfopt.solving.crosschecking")
     from drfopt.base.tables import Sheet
 
     class Found:
@@ -123,7 +123,7 @@ def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch)
 
     instance = Instance({"A": {"cpu": "1/3"}}, {"cpu": 9}, name="as read")
     found = Conversion(instance, (Note(UNUSED, "label", 2, "a=b"),), {"A": {"pool": Fraction(3, 2)}})
-    monkeypatch.setattr(readers, "converted", lambda format, files, user_by: found)
+    monkeypatch.setattr(readers, "read", lambda format, files, user_by: found)
     origin = readers.FORMATS[0].name
     printed = drfopt("convert", "--from", origin, "any")
     assert tomllib.loads(printed.out)["name"] == "as read"

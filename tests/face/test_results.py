@@ -10,13 +10,28 @@ from fractions import Fraction
 import pytest
 
 import drfopt
-from drfopt import Instance, Machine, audit, compare, crosscheck, schedule, solve
-from drfopt.axioms.search.searching import search
-from drfopt.axioms.search.space import Space
+from drfopt import (
+    Instance,
+    Machine,
+    Scenario,
+    Space,
+    audit,
+    compare,
+    crosscheck,
+    explain,
+    price,
+    rebalance,
+    schedule,
+    search,
+    simulate,
+    simulate_each,
+    size,
+    solve,
+    sweep,
+    verify,
+    what_if,
+)
 from drfopt.base.results import Result
-from drfopt.planning import explain, price, rebalance, size, whatif
-from drfopt.planning.sweeping import sweep
-from drfopt.simulation import Scenario, simulate, simulate_each
 
 NSDI = Instance.library("nsdi2011")
 RACK = Instance(
@@ -36,12 +51,13 @@ RESULTS = {
         None,
     ),
     "Explanation": (lambda: explain(NSDI), "A"),
-    "WhatIf": (lambda: whatif(NSDI, ["set-weight A=2"]), "A"),
+    "WhatIf": (lambda: what_if(NSDI, ["set-weight A=2"]), "A"),
     "Prices": (lambda: price(NSDI), "cpu"),
     "Purchase": (lambda: size(NSDI, "A>=5", {"cpu": 1, "memory": 1}, steps={"cpu": 2, "memory": 4}), "cpu"),
     "Rebalancing": (lambda: rebalance(RACK, TODAY), "A"),
     "Sweep": (lambda: sweep(NSDI, ["1", "3/2"], jobs=1), "3/2"),
     "Run": (lambda: simulate(Scenario.library("two-users")), None),
+    "Verification": (lambda: verify(solve(NSDI, exact=True)), None),
     "Trials": (lambda: simulate_each(Scenario.library("two-users"), ["drf", "fifo"], replications=2), "fifo"),
 }
 

@@ -185,12 +185,22 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
     user : str, optional
         Whom to explain; by default everybody.
 
+    Returns
+    -------
+    Explanation
+
     Raises
     ------
     InstanceError
         When nobody is called so.
     PolicyError
         When nothing is known of what stops users under the policy.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> explain(cluster)["A"].stopped_by
+    ('cpu',)
     """
     if user is not None and user not in instance.users:
         raise InstanceError(

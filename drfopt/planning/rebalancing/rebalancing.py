@@ -208,12 +208,23 @@ def rebalance(
     time_limit : float, optional
         Seconds.
 
+    Returns
+    -------
+    Rebalancing
+        Its ``steps``, and the tasks ``after`` them.
+
     Raises
     ------
     InstanceError, PolicyError
         When the current allocation, the number of moves or the policy does not suit the instance.
     TimeLimitError
         When the time is up before any plan was found.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=[Machine("m", {"cpu": 4})])
+    >>> rebalance(cluster, {"placement": {"A": {"m": 4}}}).count("evict")
+    2
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)

@@ -241,6 +241,12 @@ def size(
         When a target, an offer or the policy does not suit the instance.
     TimeLimitError
         When the time is up before any purchase was found that meets the targets.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> size(cluster, "A>=5", {"cpu": 1, "memory": 1}, steps={"cpu": 2, "memory": 4}).status
+    'optimal'
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)

@@ -245,6 +245,22 @@ def search(
         A log that an interrupted search goes on from.
     time_limit : float, optional
         Seconds after which no more results are waited for.
+
+    Returns
+    -------
+    Search
+        ``.counterexamples``, the smallest of each property that fails; ``.save(folder)`` of one writes its instance.
+
+    Raises
+    ------
+    PolicyError, InstanceError
+        On an unknown policy or property, or a space that the policy cannot take or that is too large.
+
+    Examples
+    --------
+    >>> found = search("ceei", "strategy-proofness", Space(users=2, resources=2, max_demand=2, max_capacity=2))
+    >>> len(found.counterexamples)
+    0
     """
     chosen, asked = policy_named(policy), properties_named(properties)
     space = space or Space()
