@@ -13,7 +13,7 @@ from ..base.errors import PolicyError
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, policy_named
 from ..solving.allocating import in_whole_tasks
 from .economy import cluster_of
 from .properties.table import findings, properties_named
@@ -91,7 +91,7 @@ class Audit(Result):
 
 def audit(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     properties: Sequence[str] | str | None = None,
     *,
     integer: bool = False,
@@ -102,7 +102,7 @@ def audit(
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A name of the table, or the path of a formulation file.
     properties : sequence of str, optional
         The eight of the DRF paper by default; besides them there are ``envy-up-to-one-task``,

@@ -21,7 +21,7 @@ from ..engines.problem import Problem
 from ..engines.registry import engines_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes.changes import Change, changed
 from .totals import TOTALS
@@ -197,7 +197,7 @@ class WhatIf(Result):
 def what_if(
     instance: Instance,
     changes: Iterable[Change | str],
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
     exact: bool | None = None,
@@ -211,7 +211,7 @@ def what_if(
     changes : sequence of Change or str
         Such as ``["add 10*v100", "set-weight A=2"]``, made in this order; `drfopt.planning.changes.changes.KINDS` has
         them all.
-    policy : str or Policy
+    policy : str, Policy or function
     integer : bool
         Whole tasks.
     exact : bool, optional

@@ -21,7 +21,7 @@ from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes.changes import Change, changed
 from .totals import TOTALS
@@ -44,7 +44,7 @@ RANGE = re.compile(r"(?P<first>[^.]+(?:\.\d+)?)\.\.(?P<last>.+?)/(?P<step>[^/]+(
 
 def solve_each(
     instances: Iterable[Instance],
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     jobs: int | None = None,
     dask: str | None = None,
@@ -56,7 +56,7 @@ def solve_each(
     ----------
     instances : iterable of Instance
         Taken as workers get free.
-    policy : str or Policy
+    policy : str, Policy or function
     jobs, dask : int, str
         Processes (by default one a core; 1 works in this one), or the address of a Dask scheduler.
     **how
@@ -205,7 +205,7 @@ def sweep(
     axis: Axis | None = None,
     resource: str | None = None,
     changes: Iterable[Change | str] = (),
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     jobs: int | None = None,
     dask: str | None = None,
     **how: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..io.text.output import write_whole
 from ..model.instance import Instance
+from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if
 from ..planning.sweeping import Sweep, sweep
 from .findings import study
@@ -67,7 +68,7 @@ class Page:
 
 def report(
     instance: Instance,
-    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    policies: Sequence[AnyPolicy] = ("drf", "asset", "ceei"),
     *,
     integer: bool = False,
     time_limit: float | None = None,

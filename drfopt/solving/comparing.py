@@ -12,7 +12,7 @@ from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import policy_named
+from ..model.policies import AnyPolicy, policy_named
 from .allocating import solve
 from .integrality import Beside, beside
 
@@ -142,7 +142,7 @@ class Comparison(Result):
 
 def compare(
     instance: Instance,
-    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    policies: Sequence[AnyPolicy] = ("drf", "asset", "ceei"),
     *,
     integer: bool = False,
     time_limit: float | None = None,
@@ -152,18 +152,16 @@ def compare(
     Parameters
     ----------
     instance : Instance
-    policies : sequence of str
+    policies : sequence of str, or of functions
         A policy that cannot take the instance is listed with its reason; an unknown one is an error.
     integer : bool
         Whole tasks.
     time_limit : float, optional
         Seconds for each policy.
     """
-    names = tuple(dict.fromkeys(str(policy) for policy in policies))
+    names = tuple(dict.fromkeys(policy_named(policy).name for policy in policies))
     if not names:
         raise PolicyError("no policies are given: name at least one, such as drf")
-    for name in names:
-        policy_named(name)
     allocations: list[Allocation] = []
     refusals: dict[str, str] = {}
     failure: DrfoptError | None = None

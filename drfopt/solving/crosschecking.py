@@ -29,7 +29,7 @@ from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.registry import engine_for, engines_for
 from ..model.instance import FEATURES, Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
 from .methods import opinions
 
@@ -180,24 +180,24 @@ class CrossCheck(Result):
 
 def crosscheck(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
     time_limit: float | None = None,
-    formulation: str | None = None,
+    formulation: AnyPolicy | None = None,
 ) -> CrossCheck:
     """Compute the allocation in every way that can take the instance, and compare.
 
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
     integer : bool
         Whole tasks.
     time_limit : float, optional
         Seconds for each computation that takes a limit.
-    formulation : str, optional
-        Path of a formulation file that states the same policy; its code is run.
+    formulation : str or function, optional
+        Path of a formulation file that states the same policy, or a function; its code is run.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def crosscheck(
     chosen = policy_named(policy)
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":
-        raise PolicyError(f"{formulation!r} is no formulation file: give the path of a *.py file")
+        raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     chosen.check(instance, integer, FEATURES)

@@ -19,7 +19,7 @@ from ..engines.reference.algorithm1 import Lines, Mix, Step, discrete_filling, k
 from ..engines.whole.bulk_filling import bulk_filling
 from ..model.hierarchy import Ascent, TreeLine
 from ..model.instance import FEATURES, Instance
-from ..model.policies import POLICIES, Policy, policy_named
+from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
 
 __all__ = ["Schedule", "schedule"]
 
@@ -160,7 +160,7 @@ class Schedule(Result):
 
 def schedule(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     rule: str = "algorithm-1",
     when_full: str = "skip",
@@ -177,7 +177,7 @@ def schedule(
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A leximin policy.
     rule : "algorithm-1" or "sequential-min-max"
     when_full : "skip" or "stop"

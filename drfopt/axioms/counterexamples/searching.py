@@ -21,7 +21,7 @@ from ...io.native import writing
 from ...io.text.output import write_whole
 from ...model.document import document as instance_document
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
 from ..batched import pays, rough
@@ -214,7 +214,7 @@ class Search(Result):
 
 
 def search(
-    policy: str | Policy,
+    policy: AnyPolicy,
     properties: Sequence[str] | str | None = None,
     space: Space | None = None,
     *,
@@ -229,7 +229,7 @@ def search(
 
     Parameters
     ----------
-    policy : str or Policy
+    policy : str, Policy or function
     properties : sequence of str, optional
         The eight of the DRF paper by default.
     space : Space, optional

@@ -15,7 +15,7 @@ from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .remedies import Remedies, alone
 from .trials import Trials, ceilings_met
@@ -174,13 +174,13 @@ class Explanation(Result):
         return notes
 
 
-def explain(instance: Instance, policy: str | Policy = "drf", user: str | None = None) -> Explanation:
+def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = None) -> Explanation:
     """Return why the users, or one of them, have what they have.
 
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         Any but a formulation file and ``per-server``, in divisible tasks.
     user : str, optional
         Whom to explain; by default everybody.

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ...base.errors import PolicyError
 from ...base.progress import report
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .one_sided import LOOKS, TOTAL
 from .price_table import Prices
@@ -28,13 +28,13 @@ from .worth import Worth
 __all__ = ["price"]
 
 
-def price(instance: Instance, policy: str | Policy = "drf", *, units: Iterable[str | Unit] | None = None) -> Prices:
+def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str | Unit] | None = None) -> Prices:
     """Return what one more unit of every resource and machine class is worth, and to whom.
 
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A leximin, a market or a sum, of divisible tasks.
     units : iterable of str, optional
         Those to look at: resources, machine classes, ``CLASS/RESOURCE``; by default all of the cluster.

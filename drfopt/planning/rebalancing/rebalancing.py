@@ -19,7 +19,7 @@ from ...engines.problem import Problem
 from ...engines.whole.integer_program import TooLarge, Unfinished
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .current import Current, current_of, load_current
 from .moves import Fairest, Plan, Tasks, Within
@@ -187,7 +187,7 @@ def rebalance(
     current: Current | Mapping | str | Path,
     *,
     moves: int | None = None,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     time_limit: float | None = None,
 ) -> Rebalancing:
     """Return the fewest moves and evictions that lead to a fair allocation of whole tasks.
@@ -203,7 +203,7 @@ def rebalance(
         What runs today, see `drfopt.planning.rebalancing.current`.
     moves : int, optional
         Return the fairest allocation that so many moves and evictions, at most, can reach.
-    policy : str or Policy
+    policy : str, Policy or function
         A leximin policy.
     time_limit : float, optional
         Seconds.

@@ -13,7 +13,7 @@ from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from .branch_and_bound import Search
 from .concessions import Concession, concessions
 from .judging import Trial
@@ -204,7 +204,7 @@ def size(
     targets: str | Iterable[str | Target],
     costs: Mapping[str, Any],
     *,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     most: Mapping[str, Any] | None = None,
     steps: Mapping[str, Any] | None = None,
     from_nothing: bool = False,
@@ -220,7 +220,7 @@ def size(
         ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of everybody's limit.
     costs : mapping from machine class, or from resource of a pool, to number
         What is for sale, and what one machine or unit costs.
-    policy : str or Policy
+    policy : str, Policy or function
     most : mapping from name to number, optional
         The most that may be bought.
     steps : mapping from resource to number, optional
