@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, suggestion
+from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
 
@@ -217,7 +218,7 @@ class Policy:
 
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
-POLICIES = (
+POLICIES = Registry(
     Policy(
         "drf",
         "dominant",
@@ -278,6 +279,9 @@ POLICIES = (
         "alpha fairness of dominant shares: 0 utilitarian, 1 ceei, towards drf as A grows",
         "Mo and Walrand, Fair end-to-end window-based congestion control, ToN 2000",
     ),
+    what="policy",
+    error=PolicyError,
+    also="the path of a *.py file",
 )
 """The rows; a name in capitals stands for an argument."""
 
@@ -296,15 +300,10 @@ def policy_named(name: "str | Policy") -> Policy:
     if text.endswith(".py"):
         return _formulation(text)
     head, colon, argument = text.partition(":")
-    for row in POLICIES:
-        if row.name == text and row.name.islower():
-            return row
-        if colon and row.name.partition(":")[0] == head and not row.name.islower():
-            return _with_argument(row, text, argument)
-    known = [row.name for row in POLICIES]
-    raise PolicyError(
-        f"there is no policy {text!r}{suggestion(text, known)} (known: {', '.join(known)}, or the path of a *.py file)"
-    )
+    row = POLICIES.get(head)
+    if row is not None and bool(colon) == (":" in row.name):
+        return _with_argument(row, text, argument) if colon else row
+    raise POLICIES.unknown(text)
 
 
 def _with_argument(row: Policy, text: str, argument: str) -> Policy:

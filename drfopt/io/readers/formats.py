@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...base.errors import InstanceError, suggestion
+from ...base.registry import Registry
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
@@ -40,7 +40,7 @@ class Format:
     users: tuple[str, ...] = ()
 
 
-FORMATS = (
+FORMATS = Registry(
     Format(
         "kubernetes",
         "kubectl get nodes,pods,resourcequotas -A -o json (or yaml)",
@@ -101,6 +101,9 @@ FORMATS = (
         "NODES.csv PODS.csv",
         "traces.openb",
     ),
+    what="format",
+    error=InstanceError,
+    package=__package__,
 )
 
 
@@ -121,12 +124,7 @@ def converted(format_name: str, paths: Sequence[str | Path], user_by: str | None
     InstanceError
         On an unknown format, or files that are not what the format says.
     """
-    names = [known.name for known in FORMATS]
-    if format_name not in names:
-        raise InstanceError(
-            f"unknown format {format_name!r}: use {', '.join(names)}{suggestion(str(format_name), names)}"
-        )
-    known = FORMATS[names.index(format_name)]
+    known = FORMATS.named(format_name)
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
         raise InstanceError(f"{format_name}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
@@ -135,7 +133,7 @@ def converted(format_name: str, paths: Sequence[str | Path], user_by: str | None
     from ..text.input import read_file
 
     files = [read_file(path) for path in paths]
-    found: Conversion = import_module(f".{known.module}", __package__).read(files, user_by)
+    found: Conversion = FORMATS.module(known).read(files, user_by)
     return found
 
 
