@@ -6,7 +6,7 @@ that has it.  `lead` and `door` are the same for what a class offers and a room 
 and the model knows no file; the package's face says once what is behind the door.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -27,13 +27,13 @@ class Named(Protocol):
 Row = TypeVar("Row", bound=Named)
 
 
-def unknown(what: str, name: Any, known: Iterable[str], also: str = "") -> str:
+def unknown(what: str, name: Any, known: Iterable[str], also: str = "", near: Iterable[str] = ()) -> str:
     """Return the sentence that answers an unknown name: the nearest word, and every word there is."""
     words = tuple(known)
     # A word with its argument is compared without it: single:cqu is near to single:RESOURCE by its first half.
-    stems = {word.partition(":")[0]: word for word in words}
-    near = suggestion(str(name), words) or suggestion(str(name).partition(":")[0], stems)
-    return f"there is no {what} {str(name)!r}{near} (known: {', '.join(words)}{also and f', or {also}'})"
+    stems = [word.partition(":")[0] for word in words]
+    meant = suggestion(str(name), (*words, *near)) or suggestion(str(name).partition(":")[0], stems)
+    return f"there is no {what} {str(name)!r}{meant} (known: {', '.join(words)}{also and f', or {also}'})"
 
 
 class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
@@ -50,19 +50,29 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
         The folder in which the modules are that rows name in their attribute ``module``.
     also : str, optional
         What is taken beside the names, for messages.
+    aliases : mapping from str to str, optional
+        Other names that people type, and the row's.
     """
 
     what: str
     error: type[DrfoptError]
     package: str
     also: str
+    aliases: Mapping[str, str]
 
     def __new__(
-        cls, *rows: Row, what: str, error: type[DrfoptError], package: str = "", also: str = ""
+        cls,
+        *rows: Row,
+        what: str,
+        error: type[DrfoptError],
+        package: str = "",
+        also: str = "",
+        aliases: Mapping[str, str] | None = None,
     ) -> "Registry[Row]":
         """Set the rows up."""
         self = super().__new__(cls, rows)
         self.what, self.error, self.package, self.also = what, error, package, also
+        self.aliases = aliases or {}
         return self
 
     @property
@@ -72,7 +82,8 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
 
     def get(self, word: Any) -> Row | None:
         """Return the row of that name, its argument left out; None where there is none."""
-        return next((row for row in self if row.name.partition(":")[0] == word), None)
+        name = self.aliases.get(word, word)
+        return next((row for row in self if row.name.partition(":")[0] == name), None)
 
     def named(self, word: Any) -> Row:
         """Return the row of that name.
@@ -89,7 +100,7 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
 
     def unknown(self, word: Any) -> DrfoptError:
         """Return the error that says that there is none of that name."""
-        return self.error(unknown(self.what, word, self.names, self.also))
+        return self.error(unknown(self.what, word, self.names, self.also, self.aliases))
 
     def module(self, row: Any) -> ModuleType:
         """Return the module of a row, imported now."""

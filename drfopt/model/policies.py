@@ -8,7 +8,7 @@ A new notion is one row here, or one formulation file.
 import ast
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
 
-__all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "policy_named"]
+__all__ = ["ALIASES", "MEASURES", "POLICIES", "AnyPolicy", "Measure", "Policy", "dominant_rates", "policy_named"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ class Policy:
     summary, source : str
     argument : str
         The resource of ``single:RESOURCE``, the number of ``alpha:A``, the path of a formulation file.
+    build : callable or None
+        A user's own function ``build(data, held)``, where it is not in a file.
     """
 
     name: str
@@ -104,7 +106,9 @@ class Policy:
     summary: str
     source: str
     argument: str = ""
-    alpha: float = math.nan
+    build: Callable[..., Any] | None = field(default=None, repr=False)
+    # Not compared, as the name says it: NaN is not equal to the NaN of a policy that was pickled.
+    alpha: float = field(default=math.nan, compare=False)
 
     def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
         """Raise `PolicyError` when the policy cannot take the instance.
@@ -218,6 +222,9 @@ class Policy:
 
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
+ALIASES = {"nash": "ceei", "mnw": "ceei", "leximin": "drf"}
+"""Names that people type, and the table's: maximum Nash welfare, and leximin on dominant shares."""
+
 POLICIES = Registry(
     Policy(
         "drf",
@@ -282,12 +289,26 @@ POLICIES = Registry(
     what="policy",
     error=PolicyError,
     also="the path of a *.py file",
+    aliases=ALIASES,
 )
 """The rows; a name in capitals stands for an argument."""
 
 
-def policy_named(name: "str | Policy") -> Policy:
-    """Return the policy of that name: a row of the table, with its argument, or a formulation file (``*.py``).
+AnyPolicy = str | Policy | Callable[..., Any]
+"""How a policy is named in Python: by its name, the path of a formulation file, or a function ``build(data, held)``."""
+
+
+class _OwnName(str):
+    """The name of a policy that is a function: whoever has the name, a result above all, can ask for the policy."""
+
+    __slots__ = ("build",)
+    build: Callable[..., Any]
+
+
+def policy_named(name: AnyPolicy) -> Policy:
+    """Return the policy of that name: a row of the table, with its argument, or a user's own formulation.
+
+    A formulation is the path of a file (``*.py``) that defines ``build(data, held)``, or such a function itself.
 
     Raises
     ------
@@ -296,6 +317,10 @@ def policy_named(name: "str | Policy") -> Policy:
     """
     if isinstance(name, Policy):
         return name
+    if isinstance(name, _OwnName):
+        return _of_function(name.build)
+    if callable(name):
+        return _of_function(name)
     text = str(name)
     if text.endswith(".py"):
         return _formulation(text)
@@ -328,6 +353,20 @@ def _formulation(path: str) -> Policy:
             f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)"
         )
     return Policy(path, "dominant", "formulation", "per resource", _title(path), path, argument=path)
+
+
+def _of_function(build: Callable[..., Any]) -> Policy:
+    """Return the policy that a function states, called as the function is."""
+    called = getattr(build, "__name__", type(build).__name__)
+    if not called.isidentifier():
+        raise PolicyError(f"the function {called} has no name: define it with def, its policy is called so")
+    if called in ALIASES or any(called == row.name.partition(":")[0] for row in POLICIES):
+        raise PolicyError(f"the function {called!r} has the name of a policy of the table: call it otherwise")
+    name = _OwnName(called)
+    name.build = build
+    words = (getattr(build, "__doc__", None) or "").strip()
+    summary = words.splitlines()[0] if words else "a formulation of the user's own"
+    return Policy(name, "dominant", "formulation", "per resource", summary, "a function", argument=called, build=build)
 
 
 def _title(path: str) -> str:
