@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.doors import door
 from ..base.numbers.enclosures import Enclosure, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
+from ..base.registry import door
 from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Sheet
 from ..base.tolerances import LEVEL
