@@ -121,7 +121,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Portion:
-    """What one user has: her row of an allocation.
+    """What one user has: its row of an allocation.
 
     Attributes
     ----------
@@ -131,9 +131,9 @@ class Portion:
     dominant_resource : str
     usage : dict from resource to number
     bottleneck : str, tuple of str, or None
-        What stopped her: a resource, or ``class/resource`` on machines; None at her limit or where it is not known.
+        What stopped it: a resource, or ``class/resource`` on machines; None at its limit or where it is not known.
     placement : dict from machine class to number, or None
-        Where her tasks run; None for a pool.
+        Where its tasks run; None for a pool.
     """
 
     user: str
@@ -296,7 +296,7 @@ class Allocation(Result):
     # ---- as data ----------------------------------------------------------------------------------------------
 
     def named(self) -> Mapping[str, Portion]:
-        """Return what each user has, by her name: ``allocation["A"].tasks``."""
+        """Return what each user has, by its name: ``allocation["A"].tasks``."""
         return Parts(self._index, self._portion)
 
     @cached_property
