@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SolverError,
         TimeLimitError,
     )
+    from .base.progress import show_progress
     from .io.readers.conversion import Conversion
     from .io.readers.formats import read
     from .io.writers.exports import export
@@ -100,6 +101,7 @@ __all__ = [
     "report",
     "schedule",
     "search",
+    "show_progress",
     "simulate",
     "simulate_each",
     "size",
@@ -114,6 +116,7 @@ __version__ = "0.1.0"
 
 lead("instance files", "drfopt.io.instance_files")
 lead("scenario files", "drfopt.simulation.scenario_files")
+lead("answers", "drfopt.solving.answers")
 
 _HOMES = {
     "Allocation": "model.allocation",
@@ -154,6 +157,7 @@ _HOMES = {
     "report": "reporting.pages",
     "schedule": "solving.scheduling",
     "search": "axioms.counterexamples.searching",
+    "show_progress": "base.progress",
     "simulate": "simulation.run",
     "simulate_each": "simulation.trials",
     "size": "planning.sizing.purchase",
