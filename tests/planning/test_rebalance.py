@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError
-from drfopt.engines.whole import milp
+from drfopt.engines.whole import integer_program
 from drfopt.planning import rebalance
 from drfopt.planning.rebalancing.current import current_of, load_current
 from drfopt.planning.rebalancing.moves import Fairest, Plan
@@ -122,7 +122,7 @@ def test_where_the_program_of_moves_is_too_large_the_allocation_found_is_returne
     exact = rebalance(CLUSTER, running)
 
     def fewest(self, deadline):
-        raise milp.TooLarge("too large")
+        raise integer_program.TooLarge("too large")
 
     monkeypatch.setattr(Fairest, "fewest", fewest)
     found = rebalance(CLUSTER, running)
@@ -138,6 +138,6 @@ def test_where_the_program_of_moves_is_too_large_the_allocation_found_is_returne
 
 
 def test_a_program_with_too_many_columns_is_not_handed_to_a_solver(monkeypatch):
-    monkeypatch.setattr(milp, "COLUMNS", 2)
-    with pytest.raises(milp.TooLarge, match="over 2 columns: ask of fewer users or classes at once"):
+    monkeypatch.setattr(integer_program, "COLUMNS", 2)
+    with pytest.raises(integer_program.TooLarge, match="over 2 columns: ask of fewer users or classes at once"):
         rebalance(CLUSTER, {"placement": {}}, moves=1)
