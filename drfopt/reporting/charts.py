@@ -10,7 +10,7 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,8 @@ from .palette import FONT, HATCHES, INKS, hatches
 
 __all__ = [
     "CONFIG", "FADED", "HEIGHT", "ROW", "Chart", "Figure", "Key", "Panel", "Spec", "beside", "checked_picture",
-    "colours", "converter", "ink", "library", "name_axis", "named", "number_axis", "paint", "span", "thinned", "unkeyed",
+    "colours", "converter", "ink", "library", "name_axis", "named", "number_axis", "paint", "span", "thinned",
+    "unkeyed",
 ]  # fmt: skip
 
 Spec = dict[str, Any]
@@ -137,7 +138,8 @@ class Chart:
     def save(self, path: str | Path) -> None:
         """Write the picture as .svg, .png or .pdf, whole or not at all."""
         path = checked_picture(Path(path))
-        write_whole(path, {".svg": self.svg, ".png": self.png, ".pdf": self.pdf}[path.suffix.lower()]())
+        draw: dict[str, Callable[[], str | bytes]] = {".svg": self.svg, ".png": self.png, ".pdf": self.pdf}
+        write_whole(path, draw[path.suffix.lower()]())
 
     def svg(self) -> str:
         """Return the picture as SVG, in the colours for white paper."""
@@ -153,8 +155,8 @@ class Chart:
         """Return the picture as PDF."""
         return converter().svg_to_pdf(self.svg())
 
-    def _repr_png_(self) -> bytes:
-        return self.png()
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
 
 def beside(

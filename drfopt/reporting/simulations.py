@@ -45,9 +45,10 @@ def plot_shares_over_time(runs: Run | Sequence[Run], resource: str | None = None
     return _grid([[_shares(run, resource) for run in found]])
 
 
-def plot_utilization_over_time(runs: Run | Sequence[Run], title: str = "") -> Chart:
-    """Draw how much of each resource is in use over time; of several runs a colour each, a dash a resource."""
+def plot_utilization_over_time(runs: Run | Sequence[Run], title: str = "", until: float | None = None) -> Chart:
+    """Draw how much of each resource is in use over time, or `until` then; of several runs a colour each, a dash a resource."""
     found = _listed(runs)
+    end = max(run.seconds for run in found) if until is None else until
     keys, lines = [], []
     for place, run in enumerate(found):
         for j, resource in enumerate(run.resources):
@@ -55,7 +56,7 @@ def plot_utilization_over_time(runs: Run | Sequence[Run], title: str = "") -> Ch
             name = resource if len(found) == 1 else f"{run.rule}: {resource}"
             keys.append(Key(name, colour, "", DASHES[j % len(DASHES)]))
             lines.append((run.samples.times, run.samples.utilization[:, j]))
-    return beside([Panel(_steps(lines, keys, "in use", max(run.seconds for run in found)), title)], width=2 * WIDE)
+    return beside([Panel(_steps(lines, keys, "in use", end), title)], width=2 * WIDE)
 
 
 def plot_runs(runs: Sequence[Run], distances: Sequence[Distance] = ()) -> Chart:

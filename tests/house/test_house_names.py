@@ -39,7 +39,7 @@ PUBLIC = [
 HEAVY = (
     "cvxpy",
     "pulp",
-    "matplotlib",
+    "vl_convert",
     "pandas",
     "scipy",
     "highspy",
