@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, python_says, reprinted, run
@@ -76,6 +77,12 @@ def test_every_command_named_is_one():
     known = {command.name or command.callback.__name__ for command in app.registered_commands}
     named = {name for text in PAGES.values() for name in re.findall(r"(?:`|^\$ )drfopt ([a-z][a-z-]*)", text, re.M)}
     assert named <= known
+
+
+def test_every_option_named_is_one():
+    known = {option for command in get_command(app).commands.values() for p in command.params for option in p.opts}
+    named = {(name, option) for name, text in PAGES.items() for option in re.findall(r"`(--[a-z][a-z-]*)", text)}
+    assert {(name, option) for name, option in named if option not in known} == set()
 
 
 def test_every_page_linked_to_is_there():
