@@ -257,7 +257,7 @@ def span(values: Sequence[float], least: float, most: float | None = None) -> Sp
     room += 0.06 * (high - low + 2 * room)
     low, high = low - room, high + room
     if most is not None and high > most:
-        low, high = low - (high - most) / 2, most + 0.03 * (most - low)
+        low, high = low - (high - most), most + 0.03 * (most - low)
     return {"domain": [low, high], "nice": False, "zero": False}
 
 

@@ -46,7 +46,10 @@ def plot_shares_over_time(runs: Run | Sequence[Run], resource: str | None = None
 
 
 def plot_utilization_over_time(runs: Run | Sequence[Run], title: str = "", until: float | None = None) -> Chart:
-    """Draw how much of each resource is in use over time, or `until` then; of several runs a colour each, a dash a resource."""
+    """Draw how much of each resource is in use over time, to the end or `until` then.
+
+    Of several runs each has a colour, and each resource a dash.
+    """
     found = _listed(runs)
     end = max(run.seconds for run in found) if until is None else until
     keys, lines = [], []

@@ -87,9 +87,13 @@ def columns(
         "fill": _scaled([ink(f"on-{name}") for name in inks]),
         "stroke": _scaled([ink(name) for name in inks]),
     }
-    middle = {along: {"field": "middle", "type": "quantitative", "scale": whole}, "text": {"field": "text"}}
+    middle = {
+        along: {"field": "middle", "type": "quantitative", "scale": whole},
+        "text": {"field": "text"},
+        "tooltip": {"field": "tip"},
+    }
     label = {"transform": [{"filter": "datum.text"}, {"calculate": "(datum.from + datum.to) / 2", "as": "middle"}]}
-    letters: Spec = {"type": "text", "fontSize": 11, "baseline": "middle", "tooltip": None}
+    letters: Spec = {"type": "text", "fontSize": 11, "baseline": "middle"}
     return {
         "height": HEIGHT if upright else (ROW + 2) * len(resources),
         "data": {"values": rows},

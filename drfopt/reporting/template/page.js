@@ -125,7 +125,15 @@
         mode: "vega-lite", renderer: "svg", ast: true, actions: false, config, defaultStyle: false,
         tooltip: { disableDefaultStyle: true }, loader: { load: () => Promise.reject(new Error("no network")) },
       })));
-      const buttons = [...figure.querySelectorAll(".legend button")];
+      const buttons = [...figure.querySelectorAll(".legend li")].map((entry) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.title = "Show this, and what else is chosen";
+        button.setAttribute("aria-pressed", "false");
+        button.append(...entry.childNodes);
+        entry.append(button);
+        return button;
+      });
       buttons.forEach((button) => button.addEventListener("click", () => {
         button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") === "false");
         const chosen = buttons.flatMap((one, key) => (one.getAttribute("aria-pressed") === "true" ? [key] : []));
