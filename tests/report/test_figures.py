@@ -10,7 +10,7 @@ from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from drfopt.base.errors import InstanceError
 from drfopt.base.tables import clean
-from drfopt.planning import whatif
+from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting.charts import converter, library, named, span, thinned, unkeyed
 from drfopt.reporting.figures import figures
@@ -29,7 +29,7 @@ def drawn():
         document = study(
             instance,
             sweeps=[sweep(instance, ["1/2", "1", "2"], resource=resource, jobs=1)],
-            whatifs=[whatif(instance, [f"scale {resource}=2"])],
+            whatifs=[what_if(instance, [f"scale {resource}=2"])],
         )
         found[name] = document, figures(document)
     return found

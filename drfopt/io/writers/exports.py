@@ -49,10 +49,19 @@ def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = No
         What a resource is called there, and the unit in which the instance counts it, such as
         ``{"memory": "memory:Gi", "gpu": "nvidia.com/gpu"}``.
 
+    Returns
+    -------
+    str
+
     Raises
     ------
     InstanceError
         On an unknown format or resource, or a name that the other program cannot take.
+
+    Examples
+    --------
+    >>> export(solve(Instance({"A": {"cpu": 1}}, {"cpu": 3})), "csv").splitlines()
+    ['user,tasks,cpu', 'A,3.0,3']
     """
     known = [row.name for row in EXPORTS]
     if to not in known:
