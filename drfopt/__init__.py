@@ -11,7 +11,7 @@ A name is looked up in its module when it is first used, so that importing the p
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base.doors import lead
+from .base.registry import lead
 
 if TYPE_CHECKING:
     from .axioms.auditing import Audit, audit

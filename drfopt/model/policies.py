@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, suggestion
+from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
 
@@ -221,7 +222,10 @@ class Policy:
 
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
-POLICIES = (
+ALIASES = {"nash": "ceei", "mnw": "ceei", "leximin": "drf"}
+"""Names that people type, and the table's: maximum Nash welfare, and leximin on dominant shares."""
+
+POLICIES = Registry(
     Policy(
         "drf",
         "dominant",
@@ -282,12 +286,13 @@ POLICIES = (
         "alpha fairness of dominant shares: 0 utilitarian, 1 ceei, towards drf as A grows",
         "Mo and Walrand, Fair end-to-end window-based congestion control, ToN 2000",
     ),
+    what="policy",
+    error=PolicyError,
+    also="the path of a *.py file",
+    aliases=ALIASES,
 )
 """The rows; a name in capitals stands for an argument."""
 
-
-ALIASES = {"nash": "ceei", "mnw": "ceei", "leximin": "drf"}
-"""Names that people type, and the table's: maximum Nash welfare, and leximin on dominant shares."""
 
 AnyPolicy = str | Policy | Callable[..., Any]
 """How a policy is named in Python: by its name, the path of a formulation file, or a function ``build(data, held)``."""
@@ -316,18 +321,14 @@ def policy_named(name: AnyPolicy) -> Policy:
         return _of_function(name.build)
     if callable(name):
         return _of_function(name)
-    text = ALIASES.get(str(name), str(name))
+    text = str(name)
     if text.endswith(".py"):
         return _formulation(text)
     head, colon, argument = text.partition(":")
-    for row in POLICIES:
-        if row.name == text and row.name.islower():
-            return row
-        if colon and row.name.partition(":")[0] == head and not row.name.islower():
-            return _with_argument(row, text, argument)
-    known = [row.name for row in POLICIES]
-    near = suggestion(text, [*known, *ALIASES])
-    raise PolicyError(f"there is no policy {text!r}{near} (known: {', '.join(known)}, or the path of a *.py file)")
+    row = POLICIES.get(head)
+    if row is not None and bool(colon) == (":" in row.name):
+        return _with_argument(row, text, argument) if colon else row
+    raise POLICIES.unknown(text)
 
 
 def _with_argument(row: Policy, text: str, argument: str) -> Policy:

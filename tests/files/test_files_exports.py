@@ -216,7 +216,7 @@ WRONG = {
     "unknown name": ("resourcequota", {"memory": "ram:Gi"}, "resource 'memory' has no name there"),
     "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu'"),
     "unit in csv": ("csv", {"memory": "memory:Gi"}, "leave the unit out"),
-    "format": ("kubernets", {}, "unknown export 'kubernets': use csv, resourcequota, kueue, fair-scheduler"),
+    "format": ("kubernets", {}, r"there is no export 'kubernets' .known: csv, resourcequota, kueue, fair-scheduler"),
 }
 
 

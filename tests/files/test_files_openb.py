@@ -123,7 +123,7 @@ def test_bad_lists(tmp_path: Path, nodes: str, pods: str, pattern: str) -> None:
 
 
 def test_formats(tmp_path: Path) -> None:
-    with pytest.raises(InstanceError, match=r"unknown format 'opnb': use .*openb: did you mean 'openb'\?"):
+    with pytest.raises(InstanceError, match=r"there is no format 'opnb': did you mean 'openb'\? .known: .*openb"):
         read("opnb", [])
     with pytest.raises(InstanceError, match="openb takes two files, a node list and a pod list: 1 given"):
         read("openb", write(tmp_path, NODES, PODS)[:1])

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...base.errors import InstanceError, suggestion
+from ...base.registry import Registry
 
 if TYPE_CHECKING:
     from .conversion import Conversion
@@ -39,7 +39,7 @@ class Format:
     users: tuple[str, ...] = ()
 
 
-FORMATS = (
+FORMATS = Registry(
     Format(
         "kubernetes",
         "kubectl get nodes,pods,resourcequotas -A -o json (or yaml)",
@@ -100,6 +100,9 @@ FORMATS = (
         "NODES.csv PODS.csv",
         "traces.openb",
     ),
+    what="format",
+    error=InstanceError,
+    package=__package__,
 )
 
 
@@ -130,10 +133,7 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
     >>> found = read("csv", ["machines.csv", "tasks.csv"])  # doctest: +SKIP
     >>> found.instance, [str(note) for note in found.notes]  # doctest: +SKIP
     """
-    names = [known.name for known in FORMATS]
-    if format not in names:
-        raise InstanceError(f"unknown format {format!r}: use {', '.join(names)}{suggestion(str(format), names)}")
-    known = FORMATS[names.index(format)]
+    known = FORMATS.named(format)
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
         raise InstanceError(f"{format}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
@@ -142,6 +142,6 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
         raise InstanceError(f"{format}: no files are given: name {known.files}")
     from ..text.input import read_file
 
-    module = import_module(f".{known.module}", __package__)
-    found: Conversion = module.read([read_file(path) for path in paths], user_by)
+    opened = [read_file(path) for path in paths]
+    found: Conversion = FORMATS.module(known).read(opened, user_by)
     return found
