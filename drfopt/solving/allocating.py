@@ -214,7 +214,7 @@ def _attempt(
 
 def _width(precision: Any, exact: bool) -> Fraction:
     if precision is not None and not exact:
-        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True with it")
+        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True (--exact) with it")
     width = PRECISION if precision is None else exact_number(precision)
     if not 0 < width < 1:
         raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
