@@ -17,7 +17,7 @@ from typing import Any
 
 from .work import bits, grant, spend
 
-__all__ = ["Check", "Cluster", "Report", "loads", "number", "over_one", "products", "shown", "total"]
+__all__ = ["Check", "Cluster", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]
 
 
 LARGEST_EXPONENT = 400
@@ -136,9 +136,14 @@ def over_one(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
 
 def products(left: Sequence[Any], right: Sequence[Any]) -> Fraction:
     """Return the sum of the products: long fractions over common denominators first, where that is short."""
-    (a, first), (b, second) = over_one(left), over_one(right)
+    return dot(over_one(left), over_one(right))
+
+
+def dot(left: tuple[int, Sequence[Any]], right: tuple[int, Sequence[Any]]) -> Fraction:
+    """Return the sum of the products of what stands over two common denominators, as `over_one` leaves it."""
+    (a, first), (b, second) = left, right
+    spend(a.bit_length() + b.bit_length(), 1 + len(first))
     pairs = zip(first, second, strict=True)
-    spend(a.bit_length() + b.bit_length(), 1 + len(left))
     found = sum(x * y for x, y in pairs) if a > 1 or b > 1 else total(x * y for x, y in pairs)
     return Fraction(found, a * b)
 
