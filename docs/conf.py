@@ -14,11 +14,11 @@ version = release = drfopt.__version__
 
 extensions = [
     "generated",
+    "mathml",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_design",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}
@@ -27,6 +27,7 @@ exclude_patterns = ["_build", "generated/parts"]
 templates_path = ["_templates"]
 smartquotes = False  # it makes one dash of the two before an option
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"drfopt {release}"
 

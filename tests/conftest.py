@@ -1,8 +1,9 @@
-"""What all tests share: hypothesis without chance, and the folder of the public traces."""
+"""What all tests share: hypothesis without chance, the cores, and the folder of the public traces."""
 
 import os
 from pathlib import Path
 
+import joblib
 import pytest
 from hypothesis import settings
 
@@ -10,6 +11,26 @@ settings.register_profile("drfopt", derandomize=True, deadline=None)
 settings.load_profile("drfopt")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+WORKERS = 8
+"""At most: each takes up to a gigabyte."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--every-cell", action="store_true", help="tests/coverage: the whole table, not a sample of it")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Spread the suite over the cores, if pytest-xdist is there; what is named runs here, where a debugger reaches.
+
+    Not ``-n auto`` in the settings: that counts no hyperthreads, costs each single test two starts, and
+    cannot be without the plugin.
+    """
+    named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    ours = getattr(config.option, "numprocesses", 0) is None and config.option.dist == "no"
+    if ours and not named and not config.option.usepdb and not hasattr(config, "workerinput"):
+        config.option.numprocesses, config.option.dist = min(joblib.cpu_count(), WORKERS), "worksteal"
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
-"""Everything that has to hold before a change is taken: lint, types, tests, a smoke run of the benchmarks, the wheel.
+"""What has to hold before a change is taken, beside what ``pytest`` runs: lint, types, and all that takes longer.
 
-Run it with the Python of an environment that has the package and its extra ``dev``::
+Run both with the Python of an environment that has the package and its extra ``dev``::
 
+    pytest
     python tests/run.py
 
 The steps run in this order; the first that fails ends it, and its exit status is the script's.
@@ -18,12 +19,8 @@ STEPS = (
     ("lint", ("ruff", "check", ".")),
     ("format", ("ruff", "format", "--check", ".")),
     ("types", ("mypy",)),
-    ("tests, with README and notebooks", ("pytest",)),
-    ("slow tests", ("pytest", "-m", "slow")),
-    ("page, in a browser", ("pytest", "-m", "browser")),
-    ("manual, warnings as errors", ("sphinx", "-W", "-q", "docs", "docs/_build/html")),
+    ("slow tests, manual, page in a browser, wheel", ("pytest", "-m", "slow or browser or wheel", "--durations", "10")),
     ("benchmarks, smoke run", ("benchmarks", "--smoke")),
-    ("wheel, outside the checkout", ("pytest", "-m", "wheel")),
 )
 """Name of each step, and the module and arguments that make it."""
 

@@ -6,6 +6,7 @@ Run as a script, this file writes into README what the commands print now, and i
 import difflib
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,35 +14,31 @@ import pytest
 from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, python_says, reprinted, run
 
 from benchmarks import headlines, page
-from drfopt.axioms import claims
 from drfopt.cli.app import app
 from drfopt.model.instance import Instance
 from drfopt.model.policies import POLICIES
 
 README = REPOSITORY / "README.md"
-TABLE = re.compile(r"(<!-- (policies|claims|figures) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (policies|comparison) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 WRITTEN = README.read_text(encoding="utf-8")
-
-
-def claims_table():
-    """Return the table of claims as README has it."""
-    return claims.table((claims.POSITIVE,))
 
 
 def policies_table():
     """Return the table of policies as README has it."""
     heading = "| policy | what it is | share compared | objective | weights |\n|---|---|---|---|---|\n"
     return heading + "".join(
-        f"| `{row.name}` | {row.summary} | {row.measure} | {row.objective} | {row.weights} |\n" for row in POLICIES
+        f"| [`{row.name}`](docs/policies/{row.name.partition(':')[0]}.md) | {row.summary} | {row.measure} "
+        f"| {row.objective} | {row.weights} |\n"
+        for row in POLICIES
     )
 
 
-def figures_table():
-    """Return the table of figures as README has it."""
-    return headlines.table(page.read())
+def comparison_table():
+    """Return the table of peers as README has it."""
+    return headlines.compared(page.read())
 
 
-TABLES = {"policies": policies_table, "claims": claims_table, "figures": figures_table}
+TABLES = {"policies": policies_table, "comparison": comparison_table}
 
 
 @pytest.mark.parametrize("block", blocks(WRITTEN, "console"), ids=lambda block: commands(block)[0][0])
@@ -52,6 +49,19 @@ def test_the_console_shows_what_is_printed(block, tmp_path, request):
         printed = run(command, folder)
         difference = difflib.unified_diff(normal(shown).splitlines(), normal(printed).splitlines(), "README", command)
         assert normal(shown) == normal(printed), "python tests/test_readme.py rewrites it\n" + "\n".join(difference)
+
+
+def test_the_picture_is_what_the_package_draws(tmp_path):
+    pytest.importorskip("matplotlib")
+    drawn = run(f"'{sys.executable}' '{REPOSITORY}/docs/_ext/picture.py' drawn.svg && cat drawn.svg", tmp_path)
+    shown = (REPOSITORY / "docs/_static/policies.svg").read_text(encoding="utf-8")
+    amounts = re.compile(r"<!-- (.*?) -->")
+    assert amounts.findall(drawn) == amounts.findall(shown), "python docs/_ext/picture.py draws it anew"
+    assert {"3 cpu", "12 memory", "4.09 cpu"} <= set(amounts.findall(shown))
+
+
+def test_it_is_short():
+    assert WRITTEN.count("\n") <= 160
 
 
 def test_a_wrong_number_would_be_noticed():
@@ -66,7 +76,7 @@ def test_the_python_does_what_its_comments_say(tmp_path, monkeypatch):
     said = python_says(WRITTEN)
     for code, expected, outcome in said:
         assert outcome == expected, code
-    assert len(said) > 5
+    assert len(said) > 2
 
 
 def test_an_instance_file_shown_is_one(tmp_path):
@@ -92,15 +102,18 @@ def test_every_file_linked_to_is_there():
     assert not [link for link in links if not (REPOSITORY / link).exists()]
 
 
-def test_set_up_is_two_commands_and_ci_runs_the_second():
+def test_set_up_is_two_commands_and_ci_runs_the_second_before_all_else():
     use, tests = (block.strip() for block in blocks(WRITTEN, "sh"))
     assert "\n" not in use + tests
     assert use.endswith("drfopt solve nsdi2011")
-    assert tests.endswith("tests/run.py")
+    assert tests.endswith(" && .venv/bin/pytest")
     script = REPOSITORY / ".ci/run"
-    assert script.read_text(encoding="utf-8").splitlines()[-1] == tests
+    longer = ".venv/bin/python tests/run.py"
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == f"{tests} && {longer}"
     assert os.access(script, os.X_OK)
-    assert tests in (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    shown = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    assert tests in shown
+    assert longer in shown
 
 
 def rewritten(folder):

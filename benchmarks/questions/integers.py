@@ -10,8 +10,9 @@ QUESTIONS = (
     Question(
         name="whole-tasks",
         question=(
-            "What do whole tasks cost, solved and proven by somebody else than the engine: small pools, and the "
-            "clusters of the paper's sections 7.1 and 7.2, against one max-min integer program?"
+            "What do whole tasks cost, solved and proven (products of some eight users and more by the engine's own "
+            "search, run again): small pools, and the clusters of the paper's sections 7.1 and 7.2, against one "
+            "max-min integer program?"
         ),
         expectation=(
             "Pools of 5 to 20 users: 0.05 s to 2 s for DRF and asset fairness, growing with n because more users tie, "

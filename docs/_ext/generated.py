@@ -129,6 +129,7 @@ def write(app: Any) -> None:
     for name in TABLES:
         part(name, drfopt(name, "--format", "markdown"))
     part("headlines", headlines.table(page.read()))
+    part("comparison", headlines.compared(page.read()))
     part("claims", claim_rows.table((claim_rows.POSITIVE,)))
     command_line()
     gallery()

@@ -47,7 +47,7 @@ class Certificate:
         Returns what stopped each user, (n,); `bottlenecks` asks it once.
     evidence : dict
         What the proof is made of: multipliers of each round, prices, claims shown infeasible. Of whole tasks that
-        were rounded also ``below_continuous``: who has fewer than the whole part of her continuous optimum, as it was
+        were rounded also ``below_continuous``: who has fewer than the whole part of its continuous optimum, as it was
         computed; name, tasks and that whole part.
     reason : str
         Where it does not hold: the first condition missed, in words.
@@ -64,7 +64,7 @@ class Certificate:
 
     @cached_property
     def bottlenecks(self) -> tuple:
-        """What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at her limit.
+        """What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at its limit.
 
         Empty where nothing is known. Made when asked for: names of a million users are not free.
         """
@@ -135,7 +135,7 @@ class Allocation:
     prices : array (m,) or (k, m), or None
         Duals of the capacities in the stated objective; None for leximin and for whole tasks.
     unplaced : tuple of str
-        Users whose task fits nowhere.
+        Users whose task fits on nothing open to them.
     integer : bool
     engine : str
         Which engine answered: the one that was asked, or the one that it fell back on.
@@ -235,7 +235,7 @@ class Allocation:
 
     @cached_property
     def dominant_shares(self) -> np.ndarray:
-        """Each user's share of her dominant resource, (n,); weights are ignored."""
+        """Each user's share of its dominant resource, (n,); weights are ignored."""
         rows = np.arange(self.instance.n)
         capacity = self._capacity[self._dominant]
         held = self._demands[rows, self._dominant] * self.tasks
@@ -461,7 +461,7 @@ def _cell(value: Any) -> Any:
 def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: bool) -> str:
     """Return what stopped user i, as a table says it; empty where it is not known."""
     if unplaced:
-        return "fits nowhere"
+        return "unplaced"
     if bottleneck is None:
         tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
         return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")

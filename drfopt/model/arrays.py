@@ -255,7 +255,8 @@ def _plain(values: Any, shape: tuple[int, ...]) -> np.ndarray | None:
         floats = np.array(leaves, dtype=np.float64).reshape(shape)
     except OverflowError:
         return None
-    return floats + 0.0 if ((floats >= 0) & (floats <= EXACT_INTEGERS)).all() else None
+    # Below the bound, not at it: the integer after 2**53 is rounded onto it.
+    return floats + 0.0 if ((floats >= 0) & (floats < EXACT_INTEGERS)).all() else None
 
 
 def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:

@@ -41,7 +41,7 @@ class Instance:
     ----------
     demands : mapping from user to {resource: number}, or array of shape (n, m)
         What one task of each user needs. A resource not listed is 0. Every user needs something. A user whose tasks are
-        not all alike has a list of `TaskType` instead: her demand is then the average task, her limit their number.
+        not all alike has a list of `TaskType` instead: its demand is then the average task, its limit their number.
     capacity : mapping from resource to number, or array of shape (m,)
         One divisible pool. Give either this or `machines`.
     machines : sequence of Machine, or array of shape (k, m)
@@ -49,7 +49,7 @@ class Instance:
     users, resources : sequences of str
         Names; taken from the mappings where these are given, otherwise u1, u2 ... and r1, r2 ...
     weights : number per user (n,), table per resource (n, m), or mapping by user; positive, 1 by default
-        A user whose weight is 0 is served after everybody else of her tier.
+        A user whose weight is 0 is served after everybody else of its tier.
     max_tasks : number per user (n,) or mapping by user
         The most tasks of each user; None or inf for no limit.
     eligible : array of bool (n, k), or mapping from user to names of machine classes
@@ -64,7 +64,7 @@ class Instance:
     Attributes: ``demands`` (n, m), ``capacity`` (m,) of the whole cluster, ``weights`` (n,) or (n, m), ``limits`` (n,)
     with inf for none; for machines also ``machine_capacity`` (k, m) of one machine, ``counts`` (k,), ``eligible``
     (n, k); for a pool these are None.
-    ``task_types`` is None, or one entry a user: None, or her types with exact demands (m,). ``organisation`` is None,
+    ``task_types`` is None, or one entry a user: None, or its types with exact demands (m,). ``organisation`` is None,
     or settled: one entry a user. A user of weight 0 is in ``organisation.last``, and has 1 in ``weights``.
     All arrays are read-only floats; ``exact_demands`` and its siblings are the same values as fractions.
     An array of demands is copied once, unless it is of float64 and read-only: a memory-mapped file
@@ -178,7 +178,7 @@ class Instance:
 
     @cached_property
     def ceilings(self) -> np.ndarray:
-        """Tasks with which each user reaches the first of her own ceilings, (n,); inf for none."""
+        """Tasks with which each user reaches the first of its own ceilings, (n,); inf for none."""
         if self.organisation is None:
             return np.broadcast_to(np.inf, (self.n,))
         most = self.organisation.most_tasks(self.resources, self.exact_demands)
@@ -249,7 +249,7 @@ class Instance:
 
     @cached_property
     def max_tasks(self) -> tuple[Fraction | None, ...]:
-        """How many tasks each user has, (n,), None for no end: her limit before her ceilings lower it."""
+        """How many tasks each user has, (n,), None for no end: its limit before its ceilings lower it."""
         return self._asked.exact()
 
     # ---- who can run a task -----------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ class Instance:
         ]
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
-        """Who can run no task at all, though she has no limit of 0: bool (n,).
+        """Who can run no task at all, though it has no limit of 0: bool (n,).
 
         A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
         Machines: no eligible class on which one whole task fits.  Who has several task types runs all of them in

@@ -67,19 +67,19 @@ class Organisation:
     Parameters
     ----------
     guarantees, ceilings : mapping from user to {resource: number}
-        What a user is promised, and the most of a resource that she may use; a resource not listed has neither.
+        What a user is promised, and the most of a resource that it may use; a resource not listed has neither.
         Behind the door a tuple of one dict of fractions a user.
     tiers : mapping from user to int
         Higher ones are served first; 0 by default. Behind the door (n,).
     paths : mapping from user to str
-        The group she is in. Behind the door (n,), empty for who is in none.
+        The group it is in. Behind the door (n,), empty for who is in none.
     groups : sequence of Group
     meaning : str
         What a guarantee means, one of `MEANINGS`.
     excluded : sequence of str
         Resources that are not counted in shares, though their capacity binds.
     last : tuple of bool
-        Who has weight 0 and is served after everybody else of her tier; set by `Instance` from the weights.
+        Who has weight 0 and is served after everybody else of its tier; set by `Instance` from the weights.
     """
 
     guarantees: Any = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Organisation:
         return replace(self, ceilings=()).plain
 
     def most_tasks(self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]) -> list[Fraction | None]:
-        """Return the tasks at which each user, (n,), meets the first of her ceilings; None for who has none."""
+        """Return the tasks at which each user, (n,), meets the first of its ceilings; None for who has none."""
         found: list[Fraction | None] = []
         for ceiling, demand in zip(self.ceilings, demands, strict=True):
             needs = dict(zip(resources, demand, strict=True)) if ceiling else {}

@@ -19,7 +19,7 @@ MOST_ROWS = 2000
 OTHER_STOPS = (
     ("limit", "their own limit"),
     ("ceiling", "a ceiling"),
-    ("unplaced", "a task that fits nowhere"),
+    ("unplaced", "a task that fits on nothing open to it"),
     ("unknown", "what is not known"),
 )
 """What stops users beside resources."""
@@ -85,7 +85,8 @@ def gist(document: Document) -> list[Markup]:
     if count := document["instance"]["unplaced"]:
         names = document["comparison"]["allocations"][0]["unplaced"]
         some = ", ".join(map(clean, names[:5])) + (f" and {count - 5:,} more" if count > 5 else "")
-        said.append(Markup("A task fits nowhere, and is left out of all comparisons: <bdi>{}</bdi>.").format(some))
+        words = "A task fits on nothing open to it, and is left out of all comparisons: <bdi>{}</bdi>."
+        said.append(Markup(words).format(some))
     said += _owed(document)
     refusals = document["comparison"].get("refusals", {})
     said += [Markup("{} gave no answer: <bdi>{}</bdi>.").format(*map(clean, pair)) for pair in refusals.items()]

@@ -59,7 +59,8 @@ def solve(
         Whole tasks instead of divisible ones. A formulation file whose tasks are integer variables is of whole tasks
         at any rate.
     engine : str
-        A name of ``drfopt.engines.registry.ENGINES``; ``auto`` takes the first that can.
+        A name of ``drfopt.engines.registry.ENGINES``; ``auto`` takes the first that can, and where it
+        fails those that its row names, which the result says.
     solver : str
         Who is asked integer programs, with ``integer=True``: ``highs``, ``cbc``, ``gurobi`` ..., a name of
         ``drfopt.base.solvers.table.SOLVERS`` or of ``pulp.listSolvers()``; all but ``highs`` through PuLP.

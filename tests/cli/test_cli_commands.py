@@ -47,7 +47,7 @@ def test_crosscheck_agrees_on_the_example(drfopt, cluster):
 
 @pytest.mark.parametrize(("agree", "status"), [(True, 0), (False, 1), (None, 3)])
 def test_the_status_of_crosscheck_is_its_verdict(drfopt, cluster, monkeypatch, agree, status):
-    checking = importlib.import_module("drfopt.crosscheck")
+    checking = importlib.import_module("drfopt.solving.crosschecking")
     from drfopt.base.tables import Sheet
 
     class Found:

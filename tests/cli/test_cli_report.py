@@ -116,7 +116,7 @@ def test_a_terminal_is_not_flooded_with_html(drfopt, refused, cluster, monkeypat
 def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkeypatch):
     from drfopt.base.errors import SolverError
 
-    module = sys.modules["drfopt.compare"]
+    module = sys.modules["drfopt.solving.comparing"]
     real = module.solve
 
     def fails(instance, policy, **rest):

@@ -90,7 +90,7 @@ def test_a_new_scenario_can_be_simulated_as_it_is(drfopt, tmp_path):
     assert ran.status == 0
     document = json.loads(ran.out)
     assert document["seconds"] == 600
-    assert all(user["jobs"] for user in document["users"])
+    assert all(user["jobs"] or user["jobs_closed"] for user in document["users"])
 
 
 def test_rules_and_scenarios_are_listed(drfopt):

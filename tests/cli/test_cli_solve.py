@@ -12,7 +12,7 @@ import pytest
 from drfopt.base import errors
 from drfopt.cli.versions import versions
 
-solving = importlib.import_module("drfopt.solve")
+solving = importlib.import_module("drfopt.solving.allocating")
 
 KEYS = {
     "instance",

@@ -165,6 +165,15 @@ def covering(seed: int = 0) -> list[Cell]:
     return chosen
 
 
+def triples(seed: int = 0) -> list[Cell]:
+    """Return one cell for each command with its mode, feature and policy; cluster and groups are drawn."""
+    chance = random.Random(seed)
+    by_triple: dict[tuple, list[Cell]] = {}
+    for cell in cells():
+        by_triple.setdefault((cell.command, cell.mode, cell.feature, cell.policy), []).append(cell)
+    return [chance.choice(candidates) for candidates in by_triple.values()]
+
+
 def document(cell: Cell) -> dict[str, Any]:
     """Return the instance of a cell as the data of its file."""
     data: dict[str, Any] = json.loads(json.dumps(CLUSTERS[cell.cluster]))

@@ -52,7 +52,7 @@ def test_nothing_left_is_an_error():
 
 def test_a_solver_that_fails_is_a_failure(monkeypatch, paper):
     # The package's attribute of this name is the function; the module is found by its import name.
-    module = sys.modules["drfopt.compare"]
+    module = sys.modules["drfopt.solving.comparing"]
     real = module.solve
 
     def tired(instance, policy, **options):

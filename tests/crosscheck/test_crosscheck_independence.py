@@ -20,7 +20,7 @@ from drfopt.solving.crosschecking import crosscheck
 from drfopt.solving.methods import opinions
 
 # The package's attribute of this name is the function; the module is found by its import name.
-MODULE = sys.modules["drfopt.crosscheck"]
+MODULE = sys.modules["drfopt.solving.crosschecking"]
 FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
 POOL = Instance([[1, 4], [3, 1], [2, 2]], [9, 18], max_tasks=[None, None, 1])
 RACKS = Instance([[1, 2], [2, 1], [1, 1]], machines=[[4, 6], [6, 4]])

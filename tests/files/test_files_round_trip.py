@@ -232,7 +232,7 @@ weight = { cpu = 2, memory = 1 }
 def test_more_digits_than_a_file_may_hold() -> None:
     long = Fraction(3**1000, 3**1000 + 1)
     with pytest.raises(InstanceError, match=r"user 'A' has an amount near 1 with more than 400 digits: round it first"):
-        instance_document(Instance({"A": {"cpu": long}}, {"cpu": 1}))
+        writer.dumps(Instance({"A": {"cpu": long}}, {"cpu": 1}))
 
 
 def test_unknown_formats(tmp_path: Path) -> None:

@@ -11,15 +11,19 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, python_says, reprinted, run
 
 import drfopt
+from drfopt import solve
+from drfopt.axioms import claims
 from drfopt.cli.app import app
 from drfopt.model.instance import Instance
 
 MANUAL = REPOSITORY / "docs"
+FORMULATIONS = ("formulations/README.md",)
 PAGES = {
     str(path.relative_to(MANUAL)): path.read_text(encoding="utf-8")
     for path in sorted(MANUAL.rglob("*.md"))
@@ -75,6 +79,12 @@ def test_every_command_named_is_one():
     assert named <= known
 
 
+def test_every_option_named_is_one():
+    known = {option for command in get_command(app).commands.values() for p in command.params for option in p.opts}
+    named = {(name, option) for name, text in PAGES.items() for option in re.findall(r"`(--[a-z][a-z-]*)", text)}
+    assert {(name, option) for name, option in named if option not in known} == set()
+
+
 def test_every_page_linked_to_is_there():
     missing = [
         (name, link)
@@ -83,6 +93,30 @@ def test_every_page_linked_to_is_there():
         if not ((MANUAL / name).parent / link).exists() and "generated" not in link
     ]
     assert not missing
+
+
+NAMED = re.compile(r"`((?:drfopt|tests|docs|benchmarks|formulations|notebooks)/[\w./-]*)`")
+
+
+def test_every_path_named_is_there():
+    texts = PAGES | {name: (REPOSITORY / name).read_text("utf-8") for name in ("CONTRIBUTING.md", *FORMULATIONS)}
+    missing = [
+        (name, path) for name, text in texts.items() for path in NAMED.findall(text) if not (REPOSITORY / path).exists()
+    ]
+    assert not missing
+
+
+def test_letters_are_those_of_the_code():
+    _, cluster, answer, _ = re.split(r"^\| symbol |^## Properties", PAGES["policies/index.md"], flags=re.MULTILINE)
+    allocation = solve(Instance([[1, 1]], machines=[[2, 2]]))
+    for table, value in ((cluster, allocation.instance), (answer, allocation)):
+        names = [
+            name
+            for row in re.findall(r"^\| \$.*?\| (.*?) \|", table, re.MULTILINE)
+            for name in re.findall(r"`(\w+)`", row)
+        ]
+        assert len(names) > 3
+        assert not [name for name in names if not hasattr(value, name)]
 
 
 def test_the_manual_names_no_inner_module():
@@ -96,6 +130,12 @@ def test_it_is_built_without_a_warning(tmp_path):
     ran = run(f"cd '{REPOSITORY}' && '{sys.executable}' -m sphinx -W -q docs '{tmp_path}/html'", tmp_path)
     assert "WARNING" not in ran
     assert (tmp_path / "html/index.html").exists()
+    theorems = (tmp_path / "html/theory/theorems.html").read_text(encoding="utf-8")
+    assert theorems.count("<p>positive demands</p>") == len(claims.POLICIES)
+    for path in (tmp_path / "html").rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r'(?:src|href)="(?:https?:)?//[^"]*\.(?:js|css)"', text), f"{path.name} needs a network"
+    assert "<math " in (tmp_path / "html/policies/ceei.html").read_text(encoding="utf-8")
     page = (tmp_path / "html/generated/cli.html").read_text(encoding="utf-8")
     for command in app.registered_commands:
         assert f'id="drfopt-{command.name or command.callback.__name__}"' in page

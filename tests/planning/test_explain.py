@@ -165,5 +165,5 @@ def test_an_organisation():
 def test_what_is_refused():
     with pytest.raises(InstanceError, match=r"there is no user 'AA': did you mean 'A'\?"):
         explain(PAPER, user="AA")
-    with pytest.raises(PolicyError, match="nothing is known of what stops users under per-server"):
+    with pytest.raises(PolicyError, match="nothing is known here of what stops users under per-server"):
         explain(PAPER, "per-server")

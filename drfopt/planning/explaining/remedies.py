@@ -65,7 +65,7 @@ class Remedies(Trials):
         """Return what a higher limit would do."""
         limit = float(self.instance.limits[i])
         if self._helpless(i):
-            return f"its limit is {limit:.6g}, and its task fits nowhere"
+            return f"its limit is {limit:.6g}, and its task fits on nothing open to it"
         if limit == 0:
             return "its limit is 0: raise it"
         if told := self.all_run(i):

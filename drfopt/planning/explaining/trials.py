@@ -37,7 +37,7 @@ class Trials:
 
     def unplaced(self, i: int) -> str:
         """Return why a user can run no task."""
-        return "its task fits nowhere: open another class to it, or add larger machines"
+        return "its task fits on nothing open to it: open another class to it, or add larger machines"
 
     def all_run(self, i: int) -> str:
         """Return that a user with task types runs all that it has, which no limit could raise; empty for others."""

@@ -167,8 +167,11 @@ class Purchase:
             if self.concessions is not None:
                 notes.extend(self.concessions.sentences())
         else:
+            cheaper = f" by more than {self.gap:.2g} of it" if self.gap else ""
             proof = (
-                "no purchase is cheaper" if self.status == "optimal" else f"none costs less than {_text(self.bound)}"
+                f"no purchase is cheaper{cheaper}"
+                if self.status == "optimal"
+                else f"none costs less than {_text(self.bound)}"
             )
             notes.append(f"cost {_text(self.cost)}: {proof} (gap {self.gap:.2g})")
         reached = [(target, got) for target, got in self._reached() if got is not None]

@@ -1,4 +1,4 @@
-"""What stops the users: how many each resource, their own limits, or that their task fits nowhere."""
+"""What stops the users: how many each resource, their own limits, or that their task fits on nothing open to them."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
         *((resource["name"], resource["stopped"][place]) for resource in document["resources"]),
         ("its limit", others["limit"]),
         ("a ceiling", others["ceiling"]),
-        ("fits nowhere", others["unplaced"]),
+        ("unplaced", others["unplaced"]),
         ("not known", others["unknown"]),
     ]
 

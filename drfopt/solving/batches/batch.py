@@ -80,7 +80,7 @@ def solve_many(
     Parameters
     ----------
     demands : array (b, n, m), or list of b frames
-        What one task of each user needs.  To leave a user out of some pools, give her a limit of 0 there.
+        What one task of each user needs.  To leave a user out of some pools, give it a limit of 0 there.
     capacity : array (m,) or (b, m)
         Here and below whatever has labels (mapping, Series, frame, or a list of them) is aligned by users and
         resources; a frame of two dimensions has one pool a row.
