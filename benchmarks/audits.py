@@ -9,13 +9,13 @@ from pathlib import Path
 from drfopt.axioms import claims, exact_market
 from drfopt.axioms.bounds import high, low
 from drfopt.axioms.case import Scene
+from drfopt.axioms.counterexamples.searching import Question, Search, search
+from drfopt.axioms.counterexamples.space import Case as Small
+from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import prices, trials
 from drfopt.axioms.manipulation.misreport import Response
 from drfopt.axioms.properties.table import EIGHT
-from drfopt.axioms.search.searching import Question, Search, search
-from drfopt.axioms.search.space import Case as Small
-from drfopt.axioms.search.space import Space
 from drfopt.base.errors import DrfoptError
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.solving.allocating import solve
@@ -109,7 +109,7 @@ def openb(bench: Bench, pods: int | None) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         if pods is not None:
             files = [cut(file, pods, Path(folder)) for file in files]
-        whole = convert("openb", files)
+        whole = read("openb", files).instance
         whole.save(Path(folder) / "openb.toml")
         return bench.measure("openb", _trace(bench, files, Path(folder) / "openb.toml", whole, pods is None))
 
@@ -136,7 +136,7 @@ def _trace(bench: Bench, files: list[Path], saved: Path, whole: Instance, comple
         reference="six recorded digits",
         ways=(
             *(one_lp(statement, seconds, None) for statement in ON_MACHINES),
-            Way("convert", "drfopt", lambda instance: convert("openb", files)),
+            Way("convert", "drfopt", lambda instance: read("openb", files).instance),
             solved("drf", "drf"),
             Way(
                 "drf, no limits", "drfopt", lambda i: solve(_without_limits(i), "drf", time_limit=seconds), first_level

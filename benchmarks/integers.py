@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
@@ -212,9 +212,9 @@ def openb(bench: Bench, pods: int | None) -> list[Row]:
         if not all(file.is_file() for file in files):
             return None
         if pods is None:
-            return convert("openb", files)
+            return read("openb", files).instance
         with tempfile.TemporaryDirectory() as folder:
-            return convert("openb", [cut(file, pods, Path(folder)) for file in files])
+            return read("openb", [cut(file, pods, Path(folder)) for file in files]).instance
 
     def run(seconds: float | None) -> Callable[[Any], Allocation]:
         def solved(instance: Instance | None) -> Allocation:

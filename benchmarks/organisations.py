@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.model.organisation import Group, Organisation
@@ -105,7 +105,7 @@ def _openb(pods: str) -> Instance:
     folder = data_folder() / "openb"
     if not folder.is_dir():
         raise Absent(f"{folder} is not there")
-    plain = convert("openb", [folder / "openb_node_list_all_node.csv", folder / pods])
+    plain = read("openb", [folder / "openb_node_list_all_node.csv", folder / pods]).instance
     chance = random.Random(1)
     gpus: Any = [user for user, demand in zip(plain.users, plain.demands, strict=True) if demand[2] > 0]
     teams = ["research/nlp", "research/vision", "prod/serving", "prod/batch"]

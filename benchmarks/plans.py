@@ -3,9 +3,9 @@
 import numpy as np
 
 from drfopt.base.errors import DrfoptError
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
-from drfopt.planning import Prices, WhatIf, price, whatif
+from drfopt.planning import Prices, WhatIf, price, what_if
 from drfopt.planning.pricing.units import Unit, grown, units_of
 from drfopt.solving.allocating import solve
 
@@ -33,8 +33,8 @@ def whatifs(bench: Bench, policy: str) -> list[Row]:
     """Measure before and after on openb."""
     ways = (
         Way("two solves", "yardstick", lambda i: [solve(i, policy), solve(i, policy)]),
-        Way("whatif", "drfopt", lambda i: whatif(i, CHANGES, policy), _both_proven),
-        Way("whatif, in fractions", "drfopt", lambda i: whatif(i, CHANGES, policy, exact=True), _both_proven),
+        Way("whatif", "drfopt", lambda i: what_if(i, CHANGES, policy), _both_proven),
+        Way("whatif, in fractions", "drfopt", lambda i: what_if(i, CHANGES, policy, exact=True), _both_proven),
     )
     return bench.measure(
         "whatif-openb", _case(f"whatif, {policy}", ways if policy == "drf" else ways[:2], "two solves")
@@ -45,7 +45,7 @@ def _case(group: str, ways: tuple[Way, ...], yardstick: str) -> Case:
     files = [data_folder() / "openb" / name for name in FILES]
     if not all(file.is_file() for file in files):
         return Case(group, "openb", 0, lambda: None, (Way("openb", "drfopt", _missing),))
-    whole = convert("openb", files)
+    whole = read("openb", files).instance
     reference = "dividing again" if group.startswith("price") else ""
     return Case(group, "openb", whole.n, lambda: whole, ways, reference, yardstick=yardstick)
 

@@ -9,7 +9,7 @@ from typing import Any
 from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import Report, loads, verify
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.document import document
 from drfopt.model.instance import Instance
@@ -41,7 +41,7 @@ class Proof:
         if self.shape is not None:
             return self.shape.build()
         if self.family == "openb":
-            return convert("openb", [data_folder() / "openb" / name for name in FILES])
+            return read("openb", [data_folder() / "openb" / name for name in FILES]).instance
         if self.family == "long decimals":
             return _long_decimals(self.n)
         return family_named(self.family).build(self.n)

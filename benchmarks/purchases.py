@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance, Machine
 from drfopt.planning.changes.changes import changed
 from drfopt.planning.rebalancing.current import Current
@@ -49,7 +49,7 @@ def openb_purchase(bench: Bench, order: Order) -> list[Row]:
     here = all(file.is_file() for file in files)
 
     def build() -> Instance | None:
-        return grown(convert("openb", files), order.growth) if here else None
+        return grown(read("openb", files).instance, order.growth) if here else None
 
     def run(instance: Instance | None) -> Purchase:
         if instance is None:

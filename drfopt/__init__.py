@@ -11,10 +11,12 @@ A name is looked up in its module when it is first used, so that importing the p
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base.doors import lead
+from .base.registry import lead
 
 if TYPE_CHECKING:
-    from .axioms.auditing import audit
+    from .axioms.auditing import Audit, audit
+    from .axioms.counterexamples.searching import Search, search
+    from .axioms.counterexamples.space import Space
     from .base.errors import (
         CertificateError,
         DrfoptError,
@@ -25,39 +27,87 @@ if TYPE_CHECKING:
         SolverError,
         TimeLimitError,
     )
-    from .model.allocation import Allocation, Certificate
+    from .io.readers.conversion import Conversion
+    from .io.readers.formats import read
+    from .io.writers.exports import export
+    from .model.allocation import Allocation, Certificate, Portion
     from .model.instance import Instance
     from .model.machine import Machine
     from .model.organisation import Group, Organisation
     from .model.task_types import TaskType
+    from .planning.before_and_after import WhatIf, what_if
+    from .planning.explaining.explanation import Explanation, explain
+    from .planning.pricing.price_table import Prices
+    from .planning.pricing.unit_price import price
+    from .planning.rebalancing.rebalancing import Rebalancing, rebalance
+    from .planning.sizing.purchase import Purchase, size
+    from .planning.sweeping import Sweep, sweep
+    from .reporting.pages import Page, report
+    from .simulation.run import Run, simulate
+    from .simulation.scenario import Scenario
+    from .simulation.trials import Trials, simulate_each
     from .solving.allocating import solve
-    from .solving.batches.batch import solve_many
-    from .solving.comparing import compare
-    from .solving.crosschecking import crosscheck
-    from .solving.scheduling import schedule
+    from .solving.batches.batch import Solutions, solve_many
+    from .solving.comparing import Comparison, compare
+    from .solving.crosschecking import CrossCheck, crosscheck
+    from .solving.scheduling import Schedule, schedule
+    from .solving.verifying import Verification, verify
 
 __all__ = [
     "Allocation",
+    "Audit",
     "Certificate",
     "CertificateError",
+    "Comparison",
+    "Conversion",
+    "CrossCheck",
     "DrfoptError",
     "EngineError",
+    "Explanation",
     "FormulationError",
     "Group",
     "Instance",
     "InstanceError",
     "Machine",
     "Organisation",
+    "Page",
     "PolicyError",
+    "Portion",
+    "Prices",
+    "Purchase",
+    "Rebalancing",
+    "Run",
+    "Scenario",
+    "Schedule",
+    "Search",
+    "Solutions",
     "SolverError",
+    "Space",
+    "Sweep",
     "TaskType",
     "TimeLimitError",
+    "Trials",
+    "Verification",
+    "WhatIf",
     "audit",
     "compare",
     "crosscheck",
+    "explain",
+    "export",
+    "price",
+    "read",
+    "rebalance",
+    "report",
     "schedule",
+    "search",
+    "simulate",
+    "simulate_each",
+    "size",
     "solve",
     "solve_many",
+    "sweep",
+    "verify",
+    "what_if",
 ]
 
 __version__ = "0.1.0"
@@ -67,18 +117,51 @@ lead("scenario files", "drfopt.simulation.scenario_files")
 
 _HOMES = {
     "Allocation": "model.allocation",
+    "Audit": "axioms.auditing",
     "Certificate": "model.allocation",
+    "Comparison": "solving.comparing",
+    "Conversion": "io.readers.conversion",
+    "CrossCheck": "solving.crosschecking",
+    "Explanation": "planning.explaining.explanation",
     "Group": "model.organisation",
     "Instance": "model.instance",
     "Machine": "model.machine",
     "Organisation": "model.organisation",
+    "Page": "reporting.pages",
+    "Portion": "model.allocation",
+    "Prices": "planning.pricing.price_table",
+    "Purchase": "planning.sizing.purchase",
+    "Rebalancing": "planning.rebalancing.rebalancing",
+    "Run": "simulation.run",
+    "Scenario": "simulation.scenario",
+    "Schedule": "solving.scheduling",
+    "Search": "axioms.counterexamples.searching",
+    "Solutions": "solving.batches.batch",
+    "Space": "axioms.counterexamples.space",
+    "Sweep": "planning.sweeping",
     "TaskType": "model.task_types",
+    "Trials": "simulation.trials",
+    "Verification": "solving.verifying",
+    "WhatIf": "planning.before_and_after",
     "audit": "axioms.auditing",
     "compare": "solving.comparing",
     "crosscheck": "solving.crosschecking",
+    "explain": "planning.explaining.explanation",
+    "export": "io.writers.exports",
+    "price": "planning.pricing.unit_price",
+    "read": "io.readers.formats",
+    "rebalance": "planning.rebalancing.rebalancing",
+    "report": "reporting.pages",
     "schedule": "solving.scheduling",
+    "search": "axioms.counterexamples.searching",
+    "simulate": "simulation.run",
+    "simulate_each": "simulation.trials",
+    "size": "planning.sizing.purchase",
     "solve": "solving.allocating",
     "solve_many": "solving.batches.batch",
+    "sweep": "planning.sweeping",
+    "verify": "solving.verifying",
+    "what_if": "planning.before_and_after",
 }
 """The module of each public name; all others are errors."""
 

@@ -1,7 +1,7 @@
 """Fairness properties audited, proven and searched: verdicts in exact numbers, witnesses that are sentences.
 
 `audit` says which properties the outcome of a policy has on one instance.  `drfopt.axioms.claims` is the table of what
-holds of every instance and what does not, `drfopt.axioms.search.searching` finds counterexamples and makes them small.
+holds of every instance and what does not, `drfopt.axioms.counterexamples` finds counterexamples and makes them small.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,10 @@ from typing import Any
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, policy_named
 from ..solving.allocating import in_whole_tasks
 from .economy import cluster_of
 from .properties.table import findings, properties_named
@@ -22,7 +23,7 @@ __all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Result):
     """The findings on one instance under one policy.
 
     Attributes
@@ -35,6 +36,8 @@ class Audit:
         One a property, with ``.property``, ``.verdict``, ``.witness``, ``.exact`` and ``.trials``.
     """
 
+    _rows = "results"
+
     instance: Instance | None
     policy: str
     integer: bool
@@ -45,8 +48,9 @@ class Audit:
         """The findings that show a violation."""
         return tuple(finding for finding in self.results if finding.verdict == FAILS)
 
-    def __getitem__(self, name: str) -> Finding:
-        return next(finding for finding in self.results if finding.property == name)
+    def named(self) -> dict[str, Any]:
+        """Return the findings by property: ``audit["envy-freeness"]``."""
+        return {finding.property: finding for finding in self.results}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt audit --json`` prints."""
@@ -84,16 +88,10 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit {self.policy} of {self.instance!r}: {len(self.failed)} of {len(self.results)} fail>"
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def audit(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     properties: Sequence[str] | str | None = None,
     *,
     integer: bool = False,
@@ -104,7 +102,7 @@ def audit(
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A name of the table, or the path of a formulation file.
     properties : sequence of str, optional
         The eight of the DRF paper by default; besides them there are ``envy-up-to-one-task``,

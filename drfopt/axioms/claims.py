@@ -8,9 +8,9 @@ from ..base.errors import PolicyError, suggestion
 from ..base.tables import Column, Sheet
 from .auditing import audit
 from .claim_rows import BREAKS, CLAIMS, DOMAINS, HOLDS, MACHINES, POSITIVE, SHORT, TIES, WHOLE, ZERO, Claim
+from .counterexamples.searching import Search, search
+from .counterexamples.space import Space
 from .properties.table import properties_named
-from .search.searching import Search, search
-from .search.space import Space
 from .verdicts import FAILS, Finding
 
 __all__ = [

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..base.deadline import Deadline
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from .auditing import Audit, audit
 from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, Claim, claim_for
+from .counterexamples.searching import in_whole, search, told
+from .counterexamples.space import Space
 from .properties.table import PROPERTIES, properties_named
-from .search.searching import in_whole, search, told
-from .search.space import Space
 from .verdicts import FAILS, UNDECIDED, Finding
 
 __all__ = ["audit_policy"]
@@ -22,7 +22,7 @@ SPACES = (Space(2, 2, 2, 2), Space(3, 2, 2, 2))
 
 
 def audit_policy(
-    policy: str | Policy,
+    policy: AnyPolicy,
     properties: Sequence[str] | str | None = None,
     *,
     integer: bool = False,

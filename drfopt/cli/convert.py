@@ -60,13 +60,13 @@ def convert(
 
     Example: drfopt convert --from openb nodes.csv pods.csv -o cluster.toml
     """
-    from ..io.readers.formats import converted
+    from ..io.readers.formats import read
 
     for path in (output, current):
         if path is not None:
             check(path)
     with working(f"reading {origin}"):
-        found = converted(origin, files, user_by)
+        found = read(origin, files, user_by)
     from ..io.text.input import format_of
 
     form = "toml" if output is None else format_of(output)

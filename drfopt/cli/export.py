@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError
 from . import answers, instances, options
 from .interrupt import stoppable
 from .output import check, deliver
@@ -19,7 +19,7 @@ __all__ = ["export"]
 def _names() -> tuple[str, ...]:
     from ..io.writers.exports import EXPORTS
 
-    return tuple(row.name for row in EXPORTS)
+    return EXPORTS.names
 
 
 def export(
@@ -64,13 +64,13 @@ def export(
 
     Example: drfopt export nsdi2011 --to kueue --resource memory=memory:Gi
     """
+    from ..io.writers.exports import EXPORTS
     from ..io.writers.exports import export as exported
 
     if output is not None:
         check(output)
     names = _given(resource or [])
-    if to not in _names():
-        raise InstanceError(f"unknown export {to!r}: use {', '.join(_names())}{suggestion(to, _names())}")
+    EXPORTS.named(to)
     cluster = instances.read(instance)
     if answer is not None:
         allocation = answers.read(cluster, answer)

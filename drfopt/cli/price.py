@@ -35,9 +35,8 @@ def price(
     out = Output.wished(format, json, output)
     cluster = instances.read(instance)
     from ..planning import price as priced
-    from ..planning.pricing.units import unit_named
 
     with working("pricing"):
-        found = priced(cluster, policy, units=tuple(unit_named(cluster, name) for name in of) if of else None)
+        found = priced(cluster, policy, units=of)
     title = instances.title(cluster, instance)
     out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

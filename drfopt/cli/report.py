@@ -1,9 +1,8 @@
 """``drfopt report``: everything about a cluster on one page, which opens without a network."""
 
-import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,11 +13,6 @@ from .output import Output, check, deliver
 from .status import FAILED, USAGE_ERROR
 from .versions import versions
 from .working import working
-
-if TYPE_CHECKING:
-    from ..model.instance import Instance
-    from ..planning.before_and_after import WhatIf
-    from ..planning.sweeping import Sweep
 
 __all__ = ["report"]
 
@@ -76,7 +70,8 @@ def report(
     names = [name.strip() for name in policies.split(",") if name.strip()]
     if not names:
         raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
-    changes = [_changes(text) for text in whatif or ()]
+    if any(not text.strip(" ;") for text in whatif or ()):
+        raise USAGE_ERROR("--whatif names no change: write for example --whatif 'set-weight A=2'")
     if output is not None:
         check(output)
     elif not json and sys.stdout is not None and sys.stdout.isatty():
@@ -87,51 +82,31 @@ def report(
         raster.matplotlib()
         _folder(plots)
     cluster = instances.read(instance)
-    from ..reporting import page, study
+    from ..reporting.pages import report as reported
 
+    numbers = json or (output is not None and output.suffix.lower() == ".json")
     with working("solving"):
-        document = study(
+        page = reported(
             cluster,
             names,
             integer=integer,
             time_limit=time_limit,
-            sweeps=[_swept(cluster, names[0], wanted, integer, time_limit) for wanted in sweep or ()],
-            whatifs=[_whatif(cluster, names[0], changes_, integer, time_limit) for changes_ in changes],
+            sweeps=sweep or (),
+            what_ifs=whatif or (),
             name=instances.title(cluster, instance),
             title=title,
             date=date,
             version=versions(),
         )
         if plots is not None:
-            _write(plots, document)
-        written = None if json or (output is not None and output.suffix.lower() == ".json") else page(document)
+            _write(plots, page.document)
+        written = None if numbers else page.html
     if written is None:
-        Output("json", output).write(Sheet(document["title"], (), [], document=lambda: document))
+        Output("json", output).write(Sheet(page.document["title"], (), [], document=page.to_dict))
     else:
         deliver(written, output)
-    if not document["complete"]:
+    if not page.complete:
         raise typer.Exit(FAILED)
-
-
-def _changes(text: str) -> list[str]:
-    # A semicolon in braces belongs to the description of a user.
-    found = [change.strip() for change in re.split(r";(?![^{]*})", text) if change.strip()]
-    if not found:
-        raise USAGE_ERROR("--whatif names no change: write for example --whatif 'set-weight A=2'")
-    return found
-
-
-def _swept(cluster: "Instance", policy: str, wanted: str, integer: bool, time_limit: float | None) -> "Sweep":
-    from ..planning.sweeping import axis_of, sweep
-
-    axis, values = axis_of(cluster, wanted)
-    return sweep(cluster, values, axis=axis, policy=policy, integer=integer, time_limit=time_limit, jobs=1)
-
-
-def _whatif(cluster: "Instance", policy: str, changes: list[str], integer: bool, time_limit: float | None) -> "WhatIf":
-    from ..planning import whatif
-
-    return whatif(cluster, changes, policy, integer=integer, time_limit=time_limit)
 
 
 def _folder(path: Path) -> None:

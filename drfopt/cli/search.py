@@ -71,8 +71,8 @@ def search(
         policy = str(formulation)
     if into is not None and not into.is_dir():
         raise USAGE_ERROR(f"--into names {str(into)!r}, which is no folder: make it first")
-    from ..axioms.search.searching import search as searched
-    from ..axioms.search.space import Space
+    from ..axioms.counterexamples.searching import search as searched
+    from ..axioms.counterexamples.space import Space
 
     space = Space(
         users=users,

@@ -94,19 +94,15 @@ def whatif(
     title = instances.title(cluster, instance)
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
     if sweep is None:
-        from ..planning import whatif as compared
+        from ..planning import what_if as compared
 
         with working("solving before and after"):
             found: Any = compared(cluster, changes, policy, exact=exact or None, **how)
     else:
-        from ..planning.sweeping import axis_of
         from ..planning.sweeping import sweep as swept
 
-        axis, values = axis_of(cluster, sweep)
         with working("sweeping"):
-            found = swept(
-                cluster, values, axis=axis, changes=changes, policy=policy, jobs=jobs, dask=dask, exact=exact, **how
-            )
+            found = swept(cluster, sweep, changes=changes, policy=policy, jobs=jobs, dask=dask, exact=exact, **how)
             if plot is not None:
                 _draw(found, plot)
     out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

@@ -5,9 +5,9 @@ An engine declares what it can take; ``auto`` is the first row of the table that
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
-from ..base.errors import EngineError, suggestion
+from ..base.errors import EngineError
+from ..base.registry import Registry
 from ..base.solvers.table import DIRECT
 from ..base.threads import one_thread
 from .problem import Answer, Problem
@@ -83,7 +83,7 @@ class Engine:
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
-        run: Callable[[Problem], Answer] = import_module(f".{self.module}", __package__).solve
+        run: Callable[[Problem], Answer] = ENGINES.module(self).solve
         with one_thread():
             return run(problem)
 
@@ -95,7 +95,7 @@ LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
     frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
 )
 
-ENGINES = (
+ENGINES = Registry(
     Engine(
         "filling",
         "leximin.filling",
@@ -226,6 +226,10 @@ ENGINES = (
         organised=True,
     ),
     Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
+    what="engine",
+    error=EngineError,
+    package=__package__,
+    also="auto",
 )
 
 
@@ -248,20 +252,17 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
         if not able:
             raise EngineError(f"no engine takes {_what(problem, exact)}")
         return next((engine for engine in able if _small_enough(engine, problem)), able[0])
-    known = {engine.name: engine for engine in ENGINES}
-    if name not in known:
-        raise EngineError(f"there is no engine {name!r}{suggestion(name, known)} (known: auto, {', '.join(known)})")
-    if known[name] not in able:
+    chosen = ENGINES.named(name)
+    if chosen not in able:
         raise EngineError(
-            f"engine {name!r} takes {known[name].takes}, not {_what(problem, exact)}: engines that do: {listed}"
+            f"engine {name!r} takes {chosen.takes}, not {_what(problem, exact)}: engines that do: {listed}"
         )
-    return known[name]
+    return chosen
 
 
 def others(engine: Engine, problem: Problem) -> tuple[Engine, ...]:
     """Return the engines to ask where this one failed, in this order: those of its row that take the problem."""
-    known = {row.name: row for row in ENGINES}
-    rows = [known[name] for name in engine.then]
+    rows = [ENGINES.named(name) for name in engine.then]
     return tuple(
         row for row in rows if row.can_take(problem, row.exact) and (row.most is None or problem.n <= row.most)
     )

@@ -1,6 +1,6 @@
 """The answer: tasks of every user, what follows from them, and the certificate that proves them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,11 +10,12 @@ import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
+from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Sheet
 from ..base.tolerances import LEVEL
 from .instance import Instance
 
-__all__ = ["Allocation", "Broken", "Certificate", "stopped"]
+__all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
@@ -57,8 +58,8 @@ class Certificate:
     valid: bool | None
     violation: float
     gap: float | None = 0.0
-    stopped_by: Callable[[], tuple] = field(default=tuple, repr=False)
-    evidence: dict[str, Any] = field(default_factory=dict, repr=False)
+    stopped_by: Callable[[], tuple] = field(default=tuple, repr=False, compare=False)
+    evidence: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     reason: str = ""
     rigorous: bool = False
 
@@ -112,12 +113,39 @@ class Broken:
         return f"{word}{self.owner} has {float(self.held):.6g} of {float(self.promised):.6g} {self.resource}"
 
 
+@dataclass(frozen=True)
+class Portion:
+    """What one user has: her row of an allocation.
+
+    Attributes
+    ----------
+    user : str
+    tasks, level, dominant_share : number
+        Floats, or fractions and enclosures when asked for exact values; whole tasks are ints.
+    dominant_resource : str
+    usage : dict from resource to number
+    bottleneck : str, tuple of str, or None
+        What stopped her: a resource, or ``class/resource`` on machines; None at her limit or where it is not known.
+    placement : dict from machine class to number, or None
+        Where her tasks run; None for a pool.
+    """
+
+    user: str
+    tasks: Any
+    level: Any
+    dominant_resource: str
+    dominant_share: Any
+    usage: dict[str, Any]
+    bottleneck: Any
+    placement: dict[str, Any] | None
+
+
 def _nowhere() -> None:
     """Return the placement of a pool."""
 
 
 @dataclass(frozen=True, eq=False)
-class Allocation:
+class Allocation(Result):
     """An allocation of the instance under a policy. Everything but the first fields is computed from the tasks.
 
     Attributes
@@ -153,7 +181,7 @@ class Allocation:
     tasks: np.ndarray
     levels: np.ndarray
     certificate: Certificate
-    placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False)
+    placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False, compare=False)
     placed_by_type: np.ndarray | None = None
     prices: np.ndarray | None = None
     unplaced: tuple[str, ...] = ()
@@ -161,7 +189,7 @@ class Allocation:
     engine: str = ""
     solver: str = ""
     status: str = "optimal"
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
 
     @cached_property
     def placement(self) -> np.ndarray | None:
@@ -261,6 +289,30 @@ class Allocation:
 
     # ---- as data ----------------------------------------------------------------------------------------------
 
+    def named(self) -> Mapping[str, Portion]:
+        """Return what each user has, by her name: ``allocation["A"].tasks``."""
+        return Parts(self._index, self._portion)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {user: i for i, user in enumerate(self.users)}
+
+    def _portion(self, i: int) -> Portion:
+        bottlenecks, placement = self.certificate.bottlenecks, self.placement
+        classes = self.instance.machine_names
+        return Portion(
+            self.users[i],
+            self.tasks.item(i),
+            self.levels.item(i),
+            self.dominant_resources[i],
+            self.dominant_shares.item(i),
+            dict(zip(self.resources, self.usage[i].tolist(), strict=True)),
+            bottlenecks[i] if bottlenecks else None,
+            None
+            if placement is None
+            else {name: z for name, z in zip(classes, placement[i].tolist(), strict=True) if z},
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``."""
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
@@ -351,14 +403,18 @@ class Allocation:
         }
         return pandas.DataFrame(columns, index=pandas.Index(self.users, name="user"))
 
+    def __eq__(self, other: object) -> bool:
+        alike = super().__eq__(other)
+        if alike is not True or not isinstance(other, Allocation):
+            return alike
+        # Found when asked for, so asked for last.
+        here, there = self.placement, other.placement
+        return here is there if here is None or there is None else np.array_equal(here, there)
+
+    __hash__ = Result.__hash__
+
     def __repr__(self) -> str:
         return f"<Allocation {self.policy} of {self.instance!r}: {self.status}, {self.engine}>"
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
     # ---- as a table -------------------------------------------------------------------------------------------
 

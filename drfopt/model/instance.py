@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.doors import door
 from ..base.errors import InstanceError
+from ..base.registry import door
 from .arrays import Places, as_float, in_mid_range, table
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique

@@ -8,7 +8,7 @@ A new notion is one row here, or one formulation file.
 import ast
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, suggestion
+from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
 
-__all__ = ["MEASURES", "POLICIES", "Measure", "Policy", "dominant_rates", "policy_named"]
+__all__ = ["ALIASES", "MEASURES", "POLICIES", "AnyPolicy", "Measure", "Policy", "dominant_rates", "policy_named"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class Policy:
     summary, source : str
     argument : str
         The resource of ``single:RESOURCE``, the number of ``alpha:A``, the path of a formulation file.
+    build : callable or None
+        A user's own function ``build(data, held)``, where it is not in a file.
     """
 
     name: str
@@ -103,7 +106,9 @@ class Policy:
     summary: str
     source: str
     argument: str = ""
-    alpha: float = math.nan
+    build: Callable[..., Any] | None = field(default=None, repr=False)
+    # Not compared, as the name says it: NaN is not equal to the NaN of a policy that was pickled.
+    alpha: float = field(default=math.nan, compare=False)
 
     def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
         """Raise `PolicyError` when the policy cannot take the instance.
@@ -217,7 +222,10 @@ class Policy:
 
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
-POLICIES = (
+ALIASES = {"nash": "ceei", "mnw": "ceei", "leximin": "drf"}
+"""Names that people type, and the table's: maximum Nash welfare, and leximin on dominant shares."""
+
+POLICIES = Registry(
     Policy(
         "drf",
         "dominant",
@@ -278,12 +286,29 @@ POLICIES = (
         "alpha fairness of dominant shares: 0 utilitarian, 1 ceei, towards drf as A grows",
         "Mo and Walrand, Fair end-to-end window-based congestion control, ToN 2000",
     ),
+    what="policy",
+    error=PolicyError,
+    also="the path of a *.py file",
+    aliases=ALIASES,
 )
 """The rows; a name in capitals stands for an argument."""
 
 
-def policy_named(name: "str | Policy") -> Policy:
-    """Return the policy of that name: a row of the table, with its argument, or a formulation file (``*.py``).
+AnyPolicy = str | Policy | Callable[..., Any]
+"""How a policy is named in Python: by its name, the path of a formulation file, or a function ``build(data, held)``."""
+
+
+class _OwnName(str):
+    """The name of a policy that is a function: whoever has the name, a result above all, can ask for the policy."""
+
+    __slots__ = ("build",)
+    build: Callable[..., Any]
+
+
+def policy_named(name: AnyPolicy) -> Policy:
+    """Return the policy of that name: a row of the table, with its argument, or a user's own formulation.
+
+    A formulation is the path of a file (``*.py``) that defines ``build(data, held)``, or such a function itself.
 
     Raises
     ------
@@ -292,19 +317,18 @@ def policy_named(name: "str | Policy") -> Policy:
     """
     if isinstance(name, Policy):
         return name
+    if isinstance(name, _OwnName):
+        return _of_function(name.build)
+    if callable(name):
+        return _of_function(name)
     text = str(name)
     if text.endswith(".py"):
         return _formulation(text)
     head, colon, argument = text.partition(":")
-    for row in POLICIES:
-        if row.name == text and row.name.islower():
-            return row
-        if colon and row.name.partition(":")[0] == head and not row.name.islower():
-            return _with_argument(row, text, argument)
-    known = [row.name for row in POLICIES]
-    raise PolicyError(
-        f"there is no policy {text!r}{suggestion(text, known)} (known: {', '.join(known)}, or the path of a *.py file)"
-    )
+    row = POLICIES.get(head)
+    if row is not None and bool(colon) == (":" in row.name):
+        return _with_argument(row, text, argument) if colon else row
+    raise POLICIES.unknown(text)
 
 
 def _with_argument(row: Policy, text: str, argument: str) -> Policy:
@@ -329,6 +353,20 @@ def _formulation(path: str) -> Policy:
             f"there is no formulation file {path!r}: give the path of a file that defines build(data, held)"
         )
     return Policy(path, "dominant", "formulation", "per resource", _title(path), path, argument=path)
+
+
+def _of_function(build: Callable[..., Any]) -> Policy:
+    """Return the policy that a function states, called as the function is."""
+    called = getattr(build, "__name__", type(build).__name__)
+    if not called.isidentifier():
+        raise PolicyError(f"the function {called} has no name: define it with def, its policy is called so")
+    if called in ALIASES or any(called == row.name.partition(":")[0] for row in POLICIES):
+        raise PolicyError(f"the function {called!r} has the name of a policy of the table: call it otherwise")
+    name = _OwnName(called)
+    name.build = build
+    words = (getattr(build, "__doc__", None) or "").strip()
+    summary = words.splitlines()[0] if words else "a formulation of the user's own"
+    return Policy(name, "dominant", "formulation", "per resource", summary, "a function", argument=called, build=build)
 
 
 def _title(path: str) -> str:

@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, above, text
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.registry import engines_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes.changes import Change, changed
 from .totals import TOTALS
 
-__all__ = ["Difference", "WhatIf", "whatif"]
+__all__ = ["Difference", "WhatIf", "what_if"]
 
 CHEAP = 2_000
 """Pairs of user and class, or of user and resource in a pool, up to which both answers are computed in fractions
@@ -75,8 +76,10 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
+class WhatIf(Result):
     """Two allocations, before and after the changes."""
+
+    _rows = "users"
 
     changes: tuple[Change, ...]
     before: Allocation
@@ -122,6 +125,10 @@ class WhatIf:
     def totals(self) -> dict[str, tuple[Any, Any]]:
         """Return what sums the two clusters up: before and after."""
         return {name: (look(self.before), look(self.after)) for name, look in TOTALS.items()}
+
+    def named(self) -> dict[str, Any]:
+        """Return the differences by user."""
+        return {row.user: row for row in self.users}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt whatif --json`` prints."""
@@ -186,17 +193,11 @@ class WhatIf:
         )
         return notes
 
-    def __str__(self) -> str:
-        return self.sheet().text()
 
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
-
-def whatif(
+def what_if(
     instance: Instance,
     changes: Iterable[Change | str],
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
     exact: bool | None = None,
@@ -210,7 +211,7 @@ def whatif(
     changes : sequence of Change or str
         Such as ``["add 10*v100", "set-weight A=2"]``, made in this order; `drfopt.planning.changes.changes.KINDS` has
         them all.
-    policy : str or Policy
+    policy : str, Policy or function
     integer : bool
         Whole tasks.
     exact : bool, optional
@@ -218,10 +219,21 @@ def whatif(
     time_limit : float, optional
         Seconds for each of the two.
 
+    Returns
+    -------
+    WhatIf
+        ``.winners``, ``.losers``, and ``.before`` and ``.after``, two allocations.
+
     Raises
     ------
     InstanceError
         On a change that cannot be made.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> what_if(cluster, ["set-weight A=2"]).losers
+    ('B',)
     """
     wanted = tuple(map(Change.of, changes))
     chosen = policy_named(policy)

@@ -17,10 +17,11 @@ from typing import Any
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
 from ..base.parallel import spread
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes.changes import Change, changed
 from .totals import TOTALS
@@ -43,7 +44,7 @@ RANGE = re.compile(r"(?P<first>[^.]+(?:\.\d+)?)\.\.(?P<last>.+?)/(?P<step>[^/]+(
 
 def solve_each(
     instances: Iterable[Instance],
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     jobs: int | None = None,
     dask: str | None = None,
@@ -55,7 +56,7 @@ def solve_each(
     ----------
     instances : iterable of Instance
         Taken as workers get free.
-    policy : str or Policy
+    policy : str, Policy or function
     jobs, dask : int, str
         Processes (by default one a core; 1 works in this one), or the address of a Dask scheduler.
     **how
@@ -144,7 +145,7 @@ def _values(text: str) -> tuple[Fraction, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Result):
     """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
 
     instance: Instance
@@ -152,6 +153,10 @@ class Sweep:
     axis: Axis
     values: tuple[Fraction, ...]
     allocations: tuple[Allocation, ...]
+
+    def named(self) -> dict[str, Any]:
+        """Return the allocations by value, as it is printed: ``sweep["3/2"]``."""
+        return {str(value): allocation for value, allocation in zip(self.values, self.allocations, strict=True)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt sweep --json`` prints."""
@@ -163,6 +168,13 @@ class Sweep:
             "changes": [str(self.axis.at(value)) for value in self.values],
             "allocations": [allocation.to_dict() for allocation in self.allocations],
         }
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row a value and user. Needs pandas (``pip install drfopt[frame]``)."""
+        import pandas
+
+        frames = [allocation.to_frame() for allocation in self.allocations]
+        return pandas.concat(frames, keys=list(map(str, self.values)), names=[self.axis.name])
 
     def sheet(self) -> Sheet:
         """Return the table: a row a value."""
@@ -185,21 +197,15 @@ class Sweep:
         title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
         return Sheet(title, columns, rows, (), document=self.to_dict)
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def sweep(
     instance: Instance,
-    values: Iterable[Fraction | float | str],
+    values: str | Iterable[Fraction | float | str],
     *,
     axis: Axis | None = None,
     resource: str | None = None,
     changes: Iterable[Change | str] = (),
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     jobs: int | None = None,
     dask: str | None = None,
     **how: Any,
@@ -209,7 +215,8 @@ def sweep(
     Parameters
     ----------
     instance : Instance
-    values : iterable of numbers or strings such as ``"3/2"``
+    values : str, or iterable of numbers or strings such as ``"3/2"``
+        With its name before it a text says the axis as well: ``"cpu=100..200/10"``, ``"weight:A=1,2"`` (see `axis_of`).
     axis : Axis, optional
         What the values are of; by default what the capacities are multiplied by.
     resource : str, optional
@@ -218,9 +225,30 @@ def sweep(
         Made before, at every value alike.
     policy, jobs, dask, **how
         As in `solve_each`.
+
+    Returns
+    -------
+    Sweep
+        ``sweep["3/2"]`` is the allocation at that value.
+
+    Raises
+    ------
+    InstanceError
+        When the text cannot be read, names what is not there, or a change cannot be made.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> [found.tasks.tolist() for found in sweep(cluster, "cpu=9,12", jobs=1).allocations]
+    [[3.0, 2.0], [3.272727272727273, 2.909090909090909]]
     """
-    along = axis or multiplied(resource)
-    wanted, first = tuple(exact(value) for value in values), tuple(changes)
+    first = tuple(changes)
+    if isinstance(values, str):
+        if axis is not None or resource is not None:
+            raise InstanceError(f"{values!r} names its own axis: leave axis and resource out")
+        along, wanted = axis_of(instance, values)
+    else:
+        along, wanted = axis or multiplied(resource), tuple(exact(value) for value in values)
     chosen = policy_named(policy)
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]

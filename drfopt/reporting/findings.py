@@ -16,6 +16,7 @@ from ..base.tables import finite
 from ..model.allocation import Allocation, stopped
 from ..model.instance import Instance
 from ..model.organisation import Organisation
+from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf
 from ..planning.sweeping import Sweep
 from ..solving.comparing import Comparison, compare
@@ -45,7 +46,7 @@ class Stops:
 
 def study(
     instance: Instance,
-    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    policies: Sequence[AnyPolicy] = ("drf", "asset", "ceei"),
     *,
     integer: bool = False,
     time_limit: float | None = None,

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError
+from ..base.registry import Registry
 
 __all__ = ["DISTRIBUTIONS", "Distribution", "Draw", "Times", "checked_times", "stream", "times"]
 
@@ -26,7 +27,7 @@ class Distribution:
     mean: Callable[..., float]
 
 
-DISTRIBUTIONS = (
+DISTRIBUTIONS = Registry(
     Distribution(
         "exponential", ("mean",), lambda random, size, mean: random.exponential(mean, size), lambda mean: mean
     ),
@@ -54,6 +55,8 @@ DISTRIBUTIONS = (
         lambda random, size, least, tail: least * (1 + random.pareto(tail, size)),
         lambda least, tail: least * tail / (tail - 1) if tail > 1 else math.inf,
     ),
+    what="distribution",
+    error=InstanceError,
 )
 """Laws by which times are drawn; in a file ``{ distribution = "exponential", mean = 10 }``."""
 
@@ -75,13 +78,7 @@ class Draw:
     parameters: tuple[float, ...]
 
     def __init__(self, distribution: str, **parameters: Any):
-        known = {row.name: row for row in DISTRIBUTIONS}
-        if distribution not in known:
-            raise InstanceError(
-                f"there is no distribution {distribution!r}{suggestion(str(distribution), known)} "
-                f"(known: {', '.join(known)})"
-            )
-        wanted = known[distribution].parameters
+        wanted = DISTRIBUTIONS.named(distribution).parameters
         if set(parameters) != set(wanted):
             raise InstanceError(
                 f"{distribution} is given {', '.join(parameters) or 'nothing'}: it takes {' and '.join(wanted)}"
@@ -94,7 +91,7 @@ class Draw:
     @property
     def law(self) -> Distribution:
         """The row of `DISTRIBUTIONS`."""
-        return next(row for row in DISTRIBUTIONS if row.name == self.distribution)
+        return DISTRIBUTIONS.named(self.distribution)
 
     @property
     def mean(self) -> float:

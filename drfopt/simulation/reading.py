@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
+from ..base.registry import unknown
 from ..io.native.syntax import sniff, tree
 from ..io.text.input import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
 from ..model.instance import Machine
@@ -63,7 +64,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenar
     format = format or sniff(text)
     known = sorted(set(FORMATS.values()))
     if format not in known:
-        raise InstanceError(f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}")
+        raise InstanceError(unknown("format", format, known))
     if not text.strip():
         raise failure(place, "is empty: see 'drfopt new --scenario' for a file to start from")
     try:

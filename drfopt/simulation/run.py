@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
 from .pace import Pace, Slowdown
@@ -21,7 +22,7 @@ __all__ = ["Run", "simulate"]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Result):
     """What became of a scenario under a rule.
 
     Attributes
@@ -49,6 +50,8 @@ class Run:
     unplaced : tuple of str
         Users with tasks that no machine can ever run.
     """
+
+    _rows = "users"
 
     scenario: Scenario
     rule: str
@@ -134,6 +137,10 @@ class Run:
             for machine in self.scenario.machines
         ]
         return np.sum(rows, axis=0)
+
+    def named(self) -> dict[str, Any]:
+        """Return the rows of `to_dict` by user."""
+        return {row["name"]: row for row in self.to_dict()["users"]}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt simulate --json`` prints."""
@@ -221,12 +228,6 @@ class Run:
             notes.append(f"unplaced (some task fits on no machine): {', '.join(self.unplaced)}")
         name = f" - {self.scenario.name}" if self.scenario.name else ""
         return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict)
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def simulate(

@@ -12,9 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..base.doors import door
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
+from ..base.registry import door
 from ..model.instance import Instance, Machine
 from ..model.naming import some, unique
 from .draws import Draw, Times, checked_times

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..base.errors import InstanceError, PolicyError
 from ..base.parallel import spread
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from .distance import distance
 from .expected import expected_tasks
@@ -40,7 +41,7 @@ class _Trial(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
+class Trials(Result):
     """Runs of one scenario under several rules.
 
     Attributes
@@ -54,6 +55,8 @@ class Trials:
     values : array (rules, replications, measures)
         NaN where there is nothing to measure.
     """
+
+    _rows = "rules"
 
     scenario: Scenario
     rules: tuple[str, ...]
@@ -77,6 +80,10 @@ class Trials:
             raise PolicyError(f"there was no run of {base!r}: there are {', '.join(self.rules)}")
         apart = self.values - self.values[self.rules.index(base)]
         return apart.mean(axis=1), _margins(apart)
+
+    def named(self) -> dict[str, Any]:
+        """Return the runs of each rule, a tuple with one a replication."""
+        return dict(zip(self.rules, self.runs, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt simulate --json`` prints for several rules or replications."""
@@ -127,12 +134,6 @@ class Trials:
                 )
         name = f" - {self.scenario.name}" if self.scenario.name else ""
         return Sheet(f"rules side by side{name}", columns, rows, tuple(notes), document=self.to_dict)
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
 
 
 def measures(run: Run, optimum: bool = False) -> dict[str, float]:

@@ -26,7 +26,7 @@ from ..engines.registry import Engine, engine_for, others
 from ..model.allocation import Allocation, Certificate
 from ..model.hierarchy import Ascent, broken
 from ..model.instance import FEATURES, Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, policy_named
 
 __all__ = ["in_whole_tasks", "solve"]
 
@@ -36,7 +36,7 @@ PRECISION = Fraction(1, 10**30)
 
 def solve(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
     engine: str = "auto",
@@ -52,7 +52,7 @@ def solve(
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A name of the table (``drf``, ``asset``, ``ceei``, ``single:cpu``, ``tasks``, ``utilitarian``, ``throughput``,
         ``alpha:2``) or the path of a formulation file (``*.py``).
     integer : bool
@@ -123,7 +123,9 @@ def solve(
         )
     answer, tasks, placement, proof = _proven(problem, runner, exact, next_ones=engine == "auto")
     # Of a policy of single machines the placement is the answer, and nobody's to change.
-    placed = (lambda: placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
+    placed = (
+        partial(_as_it_is, placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
+    )
     return Allocation(
         instance=instance,
         policy=chosen.name,
@@ -142,7 +144,12 @@ def solve(
     )
 
 
-def in_whole_tasks(instance: Instance, policy: str | Policy, integer: bool = False) -> bool:
+def _as_it_is(placement: np.ndarray | None) -> np.ndarray | None:
+    """Return the placement that was found (a function with a name, so that an allocation can be pickled)."""
+    return placement
+
+
+def in_whole_tasks(instance: Instance, policy: AnyPolicy, integer: bool = False) -> bool:
     """Say whether tasks are whole: where that is asked for, and where a formulation file's are integer variables."""
     chosen = policy_named(policy)
     if integer or chosen.objective != "formulation":

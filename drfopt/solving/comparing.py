@@ -8,10 +8,11 @@ import numpy as np
 
 from ..base.errors import CertificateError, DrfoptError, EngineError, FormulationError, PolicyError, SolverError
 from ..base.progress import report
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import policy_named
+from ..model.policies import AnyPolicy, policy_named
 from .allocating import solve
 from .integrality import Beside, beside
 
@@ -28,7 +29,7 @@ USERS_SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """Allocations of one instance under several policies.
 
     Attributes
@@ -57,6 +58,10 @@ class Comparison:
     price_of_fairness: dict[str, float | None]
     beside: dict[str, Beside] = field(default_factory=dict)
 
+    def named(self) -> dict[str, Any]:
+        """Return the allocations by policy."""
+        return {allocation.policy: allocation for allocation in self.allocations}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt compare --json`` prints."""
         document: dict[str, Any] = {
@@ -69,6 +74,12 @@ class Comparison:
         if self.refusals:
             document["refusals"] = self.refusals
         return document
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row a policy and user. Needs pandas (``pip install drfopt[frame]``)."""
+        import pandas
+
+        return pandas.concat({a.policy: a.to_frame() for a in self.allocations}, names=["policy"])
 
     def sheet(self) -> Sheet:
         """Return the table: a row a policy."""
@@ -128,16 +139,10 @@ class Comparison:
     def _refused(self, policy: str, width: int) -> tuple:
         return (policy, *[None] * (width - 2), self.refusals[policy])
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def compare(
     instance: Instance,
-    policies: Sequence[str] = ("drf", "asset", "ceei"),
+    policies: Sequence[AnyPolicy] = ("drf", "asset", "ceei"),
     *,
     integer: bool = False,
     time_limit: float | None = None,
@@ -147,18 +152,16 @@ def compare(
     Parameters
     ----------
     instance : Instance
-    policies : sequence of str
+    policies : sequence of str, or of functions
         A policy that cannot take the instance is listed with its reason; an unknown one is an error.
     integer : bool
         Whole tasks.
     time_limit : float, optional
         Seconds for each policy.
     """
-    names = tuple(dict.fromkeys(str(policy) for policy in policies))
+    names = tuple(dict.fromkeys(policy_named(policy).name for policy in policies))
     if not names:
         raise PolicyError("no policies are given: name at least one, such as drf")
-    for name in names:
-        policy_named(name)
     allocations: list[Allocation] = []
     refusals: dict[str, str] = {}
     failure: DrfoptError | None = None

@@ -23,12 +23,13 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, FormulationError, PolicyError, SolverError, TimeLimitError
 from ..base.progress import report
+from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.registry import engine_for, engines_for
 from ..model.instance import FEATURES, Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
 from .methods import opinions
 
@@ -61,7 +62,7 @@ class Opinion:
     engine: str
     levels: np.ndarray | None
     value: Any
-    seconds: float
+    seconds: float = field(compare=False)
     reason: str = ""
     author: str = ""
     by_user: np.ndarray | None = None
@@ -100,7 +101,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossCheck:
+class CrossCheck(Result):
     """All opinions on one instance and policy.
 
     Attributes
@@ -117,6 +118,8 @@ class CrossCheck:
         The formulation that was asked for and gave no answer.
     """
 
+    _rows = "engines"
+
     instance: Instance
     policy: str
     integer: bool
@@ -125,6 +128,10 @@ class CrossCheck:
     opinions: tuple[Opinion, ...]
     between: Difference | None = field(default=None)
     silent: str = ""
+
+    def named(self) -> dict[str, Any]:
+        """Return the opinions by what they are called."""
+        return {opinion.engine: opinion for opinion in self.opinions}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt crosscheck --json`` prints."""
@@ -170,33 +177,27 @@ class CrossCheck:
             f"and may differ {allowed}"
         )
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def crosscheck(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
     time_limit: float | None = None,
-    formulation: str | None = None,
+    formulation: AnyPolicy | None = None,
 ) -> CrossCheck:
     """Compute the allocation in every way that can take the instance, and compare.
 
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
     integer : bool
         Whole tasks.
     time_limit : float, optional
         Seconds for each computation that takes a limit.
-    formulation : str, optional
-        Path of a formulation file that states the same policy; its code is run.
+    formulation : str or function, optional
+        Path of a formulation file that states the same policy, or a function; its code is run.
 
     Raises
     ------
@@ -208,7 +209,7 @@ def crosscheck(
     chosen = policy_named(policy)
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":
-        raise PolicyError(f"{formulation!r} is no formulation file: give the path of a *.py file")
+        raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     chosen.check(instance, integer, FEATURES)

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, suggestion
+from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.reference.algorithm1 import Lines, Mix, Step, discrete_filling, kinds_started
 from ..engines.whole.bulk_filling import bulk_filling
 from ..model.hierarchy import Ascent, TreeLine
 from ..model.instance import FEATURES, Instance
-from ..model.policies import POLICIES, Policy, policy_named
+from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
 
 __all__ = ["Schedule", "schedule"]
 
@@ -32,7 +33,7 @@ WIDEST = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Result):
     """The tasks that Algorithm 1 starts, in its order.
 
     Attributes
@@ -66,6 +67,10 @@ class Schedule:
         """Names of the users whose task fits nowhere, even on an empty cluster."""
         return tuple(self.instance.users[i] for i in np.flatnonzero(self.instance.unplaced(integer=True)))
 
+    def named(self) -> dict[str, Any]:
+        """Return the number of tasks of each user."""
+        return dict(zip(self.instance.users, self.tasks.tolist(), strict=True))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt schedule --json`` prints; a trace that was not kept is null."""
         users, classes = self.instance.users, self.instance.machine_names
@@ -92,11 +97,13 @@ class Schedule:
             "used": dict(zip(resources, map(float, step.used), strict=True)),
         }
 
-    def __str__(self) -> str:
-        return self.sheet().text()
+    def to_frame(self) -> Any:
+        """Return a pandas frame: a row a step, or without a trace a row a user. Needs pandas (`drfopt[frame]`)."""
+        import pandas
 
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
+        if self.trace is None:
+            return pandas.DataFrame({"tasks": self.tasks}, index=pandas.Index(self.instance.users, name="user"))
+        return pandas.json_normalize(self.to_dict()["trace"]).set_index("step")
 
     def sheet(self) -> Sheet:
         """Return the trace as the paper's Table 1 shows it, a row a step; without a trace, a row a user."""
@@ -153,7 +160,7 @@ class Schedule:
 
 def schedule(
     instance: Instance,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     rule: str = "algorithm-1",
     when_full: str = "skip",
@@ -170,7 +177,7 @@ def schedule(
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A leximin policy.
     rule : "algorithm-1" or "sequential-min-max"
     when_full : "skip" or "stop"

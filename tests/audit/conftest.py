@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from drfopt.axioms.search.space import Case, User
+from drfopt.axioms.counterexamples.space import Case, User
 
 
 def drawn(seed, *, users=(1, 4), resources=(1, 3), zero=True, weights=3, limits=False):

@@ -17,9 +17,9 @@ from drfopt.axioms.claims import (
     sheet,
     table,
 )
+from drfopt.axioms.counterexamples.searching import search
+from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.properties.table import EIGHT
-from drfopt.axioms.search.searching import search
-from drfopt.axioms.search.space import Space
 from drfopt.axioms.theorems import THEOREMS, theorem
 
 NAMES = [row.name for row in EIGHT]

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, audit
-from drfopt.axioms.search.minimising import smaller, smallest
-from drfopt.axioms.search.searching import Question, search
-from drfopt.axioms.search.space import Case, Space, User
+from drfopt.axioms.counterexamples.minimising import smaller, smallest
+from drfopt.axioms.counterexamples.searching import Question, search
+from drfopt.axioms.counterexamples.space import Case, Space, User
 from drfopt.axioms.verdicts import FAILS, HOLDS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -215,7 +215,7 @@ def test_a_killed_search_goes_on(tmp_path):
     log = tmp_path / "search.log"
     space = Space(3, 2, 3, 3, zero_demands=True)
     code = (
-        "from drfopt.axioms.search.searching import search, Space; "
+        "from drfopt.axioms.counterexamples.searching import search, Space; "
         f"search('drf', None, Space(3, 2, 3, 3, zero_demands=True), checkpoint={str(log)!r})"
     )
     running = subprocess.Popen(
@@ -300,7 +300,7 @@ def test_a_policy_of_one_resource_names_one_of_the_search():
 def test_a_worker_that_is_killed_costs_no_case(tmp_path):
     log, space = tmp_path / "search.log", Space(3, 2, 3, 3, zero_demands=True)
     code = (
-        "from drfopt.axioms.search.searching import search, Space; "
+        "from drfopt.axioms.counterexamples.searching import search, Space; "
         f"search('drf', None, Space(3, 2, 3, 3, zero_demands=True), checkpoint={str(log)!r}, jobs=2)"
     )
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}

@@ -8,11 +8,11 @@ from drfopt import Instance
 from drfopt.axioms.batched import pays, rough
 from drfopt.axioms.bounds import high, low
 from drfopt.axioms.case import Scene
+from drfopt.axioms.counterexamples.searching import Question, search
+from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.outcomes import outcome
 from drfopt.axioms.properties.table import PROPERTIES
-from drfopt.axioms.search.searching import Question, search
-from drfopt.axioms.search.space import Space
 from drfopt.model.policies import policy_named
 
 CEEI = policy_named("ceei")

@@ -123,7 +123,7 @@ def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch)
 
     instance = Instance({"A": {"cpu": "1/3"}}, {"cpu": 9}, name="as read")
     found = Conversion(instance, (Note(UNUSED, "label", 2, "a=b"),), {"A": {"pool": Fraction(3, 2)}})
-    monkeypatch.setattr(readers, "converted", lambda format, files, user_by: found)
+    monkeypatch.setattr(readers, "read", lambda format, files, user_by: found)
     origin = readers.FORMATS[0].name
     printed = drfopt("convert", "--from", origin, "any")
     assert tomllib.loads(printed.out)["name"] == "as read"

@@ -88,7 +88,7 @@ def test_export_takes_a_policy_and_whole_tasks(drfopt):
 
 
 def test_export_refuses(drfopt, refused):
-    refused(drfopt("export", "nsdi2011", "--to", "kueu"), "unknown export 'kueu'", "did you mean 'kueue'?")
+    refused(drfopt("export", "nsdi2011", "--to", "kueu"), "there is no export 'kueu'", "did you mean 'kueue'?")
     refused(drfopt("export", "nsdi2011", "--to", "kueue"), "--resource memory=memory:Gi")
     refused(drfopt("export", "nsdi2011", "--to", "kueue", "--resource", "memory"), "write NAME=TARGET")
     refused(drfopt("export", "nsdi2012", "--to", "csv"), "did you mean 'nsdi2011'?")

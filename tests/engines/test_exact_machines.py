@@ -16,7 +16,7 @@ from drfopt.base.solvers.sparse_factors import Factors
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
 from drfopt.engines.leximin import rational_chain
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve
@@ -135,7 +135,7 @@ def test_fractions_that_no_float_holds():
 def test_openb_exactly(data_folder):
     folder = data_folder / "openb"
     files = [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]
-    allocation = solve(convert("openb", files), exact=True)
+    allocation = solve(read("openb", files).instance, exact=True)
     assert allocation.certificate.valid and allocation.certificate.rigorous
     report = verify(loads(json.dumps(certificate_document(allocation))))
     assert report.valid is True and report.accuracy == 0

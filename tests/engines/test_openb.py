@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.solving.allocating import solve
 from drfopt.solving.comparing import compare
 from drfopt.solving.crosschecking import crosscheck
@@ -14,7 +14,7 @@ PLACED = 456
 @pytest.fixture(scope="module")
 def openb(data_folder):
     folder = data_folder / "openb"
-    return convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
+    return read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]).instance
 
 
 def test_the_complete_leximin(openb):

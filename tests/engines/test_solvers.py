@@ -171,7 +171,7 @@ def test_a_solver_that_dies_is_no_answer(monkeypatch, interrupted):
 
 
 def test_an_unknown_solver_is_refused():
-    with pytest.raises(EngineError, match=r"knows no solver 'cbx': did you mean 'cbc'\? \(available here: highs, "):
+    with pytest.raises(EngineError, match=r"there is no solver 'cbx': did you mean 'cbc'\? \(known: highs, "):
         interface("cbx")
 
 

@@ -107,7 +107,9 @@ def test_long_names_stay_on_a_short_line() -> None:
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(InstanceError, match=r"unknown format 'tomml': use json, toml, yaml: did you mean 'toml'"):
+    with pytest.raises(
+        InstanceError, match=r"there is no format 'tomml': did you mean 'toml'\? .known: json, toml, yaml"
+    ):
         reading.loads(POOL, "tomml")
 
 

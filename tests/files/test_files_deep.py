@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drfopt import Group, Instance, InstanceError, Organisation
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.organisation import DEEPEST
 
 
@@ -42,7 +42,7 @@ def test_cohorts(tmp_path: Path, items: list[dict], words: str) -> None:
     path.write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
     began = time.process_time()
     with pytest.raises(InstanceError, match=words) as error:
-        convert("kueue", [path])
+        read("kueue", [path])
     assert str(error.value).isprintable()
     assert time.process_time() - began < 10
 
@@ -64,7 +64,7 @@ def test_queues_in_a_long_row(tmp_path: Path) -> None:
     path = tmp_path / "kai.json"
     path.write_text(json.dumps({"kind": "List", "items": [*queues, node, pod]}), encoding="utf-8")
     with pytest.raises(InstanceError, match=f"more than {DEEPEST} levels"):
-        convert("kai", [path])
+        read("kai", [path])
 
 
 @pytest.mark.parametrize("levels", [DEEPEST + 1, 50_000])

@@ -13,7 +13,7 @@ from kubernetes_objects import node, pod, write
 from drfopt import Instance, Machine, solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.objects import Objects
 from drfopt.io.readers.queues.kueue.quotas import quotas
 from drfopt.io.readers.yarn.queues import read_queues
@@ -92,7 +92,9 @@ def test_quantities() -> None:
 def test_a_resource_quota_is_read_back_as_the_ceiling(tmp_path: Path) -> None:
     quotas_file = saved(tmp_path / "quotas.yaml", export(solve(cluster()), "resourcequota", GIBS))
     pods = [pod("p", "ann", cpu="1", memory="4Gi"), pod("q", "bob", cpu="3", memory="1Gi")]
-    found = convert("kubernetes", [quotas_file, write(tmp_path / "l.json", node("n", cpu="9", memory="18Gi"), *pods)])
+    found = read(
+        "kubernetes", [quotas_file, write(tmp_path / "l.json", node("n", cpu="9", memory="18Gi"), *pods)]
+    ).instance
     assert found.organisation.ceilings == ({"cpu": 3, "memory": 12 * GIB}, {"cpu": 6, "memory": 2 * GIB})
 
 
@@ -105,7 +107,7 @@ def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
     assert total["default-flavor", "memory"] <= 18 * GIB
     assert forest.queues["ann"].weight == Fraction(333, 1000)
     assert "weights are rounded to thousandths" in text
-    assert convert("kueue", [tmp_path / "queues.yaml"]).users == ("ann", "bob")
+    assert read("kueue", [tmp_path / "queues.yaml"]).instance.users == ("ann", "bob")
 
 
 def test_fair_scheduler_is_read_back_as_weights_and_minima(tmp_path: Path) -> None:
@@ -214,7 +216,7 @@ WRONG = {
     "unknown name": ("resourcequota", {"memory": "ram:Gi"}, "resource 'memory' has no name there"),
     "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu'"),
     "unit in csv": ("csv", {"memory": "memory:Gi"}, "leave the unit out"),
-    "format": ("kubernets", {}, "unknown export 'kubernets': use csv, resourcequota, kueue, fair-scheduler"),
+    "format": ("kubernets", {}, r"there is no export 'kubernets' .known: csv, resourcequota, kueue, fair-scheduler"),
 }
 
 
@@ -226,7 +228,7 @@ def test_refused(to: str, names: dict, pattern: str) -> None:
 
 def test_openb_is_exported(data_folder: Path) -> None:
     folder = data_folder / "openb"
-    instance = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"])
+    instance = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"]).instance
     allocation = solve(instance)
     text = export(allocation, "resourcequota", GIBS)
     assert "rounded down to steps of 1: nvidia.com/gpu of" in text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubernetes_objects import node, pod
 
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import FORMATS, convert
+from drfopt.io.readers.formats import FORMATS, read
 
 NAMES = [row.name for row in FORMATS if row.name != "openb"]
 
@@ -54,7 +54,7 @@ def test_one_line(tmp_path: Path, name: str, content: bytes) -> None:
     path.write_bytes(content)
     began = time.process_time()
     with pytest.raises(InstanceError) as raised:
-        convert(name, [path])
+        read(name, [path])
     message = str(raised.value)
     assert message.isprintable()
     assert len(message) < 2000
@@ -65,9 +65,9 @@ def test_one_line(tmp_path: Path, name: str, content: bytes) -> None:
 def test_no_file_at_all(tmp_path: Path, name: str) -> None:
     for path in (tmp_path, tmp_path / "none", "", "a\0b"):
         with pytest.raises(InstanceError):
-            convert(name, [path])
+            read(name, [path])
     with pytest.raises(InstanceError, match="no files are given"):
-        convert(name, [])
+        read(name, [])
 
 
 def test_a_small_gzip_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch) -> None:
@@ -75,7 +75,7 @@ def test_a_small_gzip_that_fills_the_memory_is_refused(tmp_path: Path, monkeypat
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b" " * 10**7))
     with pytest.raises(InstanceError, match="MiB when unpacked"):
-        convert("csv", [path])
+        read("csv", [path])
 
 
 LIST = {
@@ -142,7 +142,7 @@ def test_any_value_anywhere_is_an_instance_or_one_line(tmp_path: Path, name: str
         tree = changed(LIST, random_state.choice(every), random_state.choice(ODD))
         path.write_text(json.dumps(tree), encoding="utf-8")
         try:
-            convert(name, [path])
+            read(name, [path])
         except InstanceError as error:
             assert str(error).isprintable()
 
@@ -160,5 +160,5 @@ def test_any_text_is_refused_in_one_line(tmp_path: Path, name: str, content: str
     path = tmp_path / "file"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(InstanceError) as raised:
-        convert(name, [path])
+        read(name, [path])
     assert str(raised.value).isprintable()

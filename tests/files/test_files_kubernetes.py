@@ -11,7 +11,7 @@ from kubernetes_objects import node, pod, write
 
 from drfopt import solve
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.eligibility import allows, features_of, needs_of
 from drfopt.io.readers.kubernetes.requests import demand
 from drfopt.io.text.parts import Part
@@ -158,7 +158,7 @@ def test_identical_nodes_are_a_class_and_unlike_pods_are_types(tmp_path: Path) -
         pod("p4", cpu="2", nodeSelector={"disk": "ssd"}),
         pod("q1", "b"),
     )
-    found = converted("kubernetes", [path])
+    found = read("kubernetes", [path])
     instance = found.instance
     assert instance.machine_names == ("m5-8cpu-32GiB-disk=ssd", "m5-8cpu-32GiB-disk=hdd", "16cpu-32GiB")
     assert instance.counts.tolist() == [3, 1, 1]
@@ -183,7 +183,7 @@ def test_identical_nodes_are_a_class_and_unlike_pods_are_types(tmp_path: Path) -
 
 def test_labels_that_nobody_looks_at_tell_nothing_apart(tmp_path: Path) -> None:
     path = write(tmp_path / "l.json", node("n0", labels={"x": "1"}), node("n1", labels={"x": "2"}), pod("p"))
-    instance = convert("kubernetes", [path])
+    instance = read("kubernetes", [path]).instance
     assert instance.counts.tolist() == [2]
 
 
@@ -200,7 +200,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "a"}},
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 3}},
     )
-    found = converted("kubernetes", [path])
+    found = read("kubernetes", [path])
     notes = told(found)
     assert found.instance.exact_limits == (2,)
     assert found.placement == {}
@@ -229,7 +229,7 @@ def test_pods_that_belong_to_a_node_are_subtracted(tmp_path: Path) -> None:
         pod("proxy-2", "kube-system", **daemon),
         pod("p"),
     )
-    found = converted("kubernetes", [path])
+    found = read("kubernetes", [path])
     assert found.instance.users == ("a",)
     assert [row[0] for row in found.instance.exact_machine_capacity] == [Fraction(13, 2), 0]
     assert [row[2] for row in found.instance.exact_machine_capacity] == [108, 109]
@@ -245,13 +245,13 @@ def test_users_by_label_and_annotation(tmp_path: Path) -> None:
         pod("p2", labels={"team": "blue"}, annotations={"queue": "q"}),
         pod("p3"),
     )
-    found = converted("kubernetes", [path], "label:team")
+    found = read("kubernetes", [path], "label:team")
     assert found.instance.users == ("red", "blue", "no team")
     assert "pod without the label team: its user is 'no team' (a/p3)" in told(found)
-    assert convert("kubernetes", [path], "annotation:queue").users == ("no queue", "q")
+    assert read("kubernetes", [path], "annotation:queue").instance.users == ("no queue", "q")
     for wrong in ("label", "label:", "colour", "namespaces", "annotation"):
         with pytest.raises(InstanceError, match=r"users by .*: use namespace, label:KEY, annotation:KEY"):
-            convert("kubernetes", [path], wrong)
+            read("kubernetes", [path], wrong)
 
 
 def test_owners_stand_for_pods_where_none_are_listed(tmp_path: Path) -> None:
@@ -269,8 +269,8 @@ def test_owners_stand_for_pods_where_none_are_listed(tmp_path: Path) -> None:
         owner("Job", "train", {"parallelism": 2}),
         owner("StatefulSet", "db", {}),
     )
-    assert convert("kubernetes", [path]).exact_limits == (6,)
-    assert convert("kubernetes", [path], "label:team").users == ("red",)
+    assert read("kubernetes", [path]).instance.exact_limits == (6,)
+    assert read("kubernetes", [path], "label:team").instance.users == ("red",)
 
 
 def test_a_quota_is_a_ceiling(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_quota_is_a_ceiling(tmp_path: Path) -> None:
         quota("some", {"cpu": "1"}, scopes=["BestEffort"]),
         quota("nobody", {"cpu": "1"}, namespace="c"),
     )
-    found = converted("kubernetes", [path])
+    found = read("kubernetes", [path])
     assert found.instance.organisation.ceilings == ({"cpu": 10, "memory": 48 * GIB, "pods": 50}, {})
     notes = told(found)
     for line in (
@@ -302,14 +302,14 @@ def test_a_quota_is_a_ceiling(tmp_path: Path) -> None:
         "queue or user without tasks (c)",
     ):
         assert line in notes, notes
-    by_label = converted("kubernetes", [path], "label:team")
+    by_label = read("kubernetes", [path], "label:team")
     assert by_label.instance.organisation is None
     assert "2 x quota of a namespace: users are not namespaces" in told(by_label)
 
 
 def test_json_lines_single_objects_raw_lists_and_yaml_say_the_same(tmp_path: Path) -> None:
     items = [node("n0"), node("n1", cpu="4"), pod("p", on="n0"), pod("q", "b", cpu="2")]
-    listed = converted("kubernetes", [write(tmp_path / "list.json", *items)])
+    listed = read("kubernetes", [write(tmp_path / "list.json", *items)])
     lines = tmp_path / "lines.json"
     lines.write_text("\n".join(map(json.dumps, items)))
     raw = tmp_path / "raw.json"
@@ -320,7 +320,7 @@ def test_json_lines_single_objects_raw_lists_and_yaml_say_the_same(tmp_path: Pat
     documents = tmp_path / "all.yaml"
     documents.write_text("---\n" + "\n---\n".join(json.dumps(item, indent=1).replace("\t", " ") for item in items))
     for paths in ([lines], [raw, pods], [pods, raw], [documents]):
-        found = converted("kubernetes", paths)
+        found = read("kubernetes", paths)
         assert found.instance.exact_demands == listed.instance.exact_demands
         assert found.instance.machine_names == listed.instance.machine_names
         assert found.placement == listed.placement == {"a": {"8cpu-32GiB": 1}}
@@ -334,7 +334,7 @@ def test_a_cluster_is_solved(tmp_path: Path) -> None:
         *[pod(f"a{i}", "A", cpu="1", memory="4Gi") for i in range(9)],
         *[pod(f"b{i}", "B", cpu="3", memory="1Gi") for i in range(9)],
     )
-    allocation = solve(convert("kubernetes", [path]), "drf")
+    allocation = solve(read("kubernetes", [path]).instance, "drf")
     assert allocation.tasks.tolist() == pytest.approx([3, 2])
     assert allocation.certificate.valid
 
@@ -370,7 +370,7 @@ def test_bad_objects(tmp_path: Path, content: str, pattern: str) -> None:
     path = tmp_path / "list.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InstanceError) as raised:
-        convert("kubernetes", [path])
+        read("kubernetes", [path])
     message = str(raised.value)
     assert message.isprintable()
     assert re.search(pattern, message), message
@@ -379,7 +379,7 @@ def test_bad_objects(tmp_path: Path, content: str, pattern: str) -> None:
 def test_an_object_that_is_listed_again_counts_once(tmp_path: Path) -> None:
     path = write(tmp_path / "list.json", node("n0"), pod("p"), pod("p"), pod("p", "b"))
     again = write(tmp_path / "again.json", pod("p"))
-    found = converted("kubernetes", [path, again])
+    found = read("kubernetes", [path, again])
     assert found.instance.exact_limits == (1, 1)
     assert "2 x Pod that was listed before (such as a/p)" in told(found)
 
@@ -387,4 +387,4 @@ def test_an_object_that_is_listed_again_counts_once(tmp_path: Path) -> None:
 def test_standard_input_is_read(tmp_path: Path, monkeypatch) -> None:
     text = write(tmp_path / "list.json", node("n0"), pod("p")).read_text()
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    assert convert("kubernetes", ["-"]).users == ("a",)
+    assert read("kubernetes", ["-"]).instance.users == ("a",)

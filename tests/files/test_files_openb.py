@@ -9,7 +9,7 @@ import pytest
 from drfopt.base.errors import InstanceError
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
-from drfopt.io.readers.formats import FORMATS, convert
+from drfopt.io.readers.formats import FORMATS, read
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"
@@ -26,7 +26,7 @@ def write(folder: Path, nodes: str, pods: str) -> list[Path]:
 def test_the_published_trace(data_folder: Path) -> None:
     folder = data_folder / "openb"
     files = [folder / "openb_pod_list_gpuspec33.csv", folder / "openb_node_list_all_node.csv"]
-    instance = convert("openb", files)
+    instance = read("openb", files).instance
     assert (instance.k, instance.n, instance.fits.sum()) == (27, 457, 3414)
     assert instance.resources == ("cpu", "memory", "gpu")
     assert instance.exact_capacity == (125_514, 597_684, 6_212)
@@ -36,13 +36,13 @@ def test_the_published_trace(data_folder: Path) -> None:
     assert "pooled" in instance.source
     assert "cpu in cores, memory in GiB" in instance.source
     assert "V100M32-96cpu-768GiB-8gpu" in instance.machine_names
-    assert convert("openb", files[::-1]) == instance
+    assert read("openb", files[::-1]).instance == instance
     assert reader.loads(writer.dumps(instance)) == instance
 
 
 def test_the_pods_without_constraints(data_folder: Path) -> None:
     folder = data_folder / "openb"
-    instance = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"])
+    instance = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"]).instance
     assert instance.n == 151
     assert instance.eligible.all()
 
@@ -50,7 +50,7 @@ def test_the_pods_without_constraints(data_folder: Path) -> None:
 def test_merging_and_names(tmp_path: Path) -> None:
     pods = PODS + "p1,1500,2048,1,460,T4|A10,LS\np2,1500,2048,1,460,T4|A10,BE\n"
     pods += "p3,1500,2000,2,1000,,LS\np4,1,0,0,0,G9,LS\n"
-    instance = convert("openb", write(tmp_path, TWO_NODES, pods))
+    instance = read("openb", write(tmp_path, TWO_NODES, pods)).instance
     assert instance.machine_names == ("T4-8cpu-32GiB-2gpu", "4cpu-1000MiB")
     assert instance.counts.tolist() == [2, 1]
     assert instance.users == ("1.5cpu-2GiB-0.46gpu-T4|A10", "1.5cpu-2000MiB-2gpu", "0.001cpu-0GiB-G9")
@@ -63,7 +63,7 @@ def test_merging_and_names(tmp_path: Path) -> None:
 
 def test_short_lists(tmp_path: Path) -> None:
     pods = "\ufeffname,cpu_milli,memory_mib,num_gpu,gpu_milli\r\np1,1000,1024,0,\r\n\r\np2,1000,1024,0,\r\n"
-    instance = convert("openb", write(tmp_path, TWO_NODES, pods))
+    instance = read("openb", write(tmp_path, TWO_NODES, pods)).instance
     assert instance.users == ("1cpu-1GiB",)
     assert instance.exact_limits == (2,)
     assert instance.eligible.all()
@@ -116,18 +116,18 @@ BAD = {
 @pytest.mark.parametrize(("nodes", "pods", "pattern"), BAD.values(), ids=BAD)
 def test_bad_lists(tmp_path: Path, nodes: str, pods: str, pattern: str) -> None:
     with pytest.raises(InstanceError) as raised:
-        convert("openb", write(tmp_path, nodes, pods))
+        read("openb", write(tmp_path, nodes, pods))
     message = str(raised.value)
     assert message.isprintable()
     assert re.search(pattern, message), message
 
 
 def test_formats(tmp_path: Path) -> None:
-    with pytest.raises(InstanceError, match=r"unknown format 'opnb': use .*openb: did you mean 'openb'\?"):
-        convert("opnb", [])
+    with pytest.raises(InstanceError, match=r"there is no format 'opnb': did you mean 'openb'\? .known: .*openb"):
+        read("opnb", [])
     with pytest.raises(InstanceError, match="openb takes two files, a node list and a pod list: 1 given"):
-        convert("openb", write(tmp_path, NODES, PODS)[:1])
+        read("openb", write(tmp_path, NODES, PODS)[:1])
     with pytest.raises(InstanceError, match="there is no such file"):
-        convert("openb", [tmp_path / "a.csv", tmp_path / "b.csv"])
+        read("openb", [tmp_path / "a.csv", tmp_path / "b.csv"])
     assert len({known.name for known in FORMATS}) == len(FORMATS)
     assert all(known.summary and known.files for known in FORMATS)

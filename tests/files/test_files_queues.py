@@ -10,7 +10,7 @@ from kubernetes_objects import node, pod, write
 from drfopt import solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
-from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.formats import read
 from drfopt.io.readers.queues.tree import Queue, organised
 
 GIB = 2**30
@@ -104,7 +104,7 @@ spec: {queue: root-eng-dev}
         pod("r", schedulerName="volcano"),
         pod("system", cpu="2", on="n0"),
     )
-    found = converted("volcano", [pods, saved(tmp_path / "queues.yaml", queues)])
+    found = read("volcano", [pods, saved(tmp_path / "queues.yaml", queues)])
     instance, organisation = found.instance, found.instance.organisation
     assert instance.users == ("root-eng-dev", "default")
     assert instance.exact_limits == (2, 1)
@@ -140,7 +140,7 @@ spec:
     machine = node("g0")
     machine["status"]["allocatable"]["nvidia.com/gpu"] = "8"
     pods = write(tmp_path / "pods.json", machine, pod("p", labels={"kai.scheduler/queue": "team-a"}, **wants))
-    found = converted("kai", [saved(tmp_path / "q.yaml", queues), pods])
+    found = read("kai", [saved(tmp_path / "q.yaml", queues), pods])
     organisation = found.instance.organisation
     assert organisation.guarantees == ({"cpu": 16, "nvidia.com/gpu": 4},)
     assert organisation.ceilings == ({"cpu": 32},)
@@ -173,7 +173,7 @@ partitions:
     )
     mapped = {"kind": "ConfigMap", "metadata": {"name": "yunikorn-configs"}, "data": {"queues.yaml": queues}}
     for file in (saved(tmp_path / "queues.yaml", queues), write(tmp_path / "map.json", mapped)):
-        found = converted("yunikorn", [file, pods])
+        found = read("yunikorn", [file, pods])
         organisation = found.instance.organisation
         assert found.instance.users == ("team-a.x", "default")
         assert found.instance.exact_limits == (2, 1)
@@ -183,7 +183,7 @@ partitions:
         assert organisation.groups[0].ceiling == {"cpu": 20, "memory": 80 * GIB}
         assert "limits of a queue (root.team-a)" in told(found)
     with pytest.raises(InstanceError, match=r"has neither a kind nor partitions"):
-        convert("yunikorn", [saved(tmp_path / "odd.yaml", "a: 1\n"), pods])
+        read("yunikorn", [saved(tmp_path / "odd.yaml", "a: 1\n"), pods])
 
 
 def test_koordinator(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_koordinator(tmp_path: Path) -> None:
         pod("p", labels={f"{prefix}/name": "a"}),
         pod("q", namespace="b"),
     )
-    found = converted("koordinator", [pods])
+    found = read("koordinator", [pods])
     organisation = found.instance.organisation
     assert found.instance.users == ("a", "b")
     assert found.instance.exact_weights == (Fraction(1, 2), Fraction(3, 2))
@@ -216,7 +216,7 @@ def test_koordinator(tmp_path: Path) -> None:
 def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
-        convert("volcano", [write(tmp_path / "q.json", queue)])
+        read("volcano", [write(tmp_path / "q.json", queue)])
 
 
 # ---- Kueue -------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         workload("w4", "b", ("main", 20, "1"), active=False),
         workload("w5", "nowhere", ("main", 20, "1")),
     )
-    found = converted("kueue", [path])
+    found = read("kueue", [path])
     instance, organisation = found.instance, found.instance.organisation
     assert instance.machines is None
     assert instance.exact_capacity == (15,)
@@ -323,7 +323,7 @@ def test_kueue_quota_that_an_idle_queue_does_not_lend_is_nobodys(tmp_path: Path)
         workload("w1", "a", ("main", 30, "1")),
         workload("w2", "b", ("main", 30, "1")),
     )
-    found = converted("kueue", [path])
+    found = read("kueue", [path])
     # 10 + 4, and of the 20 the 8 that are lent.
     assert found.instance.exact_capacity == (22,)
     assert "quota that a queue without tasks does not lend is left out (idle)" in told(found)
@@ -343,7 +343,7 @@ def test_kueue_flavors_and_cohorts_are_classes(tmp_path: Path) -> None:
         workload("w2", "b", ("main", 2, "3")),
         workload("w3", "c", ("main", 2, "1")),
     )
-    found = converted("kueue", [path])
+    found = read("kueue", [path])
     instance = found.instance
     assert dict(zip(instance.machine_names, [row[0] for row in instance.exact_machine_capacity], strict=True)) == {
         "left/spot-16cpu": 16,
@@ -357,14 +357,14 @@ def test_kueue_flavors_and_cohorts_are_classes(tmp_path: Path) -> None:
 
 def test_kueue_without_workloads(tmp_path: Path) -> None:
     queues = [cluster_queue("A", quota("9"), cohort="all", used="3"), cluster_queue("B", quota("6"), cohort="all")]
-    found = converted("kueue", [write(tmp_path / "q.json", *queues)])
+    found = read("kueue", [write(tmp_path / "q.json", *queues)])
     assert found.instance.exact_demands == ((3,), (6,))
     assert found.instance.exact_limits == (None, None)
     assert "no Workload is listed: a queue wants ever more of what it uses (A)" in told(found)
     assert "no Workload is listed: a queue wants ever more of what it has as quota (B)" in told(found)
     labelled = pod("p", labels={"kueue.x-k8s.io/queue-name": "a"}, memory="")
     listed = write(tmp_path / "p.json", *queues, local_queue("a", "A"), labelled, pod("q", namespace="b"))
-    found = converted("kueue", [listed])
+    found = read("kueue", [listed])
     assert found.instance.users == ("A",)
     assert "pod in no queue that is listed (b/q)" in told(found)
 
@@ -393,25 +393,25 @@ SHARES = {
 @pytest.mark.parametrize(("items", "same"), SHARES.values(), ids=SHARES)
 def test_kueue_shares_are_computed_again(tmp_path: Path, items: list, same: bool) -> None:
     path = write(tmp_path / "kueue.json", *items, cluster_queue("Z", quota("6"), cohort="all"))
-    notes = told(converted("kueue", [path]))
+    notes = told(read("kueue", [path]))
     assert ("weighted share in the status is not what these quotas give" in notes) is not same, notes
 
 
 def test_kueue_refuses(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match="no ClusterQueue is listed"):
-        convert("kueue", [write(tmp_path / "n.json", node("n"))])
+        read("kueue", [write(tmp_path / "n.json", node("n"))])
     twice = write(tmp_path / "t.json", *[cluster_queue("A", quota("1"))] * 2)
-    assert "ClusterQueue that was listed before (default/A)" in told(converted("kueue", [twice]))
+    assert "ClusterQueue that was listed before (default/A)" in told(read("kueue", [twice]))
     circle = [cohort("x", "y"), cohort("y", "x"), cluster_queue("A", quota("1"), cohort="x")]
     with pytest.raises(InstanceError, match=r"cohort '[xy]' is below itself"):
-        convert("kueue", [write(tmp_path / "c.json", *circle)])
+        read("kueue", [write(tmp_path / "c.json", *circle)])
     with pytest.raises(InstanceError, match=r"nominalQuota: 'many' is not a number"):
-        convert("kueue", [write(tmp_path / "m.json", cluster_queue("A", quota("many")))])
+        read("kueue", [write(tmp_path / "m.json", cluster_queue("A", quota("many")))])
 
 
 def test_kueue_pool_is_solved_once_without_promises(tmp_path: Path) -> None:
     queues = [cluster_queue("A", quota("9"), used="3"), local_queue("a", "A"), workload("w", "a", ("main", 4, "2"))]
-    instance = convert("kueue", [write(tmp_path / "q.json", *queues)])
+    instance = read("kueue", [write(tmp_path / "q.json", *queues)]).instance
     assert instance.organisation.ceilings == ({"cpu": 9},)
     plain = type(instance)(instance.demands, instance.capacity, max_tasks=instance.limits)
     assert solve(plain).tasks.tolist() == [4]

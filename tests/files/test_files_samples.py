@@ -14,7 +14,7 @@ from test_files_yarn import node as yarn_node
 from drfopt import solve
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
-from drfopt.io.readers.formats import FORMATS, converted
+from drfopt.io.readers.formats import FORMATS, read
 
 LABELS = {"kai.scheduler/queue": "q", "queue": "root.q", "quota.scheduling.koordinator.sh/name": "q"}
 PODS = {
@@ -72,11 +72,11 @@ def test_a_sample_is_read_written_and_read_again(tmp_path: Path, name: str) -> N
     for i, content in enumerate(SAMPLES[name]):
         paths.append(tmp_path / f"file{i}")
         paths[-1].write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    found = converted(name, paths)
+    found = read(name, paths)
     instance = found.instance
     for form in ("toml", "json", "yaml"):
         assert reader.loads(writer.dumps(instance, form), form) == instance
-    assert converted(name, paths[::-1]).instance.exact_capacity == instance.exact_capacity
+    assert read(name, paths[::-1]).instance.exact_capacity == instance.exact_capacity
     for user, homes in found.placement.items():
         assert user in instance.users
         assert set(homes) <= set(instance.machine_names)

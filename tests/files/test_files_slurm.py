@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.formats import read
 from drfopt.io.readers.slurm.tres import array_size, gres, hosts, tres
 
 SINFO = """\
@@ -51,9 +51,9 @@ def told(found) -> str:
 
 def test_text(tmp_path: Path) -> None:
     paths = saved(tmp_path, sinfo=SINFO, sacct=SACCT, sshare=SSHARE)
-    found = converted("slurm", paths)
+    found = read("slurm", paths)
     instance, organisation = found.instance, found.instance.organisation
-    assert converted("slurm", paths[::-1]).instance.exact_demands == instance.exact_demands
+    assert read("slurm", paths[::-1]).instance.exact_demands == instance.exact_demands
     assert instance.users == ("alice", "bob")
     assert instance.resources == ("cpu", "mem", "gres/gpu")
     assert instance.exact_demands[0] == (8, 65536, 1)
@@ -85,10 +85,10 @@ def test_text(tmp_path: Path) -> None:
 def test_accounts_as_users_and_limits(tmp_path: Path) -> None:
     limits = "bio|||cpu=100,gres/gpu=8,mem=1T\nbio|alice|2|cpu=10\nphys||5|\n"
     paths = saved(tmp_path, sinfo=SINFO, sacct=SACCT, assoc=limits)
-    by_user = converted("slurm", paths).instance
+    by_user = read("slurm", paths).instance
     assert by_user.organisation.ceilings == ({"cpu": 10}, {})
     assert by_user.organisation.groups[0].ceiling == {"cpu": 100, "gres/gpu": 8, "mem": 2**20}
-    by_account = convert("slurm", paths, "account")
+    by_account = read("slurm", paths, "account").instance
     assert by_account.users == ("bio", "phys")
     assert by_account.organisation.ceilings[0] == {"cpu": 100, "gres/gpu": 8, "mem": 2**20}
     assert by_account.exact_weights == (1, 5)
@@ -97,13 +97,13 @@ def test_accounts_as_users_and_limits(tmp_path: Path) -> None:
 def test_a_user_of_two_accounts_is_told(tmp_path: Path) -> None:
     header, *jobs = SACCT.splitlines()
     paths = saved(tmp_path, sinfo=SINFO, sacct="\n".join([header, jobs[1], jobs[2].replace("phys", "bio")]))
-    found = converted("slurm", paths)
+    found = read("slurm", paths)
     assert found.instance.users == ("bob (phys)", "bob (bio)")
     assert "user of several accounts is a user in each of them (bob)" in told(found)
 
 
 def test_nodes_that_share_a_line(tmp_path: Path) -> None:
-    found = converted("slurm", saved(tmp_path, sinfo="n[1-3]|8+|9000|(null)|cpu*|idle\n", sacct=SACCT))
+    found = read("slurm", saved(tmp_path, sinfo="n[1-3]|8+|9000|(null)|cpu*|idle\n", sacct=SACCT))
     assert found.instance.counts.tolist() == [3]
     assert "3 x node has no more than the least of its line: give sinfo -N" in told(found)
 
@@ -146,7 +146,7 @@ def test_json_says_the_same(tmp_path: Path) -> None:
         jobs=json.dumps({"jobs": [done, queued]}),
         shares=json.dumps({"shares": {"shares": shares}}),
     )
-    found = converted("slurm", paths)
+    found = read("slurm", paths)
     assert found.instance.exact_demands == ((8, 65536, 1), (128, 250000, 0))
     assert found.instance.exact_limits == (1, 2)
     assert found.instance.exact_weights == (3, 1)
@@ -200,8 +200,8 @@ BAD = {
 def test_bad_output(tmp_path: Path, which: str, content: str, pattern: str | None) -> None:
     paths = saved(tmp_path, **{"sinfo": SINFO, "sacct": SACCT} | {which: content})
     if pattern is None:
-        assert convert("slurm", paths).n == 2
+        assert read("slurm", paths).instance.n == 2
         return
     with pytest.raises(InstanceError, match=pattern) as raised:
-        convert("slurm", paths)
+        read("slurm", paths)
     assert str(raised.value).isprintable()

@@ -10,7 +10,7 @@ import pytest
 
 from drfopt import solve
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.formats import read
 
 
 def saved(folder: Path, **files: object) -> list[Path]:
@@ -66,7 +66,7 @@ ROLES = {
 
 
 def test_mesos(tmp_path: Path) -> None:
-    found = converted("mesos", saved(tmp_path, roles=ROLES, state=STATE))
+    found = read("mesos", saved(tmp_path, roles=ROLES, state=STATE))
     instance, organisation = found.instance, found.instance.organisation
     assert instance.users == ("eng", "sci/bio")
     assert instance.counts.tolist() == [2]
@@ -91,9 +91,9 @@ def test_mesos(tmp_path: Path) -> None:
         "Mesos does not know what frameworks want",
     ):
         assert line in notes, notes
-    assert convert("mesos", saved(tmp_path, state=STATE), "framework").users == ("marathon",)
+    assert read("mesos", saved(tmp_path, state=STATE), "framework").instance.users == ("marathon",)
     with pytest.raises(InstanceError, match="has neither slaves, frameworks nor roles"):
-        convert("mesos", saved(tmp_path, other={"a": 1}))
+        read("mesos", saved(tmp_path, other={"a": 1}))
 
 
 # ---- plain CSV ---------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ bob,serve,4,,,,1/3,1Gi,
 
 
 def test_csv(tmp_path: Path) -> None:
-    found = converted("csv", saved(tmp_path, tasks=TASKS, machines=MACHINES))
+    found = read("csv", saved(tmp_path, tasks=TASKS, machines=MACHINES))
     instance = found.instance
     assert instance.machine_names == ("32cpu-128GiB", "8cpu-16GiB")
     assert instance.counts.tolist() == [2, 2]
@@ -127,7 +127,7 @@ def test_csv(tmp_path: Path) -> None:
 
 def test_csv_is_solved(tmp_path: Path) -> None:
     tasks = "user,count,cpu,memory\nA,100,1,4\nB,100,3,1\n"
-    instance = convert("csv", saved(tmp_path, machines="machine,cpu,memory\npool,9,18\n", tasks=tasks))
+    instance = read("csv", saved(tmp_path, machines="machine,cpu,memory\npool,9,18\n", tasks=tasks)).instance
     assert solve(instance).tasks.tolist() == pytest.approx([3, 2])
 
 
@@ -137,10 +137,10 @@ def test_csv_packed_with_gzip(tmp_path: Path) -> None:
     for path in plain:
         packed.append(path.with_suffix(".csv.gz"))
         packed[-1].write_bytes(gzip.compress(path.read_bytes()))
-    assert convert("csv", packed).exact_demands == convert("csv", plain).exact_demands
+    assert read("csv", packed).instance.exact_demands == read("csv", plain).instance.exact_demands
     packed[0].write_bytes(packed[0].read_bytes()[:-20])
     with pytest.raises(InstanceError, match=r"is a damaged gzip file"):
-        convert("csv", packed)
+        read("csv", packed)
 
 
 BAD = {
@@ -168,7 +168,7 @@ BAD = {
 def test_bad_csv(tmp_path: Path, which: str, content: str, pattern: str) -> None:
     files = {"machines": "machine,cpu,memory\na,1,1\n", "tasks": "user,cpu\na,1\n"} | {which: content}
     with pytest.raises(InstanceError) as raised:
-        convert("csv", saved(tmp_path, **files))
+        read("csv", saved(tmp_path, **files))
     message = str(raised.value)
     assert message.isprintable()
     assert re.search(pattern, message), message
@@ -185,7 +185,7 @@ def test_google_2011(tmp_path: Path) -> None:
 
     tasks = event(1, 0) + event(1, 1, "5") + event(2, 0) + event(2, 7, cpu="0.25") + event(3, 0) + event(3, 4)
     tasks += event(4, 5) + event(5, 0, cpu="", memory="") + event(6, 1, "7", user="bob")
-    found = converted("google2011", saved(tmp_path, tasks=tasks, machines=machines))
+    found = read("google2011", saved(tmp_path, tasks=tasks, machines=machines))
     assert found.instance.counts.tolist() == [2]
     assert found.instance.users == ("ann", "bob")
     assert [tuple(one.demand) for one in found.instance.task_types[0]] == [
@@ -204,9 +204,9 @@ def test_google_2011(tmp_path: Path) -> None:
         assert line in notes, notes
     later = "7,,1,0,5,4,ann,3,9,0.1,0.1,0,0\n7,,2,0,5,4,ann,3,9,0.1,0.1,0,0\n"
     parts = saved(tmp_path, b_later=later, tasks=tasks, machines=machines)
-    assert convert("google2011", parts).users == ("bob",), "the parts are followed in the order of time"
+    assert read("google2011", parts).instance.users == ("bob",), "the parts are followed in the order of time"
     with pytest.raises(InstanceError, match="has 3 columns: machine_events has 6, task_events 13"):
-        convert("google2011", saved(tmp_path, odd="1,2,3\n"))
+        read("google2011", saved(tmp_path, odd="1,2,3\n"))
 
 
 def test_alibaba_2018(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_alibaba_2018(tmp_path: Path) -> None:
     containers = (
         "c_1,m_1,0,app_1,started,400,400,1.56\nc_1,m_1,5,app_1,started,800,800,3.13\nc_2,m_1,5,app_1,stopped,8,8,1\n"
     )
-    found = converted("alibaba2018", saved(tmp_path, containers=containers, batch=batch, machines=machines))
+    found = read("alibaba2018", saved(tmp_path, containers=containers, batch=batch, machines=machines))
     assert found.instance.users == ("job j_1", "app_1")
     assert found.instance.exact_limits == (15, 1)
     assert found.instance.exact_demands[1] == (8, Fraction(313, 100))
@@ -223,6 +223,6 @@ def test_alibaba_2018(tmp_path: Path) -> None:
     assert sum(found.placement["app_1"].values()) == 1
     assert "batch task that has ended (t3)" in told(found)
     only_ended = saved(tmp_path, batch=batch.splitlines()[2] + "\n", machines=machines)
-    assert convert("alibaba2018", only_ended).users == ("job j_2",)
+    assert read("alibaba2018", only_ended).instance.users == ("job j_2",)
     with pytest.raises(InstanceError, match="has 2 columns: machine_meta has 7, batch_task 9, container_meta 8"):
-        convert("alibaba2018", saved(tmp_path, odd="1,2\n"))
+        read("alibaba2018", saved(tmp_path, odd="1,2\n"))

@@ -8,7 +8,7 @@ import pytest
 
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
-from drfopt.io.readers.formats import convert, converted
+from drfopt.io.readers.formats import read
 from drfopt.io.readers.yarn.queues import amounts, read_queues
 from drfopt.io.text.input import read_file
 
@@ -110,8 +110,8 @@ def test_xml_and_rest_make_a_cluster(tmp_path: Path) -> None:
             app("a4", "root.sci", state="FINISHED", running=-1),
         ),
     )
-    found = converted("yarn", paths)
-    assert converted("yarn", paths[::-1]).instance.exact_demands == found.instance.exact_demands
+    found = read("yarn", paths)
+    assert read("yarn", paths[::-1]).instance.exact_demands == found.instance.exact_demands
     instance, organisation = found.instance, found.instance.organisation
     assert instance.users == ("eng.dev", "sci")
     assert instance.counts.tolist() == [2]
@@ -144,7 +144,7 @@ def test_users_by_user_and_labels(tmp_path: Path) -> None:
             app("a2", "root.x", request(1024, 1, 2), running=1, size=(1024, 1)),
         ),
     )
-    found = converted("yarn", paths, "user")
+    found = read("yarn", paths, "user")
     assert found.instance.users == ("bob", "alice")
     assert found.instance.eligible.tolist() == [[True, False], [True, True]]
     assert found.instance.machine_names == ("16GiB-8cpu-label=gpu", "16GiB-8cpu")
@@ -160,7 +160,7 @@ def test_the_scheduler_page_tells_bounds(tmp_path: Path) -> None:
     root = queue("root", 0, 16384, queue("root.a", 1024, 8192, queue("root.a.b", 0, 16384)))
     page = {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": root}}}
     files = {"nodes": nodes(node("h1")), "apps": apps(app("a1", "root.a.b", request(1024, 1, 2)))}
-    found = converted("yarn", write(tmp_path, page=page, **files))
+    found = read("yarn", write(tmp_path, page=page, **files))
     (group,) = found.instance.organisation.groups
     assert (group.name, group.guarantee, group.ceiling) == ("a", {"memory-mb": 1024}, {"memory-mb": 8192})
     assert found.instance.organisation.ceilings == ({},)
@@ -169,7 +169,7 @@ def test_the_scheduler_page_tells_bounds(tmp_path: Path) -> None:
     leaf = {"queueName": "x", "capacity": 30, "absoluteCapacity": 25, "absoluteMaxCapacity": 50}
     info = {"type": "capacityScheduler", "queueName": "root", "queues": {"queue": [leaf]}}
     files["apps"] = apps(app("a1", "root.x", request(1024, 1, 2)))
-    found = converted("yarn", write(tmp_path, page={"scheduler": {"schedulerInfo": info}}, **files))
+    found = read("yarn", write(tmp_path, page={"scheduler": {"schedulerInfo": info}}, **files))
     assert found.instance.organisation.guarantees == ({"memory-mb": 4096, "vcores": 2},)
     assert found.instance.organisation.ceilings == ({"memory-mb": 8192, "vcores": 4},)
     assert found.instance.exact_weights == (30,)
@@ -191,11 +191,11 @@ def test_the_simulator(tmp_path: Path) -> None:
     }
     path = tmp_path / "sls.json"
     path.write_text(json.dumps(rack) + "\n" + json.dumps(job), encoding="utf-8")
-    found = converted("yarn", [path])
+    found = read("yarn", [path])
     assert found.instance.users == ("q",)
     assert [(one.count, tuple(one.demand)) for one in found.instance.task_types[0]] == [(3, (2048, 2)), (1, (1024, 1))]
     assert found.instance.counts.tolist() == [2]
-    assert convert("yarn", [path], "user").users == ("carol",)
+    assert read("yarn", [path], "user").instance.users == ("carol",)
     assert "container that does not say its size has 1024 MB and 1 vcore (j1)" in told(found)
 
 
@@ -231,24 +231,24 @@ BAD_XML = {
 def test_bad_xml(tmp_path: Path, xml: str, pattern: str | None) -> None:
     paths = write(tmp_path, queues=xml, nodes=nodes(node("h")), apps=apps(app("a", "root.a", request(1024, 1, 2))))
     if pattern is None:
-        assert convert("yarn", paths).users == ("a",)
+        assert read("yarn", paths).instance.users == ("a",)
         return
     with pytest.raises(InstanceError, match=pattern) as raised:
-        convert("yarn", paths)
+        read("yarn", paths)
     assert str(raised.value).isprintable()
 
 
 def test_bad_rest(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match="is neither nodes, apps nor scheduler"):
-        convert("yarn", write(tmp_path, other={"cluster": 1}))
+        read("yarn", write(tmp_path, other={"cluster": 1}))
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
-        convert("yarn", write(tmp_path, nodes=nodes(node("h")), apps={"apps": None}))
+        read("yarn", write(tmp_path, nodes=nodes(node("h")), apps={"apps": None}))
     with pytest.raises(InstanceError, match="there is no machine to run on"):
-        convert("yarn", write(tmp_path, apps=apps(app("a", "q", request(1, 1, 1))), nodes={"nodes": None}))
+        read("yarn", write(tmp_path, apps=apps(app("a", "q", request(1, 1, 1))), nodes={"nodes": None}))
     broken = node("h")
     broken["totalResource"]["resourceInformations"]["resourceInformation"][0]["units"] = "furlongs"
     with pytest.raises(InstanceError, match=r"units: is 'furlongs': use one of Ki"):
-        convert("yarn", write(tmp_path, nodes=nodes(broken)))
+        read("yarn", write(tmp_path, nodes=nodes(broken)))
 
 
 def test_queues_may_be_named_in_full(tmp_path: Path) -> None:

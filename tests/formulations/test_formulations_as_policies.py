@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from drfopt.axioms.auditing import audit
-from drfopt.axioms.search.searching import search
-from drfopt.axioms.search.space import Space
+from drfopt.axioms.counterexamples.searching import search
+from drfopt.axioms.counterexamples.space import Space
 from drfopt.base.errors import EngineError, TimeLimitError
 from drfopt.cli.app import app
 from drfopt.model.instance import Instance

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, compare, solve
-from drfopt.planning import explain, whatif
+from drfopt.planning import explain, what_if
 from drfopt.reporting import study
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"gpu": 1}}
@@ -55,5 +55,5 @@ def test_every_place_tells():
     found = explain(cluster)
     assert words in str(found) and [row["user"] for row in found.to_dict()["broken_guarantees"]] == ["A", "B"]
     assert f"drf: {words}" in str(compare(cluster, ["drf"]))
-    assert f"{words} before" in str(whatif(cluster, ["set-guarantee A.cpu=none"]))
+    assert f"{words} before" in str(what_if(cluster, ["set-guarantee A.cpu=none"]))
     assert study(cluster, ["drf"])["comparison"]["allocations"][0]["broken_guarantees"]

@@ -4,7 +4,7 @@ import pytest
 
 from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.base.numbers.enclosures import Enclosure
-from drfopt.planning import explain, whatif
+from drfopt.planning import explain, what_if
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 2, "memory": 1}}
 ROOM = {"cpu": 9, "memory": 18}
@@ -46,7 +46,7 @@ def test_a_count_of_tasks_is_not_called_a_limit():
 
 def test_the_lowest_of_enclosures_is_enclosed():
     theorem = Instance([[4, 1], [1, 16], [16, 1]], [100, 100])
-    found = whatif(theorem, ["set-weight u1=2"], "ceei", exact=True)
+    found = what_if(theorem, ["set-weight u1=2"], "ceei", exact=True)
     before, after = found.totals()["lowest level"]
     assert isinstance(before, Enclosure) and isinstance(after, Enclosure)
     assert float(before) == pytest.approx(min(map(float, found.before.levels)), rel=1e-12)

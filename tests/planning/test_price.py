@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES
-from drfopt.planning import price, whatif
+from drfopt.planning import price, what_if
 from drfopt.planning.pricing.price_table import Prices
 from drfopt.planning.pricing.rate_of_change import SLOPES
 from drfopt.planning.pricing.units import grown, unit_named, units_of
@@ -259,7 +259,7 @@ def test_a_price_is_a_dual(seed):
 
 def test_what_one_machine_more_gives_is_what_whatif_says():
     found = price(SERVERS, units=(unit_named(SERVERS, "memory-rich"),))
-    after = whatif(SERVERS, ["add 1*memory-rich"]).after
+    after = what_if(SERVERS, ["add 1*memory-rich"]).after
     assert [float(x) for x in after.tasks] == pytest.approx(found["memory-rich"].tasks_at(2.0).tolist(), rel=1e-9)
 
 
@@ -306,14 +306,14 @@ def test_every_measure_has_a_slope():
 @pytest.mark.slow
 def test_openb(data_folder):
     folder = data_folder / "openb"
-    openb = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
+    openb = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]).instance
     found = price(openb)
     worth = found["T4-96cpu-384GiB-4gpu"]
     assert (worth.less.until, worth.more.until) == (pytest.approx(10.02), pytest.approx(35.52))
     for count in (11, 18, 35):
-        after = whatif(openb, [f"set-count {worth.name}={count}"]).after.tasks
+        after = what_if(openb, [f"set-count {worth.name}={count}"]).after.tasks
         assert near(after, worth.tasks_at(float(count)))
     for count in (9, 37):
-        after = whatif(openb, [f"set-count {worth.name}={count}"]).after.tasks
+        after = what_if(openb, [f"set-count {worth.name}={count}"]).after.tasks
         side = worth.more if count > worth.now else worth.less
         assert not near(after, side.held.at(openb.room + (count - worth.now) * worth.unit.growth).tasks)

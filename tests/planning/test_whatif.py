@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
-from drfopt.planning import Change, whatif
+from drfopt.planning import Change, what_if
 from drfopt.planning.changes.changes import changed
 from drfopt.planning.sweeping import axis_of, sweep
 from drfopt.solving.allocating import solve
@@ -19,7 +19,7 @@ PAPER = Instance.library("nsdi2011")
 
 
 def test_the_paper_with_another_weight():
-    found = whatif(PAPER, ["set-weight A=2"])
+    found = what_if(PAPER, ["set-weight A=2"])
     assert found.exact
     assert [(row.user, row.before, row.after, row.verdict) for row in found.users] == [
         ("A", 3, F(54, 13), "wins"),
@@ -33,7 +33,7 @@ def test_the_paper_with_another_weight():
 
 
 def test_who_comes_and_goes():
-    found = whatif(PAPER, [Change("remove-user", "A"), "add-user C{cpu=1}"])
+    found = what_if(PAPER, [Change("remove-user", "A"), "add-user C{cpu=1}"])
     assert [(row.user, row.verdict, row.change) for row in found.users] == [
         ("A", "leaves", None),
         ("B", "loses", F(-1, 2)),
@@ -45,7 +45,7 @@ def test_who_comes_and_goes():
 @pytest.mark.parametrize("exact", [False, True])
 def test_nothing_changed_makes_no_winner(policy, exact):
     for name in ("nsdi2011", "drfh-two-servers"):
-        found = whatif(Instance.library(name), [], policy, exact=exact)
+        found = what_if(Instance.library(name), [], policy, exact=exact)
         assert {row.verdict for row in found.users} == {"same"}
         assert not any(row.change for row in found.users)
 
@@ -59,12 +59,12 @@ def test_floats_and_fractions_agree_who_wins(seed):
     demands[:, 0] += demands.sum(axis=1) == 0
     pool = Instance(demands.astype(float), random.integers(1, 9, m).astype(float))
     change = [f"set-weight u{random.integers(1, n + 1)}={random.integers(1, 4)}", f"add {random.integers(1, 3)}*r1"]
-    floats, fractions = (whatif(pool, change, exact=exact) for exact in (False, True))
+    floats, fractions = (what_if(pool, change, exact=exact) for exact in (False, True))
     assert [row.verdict for row in floats.users] == [row.verdict for row in fractions.users]
 
 
 def test_whole_tasks():
-    found = whatif(PAPER, ["add 3*cpu"], integer=True)
+    found = what_if(PAPER, ["add 3*cpu"], integer=True)
     assert found.exact
     assert [row.after for row in found.users] == solve(changed(PAPER, ["add 3*cpu"]), integer=True).tasks.tolist()
     assert "in whole tasks" in str(found)
@@ -118,10 +118,10 @@ def test_a_sweep_is_one_solve_a_value(jobs):
 
 def test_openb_with_more_of_what_is_scarce(data_folder):
     folder = data_folder / "openb"
-    openb = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
-    found = whatif(openb, ["add 10*T4-96cpu-384GiB-4gpu"])
+    openb = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]).instance
+    found = what_if(openb, ["add 10*T4-96cpu-384GiB-4gpu"])
     t4 = tuple(user for user in openb.users if user.endswith("-T4"))
     assert found.winners and set(found.winners) <= set(t4)
     assert not found.losers
     # The same in fractions: floats took nobody for a winner who is none.
-    assert whatif(openb, ["add 10*T4-96cpu-384GiB-4gpu"], exact=True).winners == found.winners
+    assert what_if(openb, ["add 10*T4-96cpu-384GiB-4gpu"], exact=True).winners == found.winners

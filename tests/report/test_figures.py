@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from clusters_to_show import NSDI, crowd, hostile, machines
 
-from drfopt.planning import whatif
+from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting.drawing import Box, Dot, Line, Words, fitted, width_of
 from drfopt.reporting.figures import axes, figures
@@ -28,7 +28,7 @@ def drawn():
         document = study(
             instance,
             sweeps=[sweep(instance, ["1/2", "1", "2"], resource=resource, jobs=1)],
-            whatifs=[whatif(instance, [f"scale {resource}=2"])],
+            whatifs=[what_if(instance, [f"scale {resource}=2"])],
         )
         found[name] = document, figures(document)
     return found

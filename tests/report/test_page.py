@@ -13,7 +13,7 @@ from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised,
 from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
-from drfopt.planning import whatif
+from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.contents import MOST_ROWS
@@ -69,7 +69,7 @@ def everything(instance, **rest):
     return study(
         instance,
         sweeps=[sweep(instance, ["1/2", "1", "2"], resource=resource, jobs=1), sweep(instance, ["1"], jobs=1)],
-        whatifs=[whatif(instance, [f"scale {resource}=2"])],
+        whatifs=[what_if(instance, [f"scale {resource}=2"])],
         **rest,
     )
 

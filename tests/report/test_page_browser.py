@@ -10,7 +10,7 @@ from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from benchmarks.browser import chromium, missing
 from drfopt.base.tables import clean
-from drfopt.planning import whatif
+from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 
@@ -42,7 +42,7 @@ def pages(tmp_path_factory):
         document = study(
             instance,
             sweeps=[sweep(instance, ["1/2", "1", "2"], resource=resource, jobs=1)],
-            whatifs=[whatif(instance, [f"scale {resource}=2"])],
+            whatifs=[what_if(instance, [f"scale {resource}=2"])],
         )
         path = folder / f"{name}.html"
         path.write_text(page(document), encoding="utf-8")

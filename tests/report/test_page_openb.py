@@ -2,7 +2,7 @@
 
 import pytest
 
-from drfopt.io.readers.formats import convert
+from drfopt.io.readers.formats import read
 from drfopt.reporting import page, study
 from drfopt.reporting.figures import figures
 
@@ -13,7 +13,7 @@ LARGEST = 2e6
 @pytest.fixture(scope="module")
 def document(data_folder):
     folder = data_folder / "openb"
-    cluster = convert("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"])
+    cluster = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]).instance
     return study(cluster)
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...base.deadline import NEVER, Deadline
-from ...base.errors import PolicyError, TimeLimitError, suggestion
+from ...base.errors import PolicyError, TimeLimitError
 from ...base.progress import report
+from ...base.registry import Registry
 from ...model.policies import Policy
 from ..case import Scene
 from ..economy import Cluster
@@ -53,7 +54,7 @@ class Property:
     asks: Callable[[Scene], Iterable[Cluster]] | None = None
 
 
-PROPERTIES = (
+PROPERTIES = Registry(
     Property(
         sharing_incentive.NAME, "SI", "nobody is better off alone in its part of the cluster", sharing_incentive.check
     ),
@@ -88,6 +89,7 @@ PROPERTIES = (
         group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check,
         slow=True,
     ),
+    what="property", error=PolicyError,
 )  # fmt: skip
 
 EIGHT = PROPERTIES[:8]
@@ -104,14 +106,7 @@ def properties_named(names: Sequence[str] | str | None) -> tuple[Property, ...]:
     """
     if names is None:
         return EIGHT
-    known = {p.name: p for p in PROPERTIES}
-    found = []
-    for name in [names] if isinstance(names, str) else names:
-        if name not in known:
-            raise PolicyError(
-                f"there is no property {name!r}{suggestion(str(name), known)} (known: {', '.join(known)})"
-            )
-        found.append(known[name])
+    found = [PROPERTIES.named(name) for name in ([names] if isinstance(names, str) else names)]
     if not found:
         raise PolicyError("no properties are given: name at least one, such as sharing-incentive")
     return tuple(dict.fromkeys(found))

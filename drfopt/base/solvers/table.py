@@ -4,7 +4,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import EngineError, suggestion
+from ..errors import EngineError
+from ..registry import Registry
 
 __all__ = ["DIRECT", "SOLVERS", "Solver", "interface", "quiet"]
 
@@ -20,7 +21,7 @@ class Solver:
     interfaces: tuple[str, ...]
 
 
-SOLVERS = (
+SOLVERS = Registry(
     Solver(DIRECT, (DIRECT,)),
     Solver("highs-pulp", ("HiGHS", "HiGHS_CMD")),
     Solver("cbc", ("PULP_CBC_CMD", "COIN_CMD")),
@@ -30,6 +31,9 @@ SOLVERS = (
     Solver("xpress", ("XPRESS_PY", "XPRESS")),
     Solver("copt", ("COPT", "COPT_CMD")),
     Solver("glpk", ("GLPK_CMD",)),
+    what="solver",
+    error=EngineError,
+    also="what pulp.listSolvers() lists",
 )
 """Whoever is not listed can be asked for under PuLP's own name."""
 
@@ -44,18 +48,14 @@ def interface(name: str) -> str:
     """
     if name == DIRECT:
         return DIRECT
-    known = {solver.name: solver.interfaces for solver in SOLVERS}
-    here = _of_pulp(here=True)
-    asked = known.get(name, (name,) if name in _of_pulp(here=False) else ())
+    here, solver = _of_pulp(here=True), SOLVERS.get(name)
+    asked = solver.interfaces if solver else (name,) if name in _of_pulp(here=False) else ()
+    if not asked:
+        raise SOLVERS.unknown(name)
     found = [way for way in asked if way in here]
     if found:
         return found[0]
     able = ", ".join(solver.name for solver in SOLVERS if {DIRECT, *here} & set(solver.interfaces))
-    if not asked:
-        raise EngineError(
-            f"PuLP knows no solver {name!r}{suggestion(name, known)} (available here: {able}; "
-            "or what pulp.listSolvers() lists)"
-        )
     raise EngineError(
         f"solver {name!r} is not available on this machine (available: {able}): install it, or name one of those"
     )

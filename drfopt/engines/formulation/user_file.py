@@ -1,7 +1,7 @@
-"""A user's formulation file, loaded: it builds programs, they are solved through cvxpy or PuLP, and faults get a line.
+"""A user's formulation, file or function: it builds programs, cvxpy or PuLP solves them, and faults get a line.
 
-A file is code.  It runs only because its path was given as a policy, and whatever goes wrong in it is told as one
-sentence that names the file and the line.
+It is code.  It runs only because it was given as a policy, and whatever goes wrong in it is told as one
+sentence that names the file, or the function, and the line.
 """
 
 import importlib.util
@@ -103,7 +103,15 @@ class UserFile:
             raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
         return tasks, compared
 
+    @property
+    def _source(self) -> str:
+        """The file whose lines are told: of a function in a notebook, its cell."""
+        code = getattr(self.problem.policy.build, "__code__", None)
+        return self.path if code is None else code.co_filename
+
     def _load(self) -> Callable:
+        if self.problem.policy.build is not None:
+            return self.problem.policy.build
         spec = importlib.util.spec_from_file_location(f"_formulation_{Path(self.path).stem}", self.path)
         if spec is None or spec.loader is None:
             raise FormulationError(f"{self.path}: it cannot be read as Python")
@@ -134,7 +142,7 @@ class UserFile:
         except DrfoptError:
             raise
         except Exception as error:
-            lines = [f.lineno for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == self.path]
+            lines = [f.lineno for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == self._source]
             if isinstance(error, SyntaxError):
                 lines = [error.lineno]
             where = f"{self.path}, line {lines[-1]}" if lines else self.path

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError
+from ...base.registry import unknown
 
 __all__ = ["Shelf"]
 
@@ -40,10 +41,7 @@ class Shelf:
             When there is none.
         """
         if name not in self.names():
-            near = suggestion(str(name), self.names()) or "."
-            raise InstanceError(
-                f"there is no library {self.what} {name!r}{near} The library has {', '.join(self.names())}"
-            )
+            raise InstanceError(unknown(f"library {self.what}", name, self.names()))
         return (self.folder / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 
     def title(self, name: str) -> str:

@@ -24,7 +24,8 @@
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError
+from ...base.registry import unknown
 from ...model.instance import Instance
 from ...model.machine import Machine
 from ...model.organisation import Group, Organisation
@@ -79,7 +80,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Instan
         format = sniff(text)
     known = sorted(set(FORMATS.values()))
     if format not in known:
-        raise InstanceError(f"unknown format {format!r}: use {', '.join(known)}{suggestion(str(format), known)}")
+        raise InstanceError(unknown("format", format, known))
     if not text.strip():
         raise failure(place, "is empty: see 'drfopt new' for a file to start from")
     return built(tree(text, format, place), place)

@@ -7,8 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError
 from ...base.numbers.quantities import LONGEST
+from ...base.registry import unknown
 from ...model.document import document
 from ...model.instance import Instance
 from ..text.input import format_of
@@ -51,7 +52,7 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     """
     writers = {"toml": _toml, "json": _json, "yaml": yaml_text}
     if format not in writers:
-        raise InstanceError(f"unknown format {format!r}: use {', '.join(writers)}{suggestion(str(format), writers)}")
+        raise InstanceError(unknown("format", format, writers))
     data = document(instance)
     _refuse_long(data)
     return writers[format](data)

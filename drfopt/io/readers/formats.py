@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...base.errors import InstanceError, suggestion
+from ...base.registry import Registry
 
 if TYPE_CHECKING:
-    from ...model.instance import Instance
     from .conversion import Conversion
 
-__all__ = ["FORMATS", "Format", "convert", "converted"]
+__all__ = ["FORMATS", "Format", "read"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Format:
     users: tuple[str, ...] = ()
 
 
-FORMATS = (
+FORMATS = Registry(
     Format(
         "kubernetes",
         "kubectl get nodes,pods,resourcequotas -A -o json (or yaml)",
@@ -101,50 +100,48 @@ FORMATS = (
         "NODES.csv PODS.csv",
         "traces.openb",
     ),
+    what="format",
+    error=InstanceError,
+    package=__package__,
 )
 
 
-def converted(format_name: str, paths: Sequence[str | Path], user_by: str | None = None) -> "Conversion":
+def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | None = None) -> "Conversion":
     """Read a cluster's own files: the instance, what was not used, and what runs where today.
 
     Parameters
     ----------
-    format_name : str
-        The name of one of `FORMATS`.
-    paths : sequence of str or Path
+    format : str
+        The name of one of `FORMATS` (``drfopt formats`` lists them): ``kubernetes``, ``slurm``, ``yarn``, ``csv`` ...
+    files : path, or several
         In any order: what a file holds is found out from it; ``-`` is standard input.
     user_by : str, optional
         What makes a user, one of the format's `users`.
+
+    Returns
+    -------
+    Conversion
+        Its ``instance``, ``notes`` on what was not used or was assumed, and ``current()``, what runs where today.
 
     Raises
     ------
     InstanceError
         On an unknown format, or files that are not what the format says.
+
+    Examples
+    --------
+    >>> found = read("csv", ["machines.csv", "tasks.csv"])  # doctest: +SKIP
+    >>> found.instance, [str(note) for note in found.notes]  # doctest: +SKIP
     """
-    names = [known.name for known in FORMATS]
-    if format_name not in names:
-        raise InstanceError(
-            f"unknown format {format_name!r}: use {', '.join(names)}{suggestion(str(format_name), names)}"
-        )
-    known = FORMATS[names.index(format_name)]
+    known = FORMATS.named(format)
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
-        raise InstanceError(f"{format_name}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
+        raise InstanceError(f"{format}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
+    paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
-        raise InstanceError(f"{format_name}: no files are given: name {known.files}")
+        raise InstanceError(f"{format}: no files are given: name {known.files}")
     from ..text.input import read_file
 
-    files = [read_file(path) for path in paths]
-    found: Conversion = import_module(f".{known.module}", __package__).read(files, user_by)
+    opened = [read_file(path) for path in paths]
+    found: Conversion = FORMATS.module(known).read(opened, user_by)
     return found
-
-
-def convert(format_name: str, paths: Sequence[str | Path], user_by: str | None = None) -> "Instance":
-    """Read a cluster's own files into an instance; `converted` tells more.
-
-    Raises
-    ------
-    InstanceError
-        As `converted`.
-    """
-    return converted(format_name, paths, user_by).instance

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
 from ...base.errors import InstanceError, suggestion
+from ...base.registry import Registry
 from ...model.allocation import Allocation
 
 __all__ = ["EXPORTS", "Export", "export"]
@@ -29,11 +29,14 @@ class Export:
     module: str
 
 
-EXPORTS = (
+EXPORTS = Registry(
     Export("csv", "a row for each user, on machines for each user and class: tasks and resources", "allocation_csv"),
     Export("resourcequota", "a ResourceQuota of Kubernetes for each user, in the namespace of its name", "quota_yaml"),
     Export("kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kueue_yaml"),
     Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and its resources as minimum", "fair_scheduler"),
+    what="export",
+    error=InstanceError,
+    package=__package__,
 )
 
 
@@ -49,18 +52,24 @@ def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = No
         What a resource is called there, and the unit in which the instance counts it, such as
         ``{"memory": "memory:Gi", "gpu": "nvidia.com/gpu"}``.
 
+    Returns
+    -------
+    str
+
     Raises
     ------
     InstanceError
         On an unknown format or resource, or a name that the other program cannot take.
+
+    Examples
+    --------
+    >>> export(solve(Instance({"A": {"cpu": 1}}, {"cpu": 3})), "csv").splitlines()
+    ['user,tasks,cpu', 'A,3.0,3']
     """
-    known = [row.name for row in EXPORTS]
-    if to not in known:
-        raise InstanceError(f"unknown export {to!r}: use {', '.join(known)}{suggestion(to, known)}")
+    row = EXPORTS.named(to)
     for resource in names or ():
         if resource not in allocation.resources:
             near = suggestion(resource, allocation.resources)
             raise InstanceError(f"the cluster has no {resource!r}, it has {', '.join(allocation.resources)}{near}")
-    module = import_module(f".{EXPORTS[known.index(to)].module}", __package__)
-    text: str = module.text(allocation, dict(names or {}))
+    text: str = EXPORTS.module(row).text(allocation, dict(names or {}))
     return text

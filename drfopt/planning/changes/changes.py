@@ -8,7 +8,8 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError
+from ...base.registry import Registry
 from ...io.native import reading as reader
 from ...model.document import document as instance_document
 from ...model.instance import Instance
@@ -44,11 +45,7 @@ class Change:
     text: str
 
     def __post_init__(self) -> None:
-        known = [row.name for row in KINDS]
-        if self.kind not in known:
-            raise InstanceError(
-                f"there is no change {self.kind!r}{suggestion(self.kind, known)} (known: {', '.join(known)})"
-            )
+        KINDS.named(self.kind)
 
     @classmethod
     def of(cls, change: "Change | str") -> "Change":
@@ -72,7 +69,7 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
     """
     document = instance_document(instance)
     for change in map(Change.of, changes):
-        row = next(row for row in KINDS if row.name == change.kind)
+        row = KINDS.named(change.kind)
         try:
             row.edit(document, change.text)
         except InstanceError as error:
@@ -80,7 +77,7 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
     return reader.loads(json.dumps(document), "json", "after the changes")
 
 
-KINDS = (
+KINDS = Registry(
     Kind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", cluster.remove),
     Kind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", cluster.add),
     Kind("set-count", "CLASS=12", "how many machines of a class", cluster.set_count),
@@ -93,5 +90,6 @@ KINDS = (
     Kind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", users.promise("guarantee")),
     Kind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", users.promise("ceiling")),
     Kind("set-limit", "USER=10 or USER=none", "the most tasks of a user", users.set_limit),
+    what="change", error=InstanceError,
 )  # fmt: skip
 """Every change there is, in the order in which the command line makes them."""

@@ -9,12 +9,13 @@ import numpy as np
 
 from ...base.errors import InstanceError, PolicyError, suggestion
 from ...base.progress import report
+from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .remedies import Remedies, alone
 from .trials import Trials, ceilings_met
@@ -104,13 +105,19 @@ class Explained:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Result):
     """Why the users have what they have, one entry each."""
+
+    _rows = "users"
 
     instance: Instance
     policy: str
     allocation: Allocation
     users: tuple[Explained, ...]
+
+    def named(self) -> dict[str, Any]:
+        """Return the entries by user."""
+        return {row.user: row for row in self.users}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt explain --json`` prints."""
@@ -166,23 +173,21 @@ class Explanation:
             notes.append(f"a sentence on each of the {len(self.users)}: --json, or name the user")
         return notes
 
-    def __str__(self) -> str:
-        return self.sheet().text()
 
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
-
-def explain(instance: Instance, policy: str | Policy = "drf", user: str | None = None) -> Explanation:
+def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = None) -> Explanation:
     """Return why the users, or one of them, have what they have.
 
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         Any but a formulation file and ``per-server``, in divisible tasks.
     user : str, optional
         Whom to explain; by default everybody.
+
+    Returns
+    -------
+    Explanation
 
     Raises
     ------
@@ -190,6 +195,12 @@ def explain(instance: Instance, policy: str | Policy = "drf", user: str | None =
         When nobody is called so.
     PolicyError
         When nothing is known of what stops users under the policy.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> explain(cluster)["A"].stopped_by
+    ('cpu',)
     """
     if user is not None and user not in instance.users:
         raise InstanceError(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
@@ -29,16 +30,15 @@ PRICED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class Prices(Result):
     """What one more unit of everything is worth under a policy."""
+
+    _rows = "units"
 
     instance: Instance
     policy: str
     allocation: Allocation
     units: tuple[Worth, ...]
-
-    def __getitem__(self, name: str) -> Worth:
-        return next(worth for worth in self.units if worth.name == name)
 
     @property
     def lowest_level(self) -> float | None:
@@ -46,6 +46,10 @@ class Prices:
         instance = self.allocation.instance
         below = ~instance.unplaced() & (self.allocation.tasks < instance.limits * (1 - LEVEL))
         return float(self.allocation.levels[below].min()) if below.any() else None
+
+    def named(self) -> dict[str, Any]:
+        """Return what the units are worth, by name."""
+        return {worth.name: worth for worth in self.units}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt price --json`` prints."""
@@ -131,9 +135,3 @@ class Prices:
         if self._curved:
             notes.append("a market's slopes hold here and turn smoothly; there is no range to them")
         return notes
-
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()

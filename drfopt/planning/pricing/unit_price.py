@@ -12,30 +12,32 @@ Both are of one side: a unit more may be worth less than what a unit less costs.
 links that hold the users (`drfopt.planning.pricing.binding_rounds`), and `until` says how far the same links do.
 """
 
+from collections.abc import Iterable
+
 from ...base.errors import PolicyError
 from ...base.progress import report
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .one_sided import LOOKS, TOTAL
 from .price_table import Prices
 from .sums import Sums
-from .units import Unit, units_of
+from .units import Unit, unit_named, units_of
 from .worth import Worth
 
 __all__ = ["price"]
 
 
-def price(instance: Instance, policy: str | Policy = "drf", *, units: tuple[Unit, ...] | None = None) -> Prices:
+def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str | Unit] | None = None) -> Prices:
     """Return what one more unit of every resource and machine class is worth, and to whom.
 
     Parameters
     ----------
     instance : Instance
-    policy : str or Policy
+    policy : str, Policy or function
         A leximin, a market or a sum, of divisible tasks.
-    units : tuple of Unit, optional
-        Those to look at; by default all of the cluster.
+    units : iterable of str, optional
+        Those to look at: resources, machine classes, ``CLASS/RESOURCE``; by default all of the cluster.
 
     Returns
     -------
@@ -45,6 +47,14 @@ def price(instance: Instance, policy: str | Policy = "drf", *, units: tuple[Unit
     ------
     PolicyError
         When the policy's optimum has no prices.
+    InstanceError
+        When there is no such unit.
+
+    Examples
+    --------
+    >>> found = price(Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}))
+    >>> round(found["cpu"].more.price, 4)
+    0.0741
     """
     chosen = policy_named(policy)
     if chosen.objective not in LOOKS:
@@ -55,7 +65,8 @@ def price(instance: Instance, policy: str | Policy = "drf", *, units: tuple[Unit
     allocation = solve(instance, chosen)
     totals = Sums(instance, TOTAL)
     look = LOOKS[chosen.objective](allocation, totals)
-    wanted = units_of(instance) if units is None else units
+    named = units_of(instance) if units is None else units
+    wanted = [unit if isinstance(unit, Unit) else unit_named(instance, unit) for unit in named]
     worths = []
     for done, unit in enumerate(wanted):
         report(f"{done} of {len(wanted)} units priced, now {unit.name}")

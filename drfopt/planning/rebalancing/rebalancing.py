@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.feasibility import exactly_feasible
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import TooLarge, Unfinished
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .current import Current, current_of, load_current
 from .moves import Fairest, Plan, Tasks, Within
@@ -53,7 +54,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Rebalancing:
+class Rebalancing(Result):
     """What to move, evict and start, and what that leads to.
 
     Attributes
@@ -81,6 +82,8 @@ class Rebalancing:
     seconds : float
     """
 
+    _rows = "users"
+
     instance: Instance
     policy: str
     current: Current
@@ -92,7 +95,7 @@ class Rebalancing:
     fewest: bool
     fairest: bool
     decided: int
-    seconds: float
+    seconds: float = field(compare=False)
     too_large: bool = False
 
     @property
@@ -104,6 +107,10 @@ class Rebalancing:
     def count(self, kind: str) -> int:
         """Return how many tasks move, are evicted (``evict``), or start."""
         return sum(step.tasks for step in self.steps if step.kind == kind)
+
+    def named(self) -> dict[str, Any]:
+        """Return the rows of `to_dict` by user."""
+        return {row["name"]: row for row in self.to_dict()["users"]}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt rebalance --json`` prints."""
@@ -174,19 +181,13 @@ class Rebalancing:
         notes.append(f"{self.status}, {self.seconds:.3g} s")
         return notes
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def rebalance(
     instance: Instance,
     current: Current | Mapping | str | Path,
     *,
     moves: int | None = None,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     time_limit: float | None = None,
 ) -> Rebalancing:
     """Return the fewest moves and evictions that lead to a fair allocation of whole tasks.
@@ -202,10 +203,15 @@ def rebalance(
         What runs today, see `drfopt.planning.rebalancing.current`.
     moves : int, optional
         Return the fairest allocation that so many moves and evictions, at most, can reach.
-    policy : str or Policy
+    policy : str, Policy or function
         A leximin policy.
     time_limit : float, optional
         Seconds.
+
+    Returns
+    -------
+    Rebalancing
+        Its ``steps``, and the tasks ``after`` them.
 
     Raises
     ------
@@ -213,6 +219,12 @@ def rebalance(
         When the current allocation, the number of moves or the policy does not suit the instance.
     TimeLimitError
         When the time is up before any plan was found.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=[Machine("m", {"cpu": 4})])
+    >>> rebalance(cluster, {"placement": {"A": {"m": 4}}}).count("evict")
+    2
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)

@@ -3,16 +3,17 @@
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import InstanceError, PolicyError, TimeLimitError
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 from .branch_and_bound import Search
 from .concessions import Concession, concessions
 from .judging import Trial
@@ -23,7 +24,7 @@ __all__ = ["Purchase", "size"]
 
 
 @dataclass(frozen=True, eq=False)
-class Purchase:
+class Purchase(Result):
     """What to buy, what it costs, what every purchase costs at least, and the fair allocation afterwards.
 
     Attributes
@@ -53,6 +54,8 @@ class Purchase:
     seconds : float
     """
 
+    _rows = "buy"
+
     instance: Instance
     policy: str
     targets: tuple[Target, ...]
@@ -66,7 +69,7 @@ class Purchase:
     concessions: Concession | None = None
     judged: int = 0
     parts: int = 0
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def bought(self) -> dict[str, Fraction]:
@@ -84,6 +87,10 @@ class Purchase:
     def cluster(self) -> Instance | None:
         """The cluster after the purchase."""
         return None if self.counts is None else self.shop.after(self.counts)
+
+    def named(self) -> dict[str, Any]:
+        """Return the amounts bought, by offer."""
+        return dict(self.bought)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt size --json`` prints; costs and amounts as numbers, or fractions as text."""
@@ -191,19 +198,13 @@ class Purchase:
         )
         return notes
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def size(
     instance: Instance,
     targets: str | Iterable[str | Target],
     costs: Mapping[str, Any],
     *,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     most: Mapping[str, Any] | None = None,
     steps: Mapping[str, Any] | None = None,
     from_nothing: bool = False,
@@ -219,7 +220,7 @@ def size(
         ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of everybody's limit.
     costs : mapping from machine class, or from resource of a pool, to number
         What is for sale, and what one machine or unit costs.
-    policy : str or Policy
+    policy : str, Policy or function
     most : mapping from name to number, optional
         The most that may be bought.
     steps : mapping from resource to number, optional
@@ -243,6 +244,12 @@ def size(
         When a target, an offer or the policy does not suit the instance.
     TimeLimitError
         When the time is up before any purchase was found that meets the targets.
+
+    Examples
+    --------
+    >>> cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    >>> size(cluster, "A>=5", {"cpu": 1, "memory": 1}, steps={"cpu": 2, "memory": 4}).status
+    'optimal'
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)

@@ -4,9 +4,9 @@ Adding a rule is a file in this folder with ``build(argument) -> Rule``, and a r
 """
 
 from dataclasses import dataclass
-from importlib import import_module
 
-from ...base.errors import PolicyError, suggestion
+from ...base.errors import PolicyError
+from ...base.registry import Registry
 from ..rule import Rule
 
 __all__ = ["RULES", "RuleRow", "rule_named"]
@@ -35,7 +35,7 @@ class RuleRow:
 
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 
-RULES = (
+RULES = Registry(
     RuleRow("drf", "drf", "lowest dominant share first, who does not fit is passed over", f"{NSDI}, Algorithm 1"),
     RuleRow("drf-stop", "drf_stop", "lowest dominant share, and nobody before it is served", f"{NSDI}, Algorithm 1"),
     RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 5.1"),
@@ -97,6 +97,9 @@ RULES = (
         "Vuppalapati et al., Karma, OSDI 2023",
         "karma:cpu",
     ),
+    what="rule",
+    error=PolicyError,
+    package=__package__,
 )
 
 
@@ -111,12 +114,12 @@ def rule_named(name: str | Rule) -> Rule:
     if isinstance(name, Rule):
         return name
     stem, colon, argument = str(name).partition(":")
-    row = next((row for row in RULES if row.stem == stem), None)
+    row = RULES.get(stem)
     if row is None:
-        known = [row.name for row in RULES]
-        raise PolicyError(f"there is no rule {name!r}{suggestion(stem, known)} (known: {', '.join(known)})")
+        raise RULES.unknown(name)
     if row.takes and not argument:
         raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.example!r}")
     if colon and not row.takes:
         raise PolicyError(f"the rule {stem} takes no argument: leave {argument!r} out")
-    return import_module(f".{row.module}", __package__).build(argument)
+    rule: Rule = RULES.module(row).build(argument)
+    return rule

@@ -12,7 +12,7 @@ from ...certificates import bottleneck
 from ...model.allocation import Allocation
 from ...model.arrays import LARGEST, SMALLEST
 from ...model.instance import Instance
-from ...model.policies import Policy
+from ...model.policies import AnyPolicy
 from ..allocating import solve
 from .equilibrium import clear
 from .filling import fill
@@ -65,7 +65,7 @@ class Solutions:
 def solve_many(
     demands: Any,
     capacity: Any,
-    policy: str | Policy = "drf",
+    policy: AnyPolicy = "drf",
     *,
     weights: Any = None,
     limits: Any = None,
@@ -84,7 +84,7 @@ def solve_many(
     capacity : array (m,) or (b, m)
         Here and below whatever has labels (mapping, Series, frame, or a list of them) is aligned by users and
         resources; a frame of two dimensions has one pool a row.
-    policy : str or Policy
+    policy : str, Policy or function
         ``drf``, ``asset``, ``single:RESOURCE``, ``tsf``, ``tasks`` or ``ceei``.
     weights : array (n,) or (b, n), or per resource (1, n, m) or (b, n, m)
         Positive; 1 by default.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, PolicyError, suggestion
-from ...model.policies import MEASURES, POLICIES, Policy, policy_named
+from ...model.policies import MEASURES, POLICIES, AnyPolicy, Policy, policy_named
 from .named import positional
 
 __all__ = ["Batch", "Pools", "batch_of", "quiet"]
@@ -183,7 +183,7 @@ class Pools:
 def batch_of(
     demands: Any,
     capacity: Any,
-    policy: str | Policy,
+    policy: AnyPolicy,
     weights: Any,
     limits: Any,
     resources: Sequence[str] | None,
@@ -219,7 +219,7 @@ def batch_of(
     )
 
 
-def _policy(policy: str | Policy, resources: tuple[str, ...]) -> Policy:
+def _policy(policy: AnyPolicy, resources: tuple[str, ...]) -> Policy:
     chosen = policy_named(policy)
     if chosen.objective != "leximin" and not (chosen.objective == "alpha" and chosen.alpha == 1):
         able = [row.name for row in POLICIES if row.objective == "leximin" or row.alpha == 1]

@@ -30,7 +30,7 @@ from scipy.optimize import linprog
 from ...base.errors import EngineError, PolicyError, SolverError
 from ...base.tolerances import LEVEL, SOLVER_FEASIBILITY
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, policy_named
 
 __all__ = ["levels"]
 
@@ -44,7 +44,7 @@ SPARE = 1e-9
 """By how much every class is widened to see how much that changes a level."""
 
 
-def levels(instance: Instance, policy: str | Policy) -> np.ndarray:
+def levels(instance: Instance, policy: AnyPolicy) -> np.ndarray:
     """Return the leximin levels of divisible tasks, (n,); 0 for unplaced users and for limits of 0.
 
     Raises

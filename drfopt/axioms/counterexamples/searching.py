@@ -15,12 +15,13 @@ from ...base.deadline import Deadline
 from ...base.errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError
 from ...base.parallel import spread
 from ...base.progress import report
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...io.native import writing
 from ...io.text.output import write_whole
 from ...model.document import document as instance_document
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
 from ..batched import pays, rough
@@ -119,7 +120,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Result):
     """What a search found.
 
     Attributes
@@ -137,6 +138,8 @@ class Search:
         Whether every unit of work was done.
     """
 
+    _rows = "results"
+
     question: Question
     total: int
     seen: int
@@ -144,6 +147,10 @@ class Search:
     verdicts: dict[str, Counter]
     counterexamples: tuple[Counterexample, ...]
     complete: bool
+
+    def named(self) -> dict[str, Any]:
+        """Return the counterexamples by property."""
+        return {found.finding.property: found for found in self.counterexamples}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt search --json`` prints."""
@@ -205,15 +212,9 @@ class Search:
     def __repr__(self) -> str:
         return f"<Search {self.question.policy}: {self.audited} audited, {len(self.counterexamples)} fail>"
 
-    def __str__(self) -> str:
-        return self.sheet().text()
-
-    def _repr_html_(self) -> str:
-        return self.sheet().html()
-
 
 def search(
-    policy: str | Policy,
+    policy: AnyPolicy,
     properties: Sequence[str] | str | None = None,
     space: Space | None = None,
     *,
@@ -228,7 +229,7 @@ def search(
 
     Parameters
     ----------
-    policy : str or Policy
+    policy : str, Policy or function
     properties : sequence of str, optional
         The eight of the DRF paper by default.
     space : Space, optional
@@ -244,6 +245,22 @@ def search(
         A log that an interrupted search goes on from.
     time_limit : float, optional
         Seconds after which no more results are waited for.
+
+    Returns
+    -------
+    Search
+        ``.counterexamples``, the smallest of each property that fails; ``.save(folder)`` of one writes its instance.
+
+    Raises
+    ------
+    PolicyError, InstanceError
+        On an unknown policy or property, or a space that the policy cannot take or that is too large.
+
+    Examples
+    --------
+    >>> found = search("ceei", "strategy-proofness", Space(users=2, resources=2, max_demand=2, max_capacity=2))
+    >>> len(found.counterexamples)
+    0
     """
     chosen, asked = policy_named(policy), properties_named(properties)
     space = space or Space()

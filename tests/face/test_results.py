@@ -1,0 +1,147 @@
+"""What every result offers: a table, HTML, LaTeX, data, a frame, parts by name, equality, pickling."""
+
+import importlib
+import inspect
+import json
+import pickle
+import pkgutil
+from fractions import Fraction
+
+import pytest
+
+import drfopt
+from drfopt import (
+    Instance,
+    Machine,
+    Scenario,
+    Space,
+    audit,
+    compare,
+    crosscheck,
+    explain,
+    price,
+    rebalance,
+    schedule,
+    search,
+    simulate,
+    simulate_each,
+    size,
+    solve,
+    sweep,
+    verify,
+    what_if,
+)
+from drfopt.base.results import Result
+
+NSDI = Instance.library("nsdi2011")
+RACK = Instance(
+    {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}},
+    machines=[Machine("small", {"cpu": 9, "memory": 4}), Machine("large", {"cpu": 9, "memory": 14}, 2)],
+)
+TODAY = {"placement": {"A": {"small": 1}, "B": {"large": 2}}}
+
+RESULTS = {
+    "Allocation": (lambda: solve(NSDI), "A"),
+    "Comparison": (lambda: compare(NSDI), "ceei"),
+    "CrossCheck": (lambda: crosscheck(NSDI), "filling"),
+    "Schedule": (lambda: schedule(NSDI), "A"),
+    "Audit": (lambda: audit(NSDI, properties="envy-freeness"), "envy-freeness"),
+    "Search": (
+        lambda: search("ceei", "strategy-proofness", Space(users=2, resources=2, max_demand=2, max_capacity=2)),
+        None,
+    ),
+    "Explanation": (lambda: explain(NSDI), "A"),
+    "WhatIf": (lambda: what_if(NSDI, ["set-weight A=2"]), "A"),
+    "Prices": (lambda: price(NSDI), "cpu"),
+    "Purchase": (lambda: size(NSDI, "A>=5", {"cpu": 1, "memory": 1}, steps={"cpu": 2, "memory": 4}), "cpu"),
+    "Rebalancing": (lambda: rebalance(RACK, TODAY), "A"),
+    "Sweep": (lambda: sweep(NSDI, ["1", "3/2"], jobs=1), "3/2"),
+    "Run": (lambda: simulate(Scenario.library("two-users")), None),
+    "Verification": (lambda: verify(solve(NSDI, exact=True)), None),
+    "Trials": (lambda: simulate_each(Scenario.library("two-users"), ["drf", "fifo"], replications=2), "fifo"),
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {name: make() for name, (make, _) in RESULTS.items()}
+
+
+def kinds():
+    """Return every kind of result that some module of the package defines."""
+    for found in pkgutil.walk_packages(drfopt.__path__, "drfopt."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    waiting, known = [Result], set()
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        waiting += below
+        known |= set(below)
+    return {kind for kind in known if kind.__module__.startswith("drfopt.")}
+
+
+def test_every_kind_of_result_is_tried():
+    assert {kind.__name__ for kind in kinds()} == set(RESULTS)
+
+
+def test_nobody_says_again_what_the_base_says():
+    said = {"__str__", "_repr_html_", "__getitem__", "to_latex"}
+    assert not [(kind.__name__, name) for kind in kinds() for name in said & vars(kind).keys()]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_shown_and_written(results, name):
+    found = results[name]
+    assert str(found) == found.sheet().text()
+    assert found._repr_html_().startswith("<table>")
+    assert found.to_latex().startswith(r"\begin{tabular}")
+    assert json.loads(json.dumps(found.to_dict())) == json.loads(found.sheet().json()) or name == "Allocation"
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_equal_to_its_pickled_self_and_to_itself_computed_again(results, name):
+    found = results[name]
+    kept = pickle.loads(pickle.dumps(found))
+    assert kept == found
+    assert str(kept) == str(found)
+    assert RESULTS[name][0]() == found
+    assert found != "something else"
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_frame_has_rows(results, name):
+    pytest.importorskip("pandas")
+    assert len(results[name].to_frame())
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_parts_are_asked_for_by_name(results, name):
+    found, part = results[name], RESULTS[name][1] or next(iter(results[name].named()))
+    assert part in found and found[part] == found.named()[part]
+    with pytest.raises(KeyError, match="has no part"):
+        found["nobody is called so"]
+    with pytest.raises(TypeError):
+        iter(found)
+
+
+def test_the_nearest_name_is_told():
+    with pytest.raises(KeyError, match="did you mean 'envy-freeness'"):
+        audit(NSDI, properties="envy-freeness")["envy-freenes"]
+
+
+def test_other_answers_are_not_equal():
+    assert solve(NSDI) != solve(NSDI, "asset")
+    assert solve(NSDI) == solve(NSDI)
+    other = Instance(NSDI.demands, NSDI.capacity, users=["A", "C"], resources=NSDI.resources)
+    assert solve(NSDI) != solve(other)
+
+
+def test_what_one_user_has():
+    portion = solve(RACK, exact=True)["A"]
+    assert isinstance(portion.tasks, Fraction) and sum(portion.placement.values()) == portion.tasks
+    assert portion.usage == {"cpu": portion.tasks, "memory": 4 * portion.tasks}
+    assert solve(NSDI)["A"].bottleneck == solve(NSDI).certificate.bottlenecks[0]
+
+
+def test_the_base_is_abstract():
+    assert inspect.isabstract(Result)
