@@ -151,7 +151,7 @@ def _tell_oddly_placed(
 ) -> None:
     """Note the tasks that run where, by the files, they may not or could not."""
     for task in tasks:
-        if task.node not in home:
+        if task.node is None or task.node not in home:
             continue
         k, told = home[task.node], f"{task.user}/{task.name} on {task.node}"
         if k not in allowed[task.needs]:

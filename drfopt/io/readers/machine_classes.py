@@ -86,8 +86,9 @@ def types_of(
     for task in tasks:
         demand = tuple(task.demand.get(resource, Fraction(0)) for resource in resources)
         classes = allowed[task.needs]
-        if task.node in home and home[task.node] not in classes:
-            classes = tuple(sorted((*classes, home[task.node])))
+        k = None if task.node is None else home.get(task.node)
+        if k is not None and k not in classes:
+            classes = tuple(sorted((*classes, k)))
         key = (task.user, demand, classes)
         if key not in found:
             positive = {resource: amount for resource, amount in zip(resources, demand, strict=True) if amount}
