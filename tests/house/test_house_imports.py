@@ -21,11 +21,13 @@ FLOORS = (
 """Rooms of the package, the ground floor first; the package's own face is below the commands that are made of it."""
 
 SHIPPED = {
+    "cvxpy": "cvxpy-base",
     "yaml": "PyYAML",
     "jinja2": "Jinja2",
     "markupsafe": "MarkupSafe",
     "distributed": "dask",
     "flint": "python-flint",
+    "vl_convert": "vl-convert-python",
 }
 """Names of imports that are called otherwise on the package index."""
 

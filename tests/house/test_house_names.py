@@ -59,6 +59,7 @@ PUBLIC = [
     "report",
     "schedule",
     "search",
+    "show_progress",
     "simulate",
     "simulate_each",
     "size",
@@ -72,7 +73,7 @@ PUBLIC = [
 HEAVY = (
     "cvxpy",
     "pulp",
-    "matplotlib",
+    "vl_convert",
     "pandas",
     "scipy",
     "highspy",
