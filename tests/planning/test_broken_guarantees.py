@@ -31,12 +31,13 @@ def test_users_are_named_with_what_they_hold(exact):
 
 
 def test_groups_and_who_fits_nowhere_are_named():
+    """g is worth 9 tasks of A and h 18 of B, whatever else they need: of the 63 cpu promised there are 9, a seventh."""
     groups = [Group("g", guarantee={"cpu": 9}), Group("h", guarantee={"memory": 18})]
     tree = Organisation(groups=groups, paths={"A": "g", "B": "h", "C": "h"})
     for cluster in ({"capacity": ROOM}, {"machines": MACHINES}):
         assert [row[:4] for row in owed(solve(Instance(ROWS, **cluster, organisation=tree)))] == [
-            ("g", True, "cpu", pytest.approx(3)),
-            ("h", True, "memory", pytest.approx(2)),
+            ("g", True, "cpu", pytest.approx(9 / 7)),
+            ("h", True, "memory", pytest.approx(18 / 7)),
         ]
         nowhere = Organisation(guarantees={"C": {"gpu": 2}})
         assert owed(solve(Instance(ROWS, **cluster, organisation=nowhere))) == [("C", False, "gpu", 0, 2)]
