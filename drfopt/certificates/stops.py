@@ -23,7 +23,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
-from ..model.hierarchy import Ascent, Halt, Standing
+from ..model.hierarchy import Ascent, Halt, SettledState
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
@@ -59,7 +59,7 @@ class _Replay:
 
     def __init__(self, ascent: Ascent, tasks: np.ndarray):
         self.ascent, self.tasks = ascent, tasks
-        self.standing: Standing = ascent.start()
+        self.standing: SettledState = ascent.start()
         self.violations = np.zeros(len(tasks))
 
     def impossible(self, placement: np.ndarray | None) -> str:

@@ -12,7 +12,7 @@ from ..base.errors import InstanceError, suggestion
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..io.text.parts import Part
+    from ..io.text.parts import TreePart
     from ..model.allocation import Allocation
     from ..model.instance import Instance
 
@@ -69,19 +69,19 @@ def read(instance: "Instance", path: Path) -> "Allocation":
     )
 
 
-def _tasks(part: "Part") -> float:
+def _tasks(part: "TreePart") -> float:
     """Return a number of tasks; an enclosure counts with its lower end."""
     return float((part["lower"] if isinstance(part.value, dict) else part).number())
 
 
-def _index(known: dict[str, int], name: str, part: "Part") -> int:
+def _index(known: dict[str, int], name: str, part: "TreePart") -> int:
     if name not in known:
         raise InstanceError(f"{part.place}: {name!r} is not in this instance{suggestion(name, known)}")
     return known[name]
 
 
 def _by_type(
-    instance: "Instance", document: "Part", placement: "np.ndarray", index: dict[str, int], classes: dict[str, int]
+    instance: "Instance", document: "TreePart", placement: "np.ndarray", index: dict[str, int], classes: dict[str, int]
 ) -> "np.ndarray":
     """Return what runs of each type, (q, k); users with one type have it in their placement."""
     import numpy as np

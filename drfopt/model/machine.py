@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError
-from .arrays import Places, Table, table
+from .arrays import ExactTable, Places, table
 from .naming import aligned, labels, listed, row_of, unique, with_names
 
 __all__ = ["Machine", "capacity_table", "first_named", "named_classes"]
@@ -79,7 +79,7 @@ def first_named(classes: Sequence[Machine]) -> Any:
     return next((one.capacity for one in classes if isinstance(one.capacity, dict)), classes[0].capacity)
 
 
-def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[Table, np.ndarray]:
+def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[ExactTable, np.ndarray]:
     """Return what one machine of each class has, (k, m), and how many there are, int (k,)."""
     names = unique([machine.name for machine in classes], "machine class")
     rows = [

@@ -17,7 +17,7 @@ from ...base.progress import report
 from ..problem import Answer, Problem
 from ..sums.rational_lp import largest
 
-__all__ = ["Conditions", "Decimals", "Equations", "root_above", "rounded"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "root_above", "rounded"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -275,7 +275,7 @@ class Conditions:
         return alone if limit is None else min(alone, limit)
 
 
-class Equations:
+class KKTEquations:
     """The residuals of the equations, in the numbers of the instance."""
 
     def __init__(self, market: "Conditions"):
@@ -312,7 +312,7 @@ class Equations:
         return [*found, *held.values()]
 
 
-class Decimals(Equations):
+class Decimals(KKTEquations):
     """The same in decimals, to the precision of the context."""
 
     def __init__(self, market: "Conditions"):
