@@ -114,6 +114,7 @@ __version__ = "0.1.0"
 
 lead("instance files", "drfopt.io.instance_files")
 lead("scenario files", "drfopt.simulation.scenario_files")
+lead("answers", "drfopt.solving.answers")
 
 _HOMES = {
     "Allocation": "model.allocation",

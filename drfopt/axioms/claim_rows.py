@@ -174,7 +174,9 @@ CLAIMS = (
             GSP="1 1 | 1,1 1,2 3,1"),
     *_holds("utilitarian", ZERO, PE=BEST),
     PropertyClaim("utilitarian", SRF, ZERO, TIES, "however one resource is divided, its shares add up to 1"),
-    PropertyClaim("utilitarian", BF, ZERO, TIES, "however a resource that all need most is divided, its shares add up to 1"),
+    PropertyClaim(
+        "utilitarian", BF, ZERO, TIES, "however a resource that all need most is divided, its shares add up to 1"
+    ),
     *_holds("alpha:2", ZERO, SI=ALPHA, EF=ORDER, PE=PRICED, SRF=ONE, BF=ONLY, EF1=UNENVIED),
     *_fails("alpha:2", POSITIVE, SP="1 1 | 1,1 1,2 3,1", PM="1 1 | 1,1 1,2 3,1", RM="1 1 | 1,1 1,2 3,1",
             NJC="1 1 | 1,2 3,2", GSP="1 1 | 1,2 1,2 2,1"),

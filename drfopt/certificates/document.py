@@ -27,6 +27,7 @@ from ..base.numbers.enclosures import Enclosure
 from ..base.numbers.enclosures import text as decimal_text
 from ..base.tolerances import DUAL_POSITIVE
 from ..model.allocation import Allocation
+from ..model.document import as_text
 from ..model.document import document as instance_document
 from ..model.instance import Instance
 from .verifier import SCHEMA
@@ -87,7 +88,7 @@ def document(
     ]
     found: dict[str, Any] = {
         "schema": SCHEMA,
-        "instance": _as_text(instance_document(instance)),
+        "instance": as_text(instance_document(instance)),
         "policy": policy,
         "integer": integer,
         "users": rows,
@@ -99,15 +100,6 @@ def document(
         }
     found["proof"] = _proof(instance, evidence, text)
     return found
-
-
-def _as_text(data: Any) -> Any:
-    """Return nested tables and lists with their fractions as text: those that an instance file would be refused for."""
-    if isinstance(data, dict):
-        return {key: _as_text(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_as_text(value) for value in data]
-    return _text(data) if isinstance(data, Fraction) else data
 
 
 def _proof(instance: Instance, evidence: dict[str, Any], text: Text) -> dict[str, Any]:

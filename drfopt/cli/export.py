@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..base.errors import InstanceError
-from . import answers, instances, options
+from . import instances, options
 from .interrupt import stoppable
 from .output import check, deliver
 from .status import FAILED
@@ -73,7 +73,14 @@ def export(
     EXPORTS.named(to)
     cluster = instances.read(instance)
     if answer is not None:
-        allocation = answers.read(cluster, answer)
+        from ..io.text.input import read_file
+        from ..io.text.parts import parts
+        from ..solving.answers import allocation_of
+
+        found = parts(read_file(answer))
+        if len(found) != 1:
+            raise InstanceError(f"{answer}: is no answer: give what 'drfopt solve --json' wrote")
+        allocation = allocation_of(found[0], cluster, exact=False)
     else:
         from ..solving.allocating import solve
 

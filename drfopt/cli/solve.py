@@ -59,6 +59,8 @@ def solve(
         from ..certificates.document import certificate_document
 
         deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
-    out.write(allocation.sheet(), lambda: allocation.to_dict() | {"instance": name, "version": versions()})
+    out.write(
+        allocation.sheet(), lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()}
+    )
     if not allocation.finished:
         raise typer.Exit(FAILED)

@@ -42,6 +42,10 @@ class Engine:
         Whether it can give parts of the problem to other processes.
     types : bool
         Whether it takes users with several task types on machines.
+    most : int or None
+        Users beyond whom it is too slow to be asked where another failed, or beside another.
+    then : tuple of str
+        Engines that are asked, in this order, where this one fails or its answer is not proven.
     """
 
     name: str
@@ -119,7 +123,7 @@ ENGINES = Registry(
         "Newton's method on the prices, in a few passes over the users",
         ALPHA,
         POOL,
-        then=("barrier", "conic", "enclosure"),
+        then=("barrier", "enclosure", "decimal-barrier", "conic"),
     ),
     Engine(
         "barrier",
@@ -127,7 +131,15 @@ ENGINES = Registry(
         "primal-dual interior point, then Newton on the optimality conditions",
         ALPHA,
         ANYWHERE,
-        then=("conic", "enclosure"),
+        then=("enclosure", "decimal-barrier", "conic"),
+    ),
+    Engine(
+        "decimal-barrier",
+        "nash.decimal_barrier",
+        "the interior point method in decimals, for users who differ by more than floats",
+        ALPHA,
+        ANYWHERE,
+        most=200,
     ),
     Engine(
         "conic", "nash.conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE

@@ -10,9 +10,12 @@ import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
+from ..base.registry import door
 from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Sheet
 from ..base.tolerances import LEVEL
+from .document import as_text
+from .document import document as instance_document
 from .instance import Instance
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
@@ -73,6 +76,9 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
+        if "told" in self.evidence:
+            # Read from a document, of which this is all that is known.
+            return dict(self.evidence["told"])
         document: dict[str, Any] = {
             "kind": self.kind,
             "valid": self.valid,
@@ -115,7 +121,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Portion:
-    """What one user has: her row of an allocation.
+    """What one user has: its row of an allocation.
 
     Attributes
     ----------
@@ -125,9 +131,9 @@ class Portion:
     dominant_resource : str
     usage : dict from resource to number
     bottleneck : str, tuple of str, or None
-        What stopped her: a resource, or ``class/resource`` on machines; None at her limit or where it is not known.
+        What stopped it: a resource, or ``class/resource`` on machines; None at its limit or where it is not known.
     placement : dict from machine class to number, or None
-        Where her tasks run; None for a pool.
+        Where its tasks run; None for a pool.
     """
 
     user: str
@@ -290,7 +296,7 @@ class Allocation(Result):
     # ---- as data ----------------------------------------------------------------------------------------------
 
     def named(self) -> Mapping[str, Portion]:
-        """Return what each user has, by her name: ``allocation["A"].tasks``."""
+        """Return what each user has, by its name: ``allocation["A"].tasks``."""
         return Parts(self._index, self._portion)
 
     @cached_property
@@ -313,8 +319,41 @@ class Allocation(Result):
             else {name: z for name, z in zip(classes, placement[i].tolist(), strict=True) if z},
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``."""
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], instance: Instance | None = None) -> "Allocation":
+        """Return the allocation that `to_dict` wrote, with its instance; `instance` takes the place of that.
+
+        Whether it is possible is checked, and what follows from its tasks computed again.  What its certificate says is
+        repeated, without the proof: `drfopt.verify` decides it.
+
+        Raises
+        ------
+        InstanceError
+            When the document is no answer, not one for this instance, or not possible.
+
+        Examples
+        --------
+        >>> found = solve(Instance([[1, 4], [3, 1]], [9, 18]), exact=True)
+        >>> Allocation.from_dict(found.to_dict()) == found
+        True
+        """
+        found: Allocation = door("answers").allocation_of(document, instance)
+        return found
+
+    def to_dict(self, *, instance: bool = True) -> dict[str, Any]:
+        """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``.
+
+        Besides, `from_dict` needs the `instance`, under ``cluster`` with the keys of its file, and what the certificate
+        says in full.
+        """
+        found = self._told()
+        if instance:
+            proof = {"rigorous": self.certificate.rigorous, "reason": self.certificate.reason}
+            found["certificate"] |= proof
+            found["cluster"] = as_text(instance_document(self.instance))
+        return found
+
+    def _told(self) -> dict[str, Any]:
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
         pool = self.instance.machines is None
         users = [
@@ -383,8 +422,8 @@ class Allocation(Result):
             if kinds:
                 found[user] = [
                     ({"name": kind.name} if kind.name else {})
-                    | {"tasks": float(row.sum()), "of": kind.count}
-                    | {"placement": {c: float(z) for c, z in zip(classes, row, strict=True) if z}}
+                    | {"tasks": _plain(row.sum()), "of": kind.count}
+                    | {"placement": {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}}
                     for kind, row in zip(kinds, rows, strict=True)
                 ]
         return found

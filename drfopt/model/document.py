@@ -5,12 +5,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from ..base.numbers.enclosures import text
 from ..base.numbers.quantities import LONGEST
 from .instance import Instance
 from .organisation import Group
 from .task_types import TaskType
 
-__all__ = ["LARGEST_INTEGER", "document"]
+__all__ = ["LARGEST_INTEGER", "as_text", "document"]
 
 LARGEST_INTEGER = 2**63
 """TOML promises integers below this and no others."""
@@ -46,6 +47,15 @@ def document(instance: Instance) -> dict[str, Any]:
             data["groups"] = [_group(group) for group in organisation.groups]
     data["users"] = [_user(instance, i) for i in range(instance.n)]
     return data
+
+
+def as_text(data: Any) -> Any:
+    """Return nested tables and lists with their fractions as text: those that an instance file would be refused for."""
+    if isinstance(data, dict):
+        return {key: as_text(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [as_text(value) for value in data]
+    return text(data, hexadecimal=True) if isinstance(data, Fraction) else data
 
 
 def _user(instance: Instance, i: int) -> dict[str, Any]:
@@ -111,9 +121,9 @@ def _number(value: Fraction) -> int | float | str | Fraction:
     if Decimal(repr(nearest)).as_integer_ratio() == (value.numerator, value.denominator):
         return nearest
     if max(value.numerator.bit_length(), value.denominator.bit_length()) < 4 * LONGEST:
-        text = _decimal(value) or str(value)
-        if len(text) <= LONGEST:
-            return text
+        written = _decimal(value) or str(value)
+        if len(written) <= LONGEST:
+            return written
     return value
 
 

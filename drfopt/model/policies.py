@@ -360,7 +360,7 @@ def _of_function(build: Callable[..., Any]) -> Policy:
     called = getattr(build, "__name__", type(build).__name__)
     if not called.isidentifier():
         raise PolicyError(f"the function {called} has no name: define it with def, its policy is called so")
-    if called in ALIASES or any(called == row.name.partition(":")[0] for row in POLICIES):
+    if POLICIES.get(called) is not None:
         raise PolicyError(f"the function {called!r} has the name of a policy of the table: call it otherwise")
     name = _OwnName(called)
     name.build = build

@@ -142,8 +142,8 @@ class WhatIf(Result):
             "losers": list(self.losers),
             "users": [row.to_dict() for row in self.users],
             "totals": {name: {"before": _plain(a), "after": _plain(b)} for name, (a, b) in self.totals().items()},
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
+            "before": self.before.to_dict(instance=False),
+            "after": self.after.to_dict(instance=False),
         }
 
     def sheet(self) -> Sheet:

@@ -166,7 +166,7 @@ class Sweep(Result):
             "axis": self.axis.name,
             "values": [str(value) for value in self.values],
             "changes": [str(self.axis.at(value)) for value in self.values],
-            "allocations": [allocation.to_dict() for allocation in self.allocations],
+            "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
         }
 
     def to_frame(self) -> Any:

@@ -281,7 +281,7 @@ class Scenario:
 
     @classmethod
     def of(cls, instance: Instance, duration: Times = None, tasks: int = 1_000_000) -> "Scenario":
-        """Return an instance as a scenario: every user has one job, there from the start, of her limit or `tasks`.
+        """Return an instance as a scenario: every user has one job, there from the start, of its limit or `tasks`.
 
         Tasks run for `duration` seconds; by default for ever, which makes a simulation of DRF Algorithm 1.
         """

@@ -181,7 +181,7 @@ def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> t
         raise
     except (SolverError, CertificateError) as error:
         for other in others(runner, problem) if next_ones and problem.n else ():
-            with suppress(SolverError, CertificateError):
+            with suppress(EngineError, SolverError, CertificateError):
                 answer, *rest = _attempt(problem, other, exact)
                 return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
         raise error
@@ -214,7 +214,7 @@ def _attempt(
 
 def _width(precision: Any, exact: bool) -> Fraction:
     if precision is not None and not exact:
-        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True with it")
+        raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True (--exact) with it")
     width = PRECISION if precision is None else exact_number(precision)
     if not 0 < width < 1:
         raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")

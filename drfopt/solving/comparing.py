@@ -66,7 +66,7 @@ class Comparison(Result):
         """Return the object that ``drfopt compare --json`` prints."""
         document: dict[str, Any] = {
             "instance": self.instance.name,
-            "allocations": [allocation.to_dict() for allocation in self.allocations],
+            "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
             "price_of_fairness": self.price_of_fairness,
         }
         if self.beside:

@@ -220,7 +220,7 @@ def crosscheck(
     stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), rough=True)
     found: list[Opinion] = []
     for engine in engines_for(problem):
-        if not engine.heuristic:
+        if not engine.heuristic and (engine.most is None or problem.n <= engine.most):
             found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit)))
     for second in opinions.SECONDS:
         if second.takes(problem):

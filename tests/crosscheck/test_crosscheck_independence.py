@@ -116,7 +116,7 @@ def test_a_formulation_is_held_to_the_promised_accuracy(policy, instance):
 def test_engines_that_share_what_decides_are_one_computation(monkeypatch):
     monkeypatch.setattr(opinions, "SECONDS", ())
     found = crosscheck(RACKS, "ceei")
-    assert [opinion.engine for opinion in found.opinions] == ["barrier", "conic"]
+    assert [opinion.engine for opinion in found.opinions] == ["barrier", "decimal-barrier", "conic"]
     assert found.agree is None, "both end in the same Newton steps"
     assert crosscheck(POOL, "drf", integer=True).agree is None, "both sweep the same levels upwards"
     assert crosscheck(POOL, "ceei").agree is True, "newton has equations of its own"

@@ -7,6 +7,7 @@ import pytest
 from clusters import clusters, pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skewed_markets import skewed_markets
 
 from drfopt.base.numbers import surds
 from drfopt.base.numbers.enclosures import Enclosure, lower, upper
@@ -104,3 +105,36 @@ def test_what_is_printed_of_an_enclosure():
     first = allocation.to_dict()["users"][0]
     assert set(first["tasks"]) == set(first["level"]) == {"lower", "upper"}
     assert "11.2833176" in str(allocation)
+
+
+def answers(instance, policy):
+    """Return tasks in floats and as an enclosure, where alpha is whole; both are proven."""
+    floats = solve(instance, policy)
+    assert floats.certificate.valid
+    if policy == "alpha:0.5":
+        return floats, None
+    exact = solve(instance, policy, exact=True)
+    assert exact.certificate.valid
+    for x, near in zip(exact.tasks, floats.tasks.tolist(), strict=True):
+        assert max(abs(F(near) - lower(x)), abs(F(near) - upper(x))) <= F(1, 10**8) * upper(x)
+    return floats, exact
+
+
+def test_users_who_differ_by_more_than_floats_resolve():
+    ((_, policy, instance),) = skewed_markets(7, [65])
+    floats, exact = answers(instance, policy)
+    assert floats.engine == "enclosure after barrier"
+    assert exact.certificate.evidence["start"] == "decimal-barrier"
+    decimals = solve(instance, policy, engine="decimal-barrier")
+    assert decimals.tasks == pytest.approx(floats.tasks, rel=1e-12)
+
+
+def test_skewed_markets_are_answered():
+    for _, policy, instance in skewed_markets(3, range(12)):
+        answers(instance, policy)
+
+
+@pytest.mark.slow
+def test_thousands_of_skewed_markets_are_answered():
+    for _, policy, instance in skewed_markets(4, range(2000)):
+        answers(instance, policy)

@@ -3,6 +3,7 @@
 import decimal
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from ...base.progress import report
 from ..problem import Answer, Problem
 from ..sums.rational_lp import largest
 
-__all__ = ["Conditions", "Decimals", "KKTEquations", "root_above", "rounded"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -51,14 +52,26 @@ SIMPLE = 4
 """A fraction is believed to be the value when it needs at most one in so many of the digits that it agrees with."""
 
 
+@dataclass(frozen=True, eq=False)
+class MarketOptimum:
+    """Tasks of the pairs, prices of the cells (class, resource) and who is at its limit; what is nothing is 0."""
+
+    amounts: list[Fraction]
+    prices: dict[tuple[int, int], Fraction]
+    capped: list[bool]
+
+
 class Conditions:
     """The equations: pairs that are used, rows that are priced, users at their limits."""
 
-    def __init__(self, problem: Problem, alpha: int, start: Answer):
-        if start.prices is None:
-            raise SolverError("the float engine returned no prices to start from")
+    z0: np.ndarray
+    p0: list[float]
+    price_unit: list[float]
+
+    def __init__(self, problem: Problem):
         instance, members = problem.instance, problem.members.tolist()
-        self.problem, self.alpha = problem, alpha
+        alpha = Fraction(str(problem.policy.alpha))
+        self.problem, self.alpha = problem, alpha.numerator if alpha.denominator == 1 else alpha  # type: Problem, Any
         rates = problem.policy.exact_rates(instance)
         self.r = [rates[i] for i in members]
         self.w = [instance.exact_weights[i] for i in members]
@@ -68,11 +81,22 @@ class Conditions:
         counts = [1] if pool else [machine.count for machine in instance.machines or ()]
         one = [instance.exact_capacity] if pool else instance.exact_machine_capacity
         self.room = [[count * c for c in row] for count, row in zip(counts, one, strict=True)]
+        self.open = [[] for _ in members]  # type: list[list[int]]
+        for i, k in zip(*(part.tolist() for part in problem.pairs), strict=True):
+            self.open[i].append(k)
+        self.n = len(members)
+        width = -math.log10(problem.precision)
+        self.digits = math.ceil(2 * width + math.log10(self.n + 1)) + SPARE
+
+    @classmethod
+    def of(cls, problem: Problem, start: Answer) -> "Conditions":
+        """Return the equations that a float engine's answer sees as active, and the answer as their start."""
+        if start.prices is None:
+            raise SolverError("the float engine returned no prices to start from")
+        self = cls(problem)
+        instance = problem.instance
         user, machine = problem.pairs
         amounts = start.tasks if start.amounts is None else start.amounts
-        self.open = [[] for _ in members]  # type: list[list[int]]
-        for i, k in zip(user.tolist(), machine.tolist(), strict=True):
-            self.open[i].append(k)
         used = amounts > USED * start.tasks[user]
         self.user, self.machine, self.z0 = user[used].tolist(), machine[used].tolist(), amounts[used]
         prices, room = np.asarray(start.prices, dtype=float), instance.room
@@ -85,12 +109,22 @@ class Conditions:
         # A price may be next to nothing beside what its change is measured in: all money, spread over the capacity.
         self.price_unit = [money / float(room[k, j]) for k, j in self.cells]
         self.capped = (start.tasks >= problem.limits * (1 - AT_LIMIT)).tolist()
-        self.mine: list[list[int]] = [[] for _ in members]
+        self.mine = self._owned()
+        return self
+
+    def told(self, optimum: MarketOptimum) -> tuple[list[Fraction], list[Fraction]]:
+        """Take the pairs and cells that an optimum uses for those there are; return their tasks and prices."""
+        user, machine = self.problem.pairs
+        used = [q for q, amount in enumerate(optimum.amounts) if amount]
+        self.user, self.machine = user[used].tolist(), machine[used].tolist()
+        self.cells, self.capped, self.mine = list(optimum.prices), optimum.capped, self._owned()
+        return [optimum.amounts[q] for q in used], list(optimum.prices.values())
+
+    def _owned(self) -> list[list[int]]:
+        mine = [[] for _ in self.r]  # type: list[list[int]]
         for q, i in enumerate(self.user):
-            self.mine[i].append(q)
-        self.n = len(members)
-        width = -math.log10(problem.precision)
-        self.digits = math.ceil(2 * width + math.log10(self.n + 1)) + SPARE
+            mine[i].append(q)
+        return mine
 
     # ---- Newton ---------------------------------------------------------------------------------------------------
 

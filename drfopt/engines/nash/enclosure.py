@@ -12,6 +12,8 @@ Their residuals are computed in decimals of as many digits as are needed, the co
 Jacobian in floats: every step adds some ten digits.  A tiny diagonal lets prices and placements stay where they are
 when the equations leave them open.
 
+Where no float engine sees them rightly, or answers at all, `decimal_barrier` goes on until the enclosures are narrow.
+
 What is proven does not depend on any of that.  With a possible allocation x, prices p >= 0 and q_i the price of a task,
 the optimum x* satisfies  sum_i loss_i(x*_i)  <=  sum_i m_i(x_i) (x*_i - x_i)  <=  gain, where loss_i is what the
 tangent at x_i overestimates her utility by, and ``gain`` adds up money not spent and what prices miss of the m_i.  So
@@ -26,8 +28,12 @@ from ..problem import Answer, Problem
 from ..registry import engines_for
 from .closed_forms import closed_forms
 from .conditions import Conditions
+from .decimal_barrier import optimum
 
 __all__ = ["solve"]
+
+DECIMALS = "decimal-barrier"
+"""The engine whose start is the optimum already."""
 
 
 def solve(problem: Problem) -> Answer:
@@ -39,17 +45,21 @@ def solve(problem: Problem) -> Answer:
             "or ask for an answer in floats"
         )
     floats = Problem(problem.instance, problem.policy, False, problem.deadline)
-    failures: list[SolverError] = []
-    # Which pairs, rows and limits are active is read from floats; where one engine's are wrong, another's may be right.
+    failure: SolverError | None = None
+    # Which pairs, rows and limits are active is read from floats; decimals need no guess.
     for engine in engines_for(floats):
         try:
-            market = Conditions(problem, int(alpha), engine.solve(floats))
-            z, p = market.newton()
+            if engine.name == DECIMALS:
+                market = Conditions(problem)
+                z, p = market.told(optimum(market, market.digits))
+            else:
+                market = Conditions.of(problem, engine.solve(floats))
+                z, p = market.newton()
             found = market.rational(market.sums(z)) or market.enclosures(z, p, closed_forms(market, z, p))
         except TimeLimitError:
             raise
         except SolverError as error:
-            failures.append(error)
+            failure = failure or error
         else:
             return replace(found, evidence=found.evidence | {"start": engine.name})
-    raise failures[0]
+    raise failure or SolverError(f"no engine gave a start of {problem.policy.name}")

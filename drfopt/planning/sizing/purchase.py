@@ -130,7 +130,7 @@ class Purchase(Result):
         if self.nearest is not None:
             document["nearest"] = {name: _plain(amount) for name, amount in self.nearest.items()}
         if self.allocation is not None:
-            document["allocation"] = self.allocation.to_dict()
+            document["allocation"] = self.allocation.to_dict(instance=False)
         return document
 
     def sheet(self) -> Sheet:

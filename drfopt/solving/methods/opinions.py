@@ -37,6 +37,7 @@ Found = tuple[np.ndarray, Any]
 
 AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
     "barrier": "equations of the market",
+    "decimal-barrier": "equations of the market",
     "conic": "equations of the market",
 }
 """Engines that share what decides their answer: where users must stop, or Newton's last steps and their equations."""
