@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = ["described"]
 
-PACKAGES = ("numpy", "scipy", "highspy", "cvxpy", "clarabel", "scs", "pulp", "cvxpy-leximin")
+PACKAGES = ("numpy", "scipy", "highspy", "cvxpy-base", "clarabel", "scs", "pulp", "cvxpy-leximin")
 
 
 def described() -> dict[str, str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SolverError,
         TimeLimitError,
     )
+    from .base.progress import show_progress
     from .io.readers.conversion import Conversion
     from .io.readers.formats import read
     from .io.writers.exports import export
@@ -100,6 +101,7 @@ __all__ = [
     "report",
     "schedule",
     "search",
+    "show_progress",
     "simulate",
     "simulate_each",
     "size",
@@ -155,6 +157,7 @@ _HOMES = {
     "report": "reporting.pages",
     "schedule": "solving.scheduling",
     "search": "axioms.counterexamples.searching",
+    "show_progress": "base.progress",
     "simulate": "simulation.run",
     "simulate_each": "simulation.trials",
     "size": "planning.sizing.purchase",

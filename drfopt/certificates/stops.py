@@ -16,6 +16,8 @@ What rounding leaves of the money unspent is shared out as in `drfopt.certificat
 as it pays for.
 """
 
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -24,10 +26,15 @@ import numpy as np
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.hierarchy import Ascent, Halt, SettledState
+from ..model.instance import Instance
+from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "costs"]
+__all__ = ["certify", "certify_rounded", "costs"]
+
+HIDDEN = float(np.finfo(float).eps)
+"""Part of all money that the rounding of tasks and of their sum can hide."""
 
 
 def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, halts: tuple[Halt, ...]) -> Certificate:
@@ -52,6 +59,19 @@ def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, hal
         reason=fault,
         rigorous=ascent.exact,
     )
+
+
+def certify_rounded(
+    instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, halts: tuple[Halt, ...]
+) -> Certificate:
+    """Return the certificate of tasks (n,) that are floats next to exact ones: how far off they are."""
+    proof = certify(Ascent(instance, policy, exact=True), exact, None, halts)
+    pairs = zip(tasks.tolist(), exact.tolist(), strict=True)
+    off = max((float(abs(Fraction(x) - y) / y) if y else float(x != 0) for x, y in pairs), default=0.0)
+    if not proof.valid or off <= LEVEL:
+        return replace(proof, violation=max(proof.violation, off), gap=None)
+    reason = f"the nearest floats are {off:.1e} off the exact answer (exact=True returns it)"
+    return replace(proof, valid=False, violation=off, gap=None, reason=reason)
 
 
 class _Replay:
@@ -104,6 +124,9 @@ class _Replay:
             left = self._unspent(prices, bounds, price, there)
             done = np.asarray(halt.finished, dtype=np.intp)
             self.violations[done] = np.maximum(self.violations[done], self._could_rise(left, price, there, done))
+            if not ascent.exact:
+                risen = np.where(waiting & (price < np.inf), there - standing.has, 0)
+                self._hidden(risen, np.where(risen > 0, price, 0), float(prices.sum() + bounds.sum()), there, done)
             self._wrong(np.isin(np.arange(len(tasks)), paying), tasks - there, tasks)
         finished = np.zeros(len(tasks), dtype=bool)
         finished[halt.finished] = True
@@ -128,6 +151,16 @@ class _Replay:
         elif over.any():
             relative = np.divide(amount, size, where=size > 0, out=np.full(len(size), np.inf))
             self.violations[over] = np.maximum(self.violations[over], relative[over])
+
+    def _hidden(self, risen: np.ndarray, price: np.ndarray, money: float, there: np.ndarray, done: np.ndarray) -> None:
+        """Count for those who are done what rounding hides: of who rose since the last stop all live on what is left.
+
+        Where that is a rounding of what others hold, it may be nothing.
+        """
+        spent = float(price @ risen)
+        if spent > 0:
+            part = np.divide(risen[done], there[done], where=there[done] > 0, out=np.zeros(len(done)))
+            self.violations[done] = np.maximum(self.violations[done], HIDDEN * money / spent * part)
 
     def _firm(self, halt: Halt) -> tuple[np.ndarray, np.ndarray]:
         if self.ascent.exact:

@@ -218,6 +218,7 @@ ENGINES = Registry(
         LEXIMIN,
         POOL,
         organised=True,
+        then=("rational-tree",),
     ),
     Engine(
         "tree-chain",
@@ -236,6 +237,7 @@ ENGINES = Registry(
         POOL,
         exact=True,
         organised=True,
+        most=1_000,
     ),
     Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
     what="engine",

@@ -299,9 +299,9 @@ def _shape(values: Any) -> tuple[int, ...]:
         return values.shape
     if not isinstance(values, list | tuple):
         return ()
+    if not any(issubclass(kind, list | tuple | np.ndarray) for kind in set(map(type, values))):
+        return (len(values),)
     inner = {_shape(value) for value in values}
-    if not inner:
-        return (0,)
     if len(inner) > 1:
         return (len(values), -1)
     return (len(values), *inner.pop())

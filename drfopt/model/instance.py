@@ -11,7 +11,7 @@ import numpy as np
 from ..base.errors import InstanceError
 from ..base.registry import door
 from .arrays import Places, as_float, in_mid_range, table
-from .machine import Machine, capacity_table, first_named, named_classes
+from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .task_types import TaskType, TypeTable
@@ -26,8 +26,9 @@ FEATURES = {
 }
 """What an instance may have beyond one demand, weight and limit a user."""
 
-MOST_CELLS = 50_000_000
-"""Users or classes times resources by name: a small file could name so many that no memory holds the table."""
+MOST_CELLS, MOST_EMPTY = 50_000_000, 20_000_000
+"""Users or classes times resources by name, and how many of these amounts may be left out: a small file could name so
+many users and resources that no memory holds the table, though it says of each pair nothing."""
 
 
 class Instance:
@@ -106,12 +107,12 @@ class Instance:
         n = len(rows) if self._users is None else len(self._users)
         if n == 0:
             raise InstanceError("the instance has no users: list at least one")
-        columns = resource_names(resources, rows, capacity if classes is None else first_named(classes))
+        columns = resource_names(resources, rows, capacity if classes is None else resources_of(classes))
         self.resources = unique(columns, "resource")
         m = len(self.resources)
         if m == 0:
             raise InstanceError("the cluster has no resources: list at least one")
-        if isinstance(rows, list) and max(n, len(classes or ())) * m > MOST_CELLS:
+        if isinstance(rows, list) and _too_many([*rows, *(machine.capacity for machine in classes or ())], m):
             raise InstanceError(
                 f"{m} resources for {n} users and {len(classes or ())} classes of machines are too many to list: leave "
                 "out those that are never scarce, or give arrays"
@@ -482,6 +483,12 @@ class Instance:
                     f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"
                 )
         object.__setattr__(self, "_sealed", True)
+
+
+def _too_many(rows: list[Any], m: int) -> bool:
+    """Say whether rows of m amounts, given by the names of those that are not 0, are more than is read."""
+    cells = len(rows) * m
+    return cells > MOST_CELLS or (cells > MOST_EMPTY and cells - sum(map(len, rows)) > MOST_EMPTY)
 
 
 def _once(values: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Machines at the door: classes of identical ones, given as `Machine`s or as rows of an array."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from ..base.errors import InstanceError
 from .arrays import ExactTable, Places, table
 from .naming import aligned, labels, listed, row_of, unique, with_names
 
-__all__ = ["Machine", "capacity_table", "first_named", "named_classes"]
+__all__ = ["Machine", "capacity_table", "named_classes", "resources_of"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Machine:
 
 
 def named_classes(machines: Any) -> tuple[Machine, ...]:
-    """Return the classes as machines with names, each speaking of all resources that any of them names."""
+    """Return the classes as machines with names."""
     if isinstance(machines, np.ndarray):
         if machines.ndim != 2:
             raise InstanceError(f"machines have shape {machines.shape}: an array of shape (k, m) is needed")
@@ -47,16 +47,8 @@ def named_classes(machines: Any) -> tuple[Machine, ...]:
             raise InstanceError(f"{machine!r} is not a machine: use Machine(name=..., capacity=..., count=...)")
     if not given:
         raise InstanceError("the cluster has no machines: list at least one class")
-    named = [
-        Machine(str(one.name), with_names(one.capacity, f"machine class {str(one.name)!r}"), one.count) for one in given
-    ]
-    names = dict.fromkeys(r for machine in named if isinstance(machine.capacity, dict) for r in machine.capacity)
-    # A resource that one class lacks is 0 there: every class speaks of all resources.
     return tuple(
-        replace(machine, capacity={r: machine.capacity.get(r, 0) for r in names})
-        if isinstance(machine.capacity, dict)
-        else machine
-        for machine in named
+        Machine(str(one.name), with_names(one.capacity, f"machine class {str(one.name)!r}"), one.count) for one in given
     )
 
 
@@ -74,9 +66,13 @@ def _rows_of(frame: Any, index: tuple[str, ...] | None, columns: tuple[str, ...]
     ]
 
 
-def first_named(classes: Sequence[Machine]) -> Any:
-    """Return the first capacity that names resources, or the first of all."""
-    return next((one.capacity for one in classes if isinstance(one.capacity, dict)), classes[0].capacity)
+def resources_of(classes: Sequence[Machine]) -> Any:
+    """Return the resources that any class names, as keys, or the first capacity where none names them.
+
+    A resource that one class lacks is 0 there.
+    """
+    named = [one.capacity for one in classes if isinstance(one.capacity, dict)]
+    return dict.fromkeys(resource for capacity in named for resource in capacity) if named else classes[0].capacity
 
 
 def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[ExactTable, np.ndarray]:

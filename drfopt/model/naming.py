@@ -185,9 +185,9 @@ def resource_names(resources: Sequence[str] | None, rows: Any, capacity: Any) ->
 
 def row_of(values: Mapping, resources: Sequence[str], owner: str, missing: Any = 0) -> list:
     """Return the values of a mapping by resource, in the order of the resources; `missing` None: all must be there."""
-    by_name = with_names(values, owner)
+    by_name, known = with_names(values, owner), set(resources)
     for resource in by_name:
-        if resource not in resources:
+        if resource not in known:
             verb = "demands" if owner.startswith("user") and not owner.endswith("weight") else "names"
             raise InstanceError(
                 f"{owner} {verb} {resource!r}, but the cluster has {some(resources)}{suggestion(resource, resources)}"

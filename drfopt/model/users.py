@@ -139,11 +139,12 @@ def _classes_named(user: str, names: Iterable[str], known: Names) -> np.ndarray:
         if not all(isinstance(open_, bool | np.bool_) for open_ in names):
             raise InstanceError(f"user {user!r}: machines by name need true or false each: write a list of names")
         return np.array(names, dtype=bool)
-    named = [names] if isinstance(names, str) else list(names)
+    named, classes = [names] if isinstance(names, str) else list(names), set(known)
     for name in named:
-        if name not in known:
+        if not isinstance(name, str) or name not in classes:
             raise InstanceError(
                 f"user {user!r} may use machine class {name!r}, but the cluster has "
                 f"{some(known)}{suggestion(str(name), known)}"
             )
-    return np.array([name in named for name in known], dtype=bool)
+    mine = set(named)
+    return np.array([name in mine for name in known], dtype=bool)

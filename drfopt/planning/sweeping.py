@@ -21,6 +21,7 @@ from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
+from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes.changes import Change, changed
@@ -195,7 +196,16 @@ class Sweep(Result):
             for value, found in zip(self.values, self.allocations, strict=True)
         ]
         title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
-        return Sheet(title, columns, rows, (), document=self.to_dict)
+        return Sheet(title, columns, rows, self._notes(), document=self.to_dict)
+
+    def _notes(self) -> tuple[str, ...]:
+        """Say at which values promises are broken, and at the first of them whose."""
+        pairs = zip(map(str, self.values), self.allocations, strict=True)
+        if not (broken := {value: found.broken for value, found in pairs if found.broken}):
+            return ()
+        first, owed = next(iter(broken.items()))
+        told = f"at {first}: {some(tuple(map(str, owed)))}"
+        return (f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {told}",)
 
 
 def sweep(

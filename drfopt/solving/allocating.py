@@ -335,7 +335,12 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
     ascent = Ascent(problem.instance, problem.policy, exact=tasks.dtype == object)
-    proof = stops.certify(ascent, tasks, placement, answer.evidence["halts"])
+    if "exact" in answer.evidence:
+        found = answer.evidence["exact"]
+        exact = _spread(problem, found, exact=True)
+        proof = stops.certify_rounded(problem.instance, problem.policy, exact, tasks, found.evidence["halts"])
+    else:
+        proof = stops.certify(ascent, tasks, placement, answer.evidence["halts"])
     return replace(proof, evidence=proof.evidence | {"broken": broken(ascent, tasks)})
 
 

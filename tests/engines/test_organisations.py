@@ -129,6 +129,41 @@ def test_guarantees_that_do_not_fit_together_are_kept_to_the_same_part():
     assert three(Organisation(guarantees={"A": {"cpu": 12}, "B": {"cpu": 6}})) == [8, 4, 0]
 
 
+def test_guarantees_beyond_the_cluster_are_kept_to_the_same_part():
+    assert three(Organisation(guarantees={"A": {"cpu": 48}, "B": {"cpu": 12}})) == [Fraction(48, 5), Fraction(12, 5), 0]
+    group = Group("g", guarantee={"cpu": 120})
+    assert three(Organisation(paths={"A": "g", "B": "g"}, groups=[group]), weights={"A": 3}) == [9, 3, 0]
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_a_group_guarantee_promises_nothing_to_who_uses_none_of_it(limit: int):
+    pool = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"gpu": 1}},
+        {"cpu": 12, "gpu": 12},
+        max_tasks={"C": limit},
+        organisation=Organisation(paths={"A": "g", "C": "g"}, groups=[Group("g", guarantee={"gpu": 5})]),
+    )
+    for exact in (True, False):
+        assert solve(pool, exact=exact).tasks.tolist() == [6, 6, limit]
+    assert slow_tree.tasks(pool, policy_named("drf")) == [6, 6, limit]
+
+
+def test_what_rounding_leaves_of_a_promise_goes_to_nobody():
+    demands = {"A": {"cpu": 0.1234567890123456}, "B": {"cpu": 0.9876543210987654}}
+    rules = Organisation(guarantees={"B": {"cpu": 1}})
+    found = solve(Instance(demands, {"cpu": 1}, organisation=rules))
+    assert found.tasks[0] == 0
+    assert found.engine == "rational-tree after tree-filling"
+    assert found.certificate.valid
+
+
+@pytest.mark.parametrize("policy", ["single:cpu", "asset", "drf"])
+def test_nothing_counted_is_there(policy: str):
+    pool = Instance({"A": {"cpu": 1}}, {"cpu": 0}, organisation=Organisation(tiers={"A": 1}))
+    for exact in (True, False):
+        assert solve(pool, policy, exact=exact).unplaced == ("A",)
+
+
 def test_a_guarantee_is_worth_no_more_than_its_user_can_use():
     assert three(Organisation(guarantees={"A": {"cpu": 12}, "B": {"cpu": 6}}), max_tasks={"A": 2}) == [2, 6, 4]
     pool = Instance(

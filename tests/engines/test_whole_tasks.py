@@ -237,3 +237,9 @@ def test_rounding_never_beats_the_optimum():
         scores = [whole.score(instance, policy, found.tasks.tolist()) for found in (best, rounded)]
         assert scores[1] <= scores[0]
         assert (rounded.status == "optimal") == (scores[0] == scores[1]) or rounded.status == "optimal"
+
+
+def test_a_resource_that_nobody_needs_has_no_price():
+    machine = Machine("m", {"cpu": "0.9", "memory": 2.7})
+    found = solve(Instance({"A": {"memory": "0.1"}}, machines=[machine]), integer=True)
+    assert found.tasks.tolist() == [27]

@@ -15,6 +15,7 @@ from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.eligibility import allows, features_of, needs_of
 from drfopt.io.readers.kubernetes.requests import demand
 from drfopt.io.text.parts import TreePart
+from drfopt.planning import rebalance
 
 GIB = 2**30
 
@@ -388,3 +389,31 @@ def test_standard_input_is_read(tmp_path: Path, monkeypatch) -> None:
     text = write(tmp_path / "list.json", node("n0"), pod("p")).read_text()
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert read("kubernetes", ["-"]).instance.users == ("a",)
+
+
+# ---- what runs ---------------------------------------------------------------------------------------------
+
+
+def test_where_a_pod_runs_is_open_to_it_whatever_the_labels_of_today_say(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "list.json",
+        node("n0", labels={"zone": "a"}),
+        node("n1", cpu="4", labels={"zone": "moved"}),
+        pod("runs", "one", on="n1", nodeSelector={"zone": "gone"}),
+        pod("runs", "two", on="n1", nodeSelector={"zone": "a"}),
+        pod("waits", "three", nodeSelector={"zone": "gone"}),
+    )
+    found = read("kubernetes", [path])
+    assert found.instance.eligible.tolist() == [[False, True], [True, True], [False, False]]
+    assert found.instance.unplaced().tolist() == [False, False, True]
+    (note,) = (note for note in found.notes if "constraints of today" in note.what)
+    assert note.count == 2 and note.example == "one/runs on n1"
+    today = tmp_path / "today.json"
+    today.write_text(json.dumps(found.current()), encoding="utf-8")
+    assert not rebalance(found.instance, today).steps
+
+
+def test_a_pod_that_runs_without_room_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "list.json", node("n0", cpu="1"), pod("large", cpu="2", on="n0"), pod("small", "b"))
+    notes = [str(note) for note in read("kubernetes", [path]).notes]
+    assert any("has no room for it (a/large on n0)" in note for note in notes), notes

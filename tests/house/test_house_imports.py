@@ -21,6 +21,7 @@ FLOORS = (
 """Rooms of the package, the ground floor first; the package's own face is below the commands that are made of it."""
 
 SHIPPED = {
+    "cvxpy": "cvxpy-base",
     "yaml": "PyYAML",
     "jinja2": "Jinja2",
     "markupsafe": "MarkupSafe",

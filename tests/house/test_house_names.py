@@ -59,6 +59,7 @@ PUBLIC = [
     "report",
     "schedule",
     "search",
+    "show_progress",
     "simulate",
     "simulate_each",
     "size",

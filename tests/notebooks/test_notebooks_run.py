@@ -12,6 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 
 SECONDS_A_CELL = 120
+LONG = ("03-counterexamples", "06-section-7")  # 16 and 20 s of a core, as long as all the rest
 LARGEST_PICTURE = 60_000  # bytes
 
 MACHINE_PATH = re.compile(
@@ -46,7 +47,9 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
-@notebooks
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, id=p.stem, marks=pytest.mark.slow if p.stem in LONG else ()) for p in NOTEBOOKS]
+)
 def test_it_runs(path, monkeypatch, request):
     # The kernel is a process of its own: it must import this checkout, installed or not.
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))

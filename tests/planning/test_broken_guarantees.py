@@ -6,6 +6,7 @@ import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, compare, solve
 from drfopt.planning import explain, what_if
+from drfopt.planning.sweeping import sweep
 from drfopt.reporting import study
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"gpu": 1}}
@@ -54,6 +55,8 @@ def test_every_place_tells():
     words = "guarantees that do not fit together"
     found = explain(cluster)
     assert words in str(found) and [row["user"] for row in found.to_dict()["broken_guarantees"]] == ["A", "B"]
+    assert f"{words}, at 2 of 3 values; at 1: A has" in str(sweep(cluster, [4, 1, "3/2"]))
+    assert words not in str(sweep(cluster, [4]))
     assert f"drf: {words}" in str(compare(cluster, ["drf"]))
     assert f"{words} before" in str(what_if(cluster, ["set-guarantee A.cpu=none"]))
     assert study(cluster, ["drf"])["comparison"]["allocations"][0]["broken_guarantees"]

@@ -77,14 +77,28 @@ def test_bad_files_are_answered_in_one_sentence(document, message):
         current_of(document, CLUSTER)
 
 
-def test_a_file_that_is_no_json_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "line 1, column 2: .* correct the JSON there"),
+        ("[" * 100_000, "nested deeper"),
+        ('{"placement": {"A": {"small": 1}, "A": {}}}', "placement: key 'A' is written twice"),
+        ('{"placement": {"A": {"small": 1' + "0" * 5_000 + "}}}", "no number anybody needs"),
+        ('{"placement": {"A": {"small": 1e300}}}', r"is 1E\+300: write a whole number of tasks"),
+        ('{"placement": {"A": {"small": Infinity}}}', "is Infinity: write a whole number of tasks"),
+        ('{"placement": {"' + "A" * 5_000 + '": {}}}', "names user 'A{36}"),
+    ],
+)
+def test_a_file_that_is_no_table_of_tasks_is_named(tmp_path, text, message):
     path = tmp_path / "today.json"
-    path.write_text("{")
-    with pytest.raises(InstanceError, match=r"today\.json: is no JSON"):
+    path.write_text(text)
+    with pytest.raises(InstanceError, match=rf"today\.json: .*{message}"):
         load_current(path, CLUSTER)
-    path.write_text("[" * 100_000)
-    with pytest.raises(InstanceError, match=r"today\.json: is no JSON"):
-        load_current(path, CLUSTER)
+
+
+def test_a_machine_of_which_no_tasks_are_told_is_empty():
+    document = {"machines": {"m": {"class": "large"}, "n": {"class": "small", "tasks": {"A": 1.0}}}}
+    assert current_of(document, CLUSTER).tasks.sum() == 1
 
 
 def test_questions_that_make_no_sense():

@@ -1,10 +1,14 @@
 """Files that ask for endless work: not decided, or refused, within seconds; and what they say can be shown."""
 
+import json
 import time
 
+import numpy as np
 import pytest
 
-from drfopt.certificates.verifier import number, verify
+from drfopt import Instance, solve
+from drfopt.certificates.document import certificate_document
+from drfopt.certificates.verifier import loads, number, verify
 
 LONG = "7" * 2_000
 
@@ -58,3 +62,55 @@ def test_a_number_that_no_float_holds_is_shown():
 def test_what_is_no_number_is_refused(text):
     with pytest.raises(ValueError, match=r"number|fraction|certificate|literal"):
         verify(pool(1, [1], "drf", [text]))
+
+
+def empty(users, resources):
+    """Return a document that says nothing of most pairs of a user and a resource."""
+    demands = [{"name": f"u{i}", "demand": {f"r{i}": 1}} for i in range(users)]
+    instance = {"capacity": {f"r{j}": 1 for j in range(resources)}, "users": demands}
+    rows = [{"name": f"u{i}", "tasks": 1} for i in range(users)]
+    return {"instance": instance, "policy": "drf", "integer": False, "users": rows}
+
+
+def classes(users, names):
+    """Return a document in which every user may use a class of its own of very many."""
+    machines = [{"name": f"m{k}", "capacity": {"cpu": 1}} for k in range(names)]
+    demands = [{"name": f"u{i}", "demand": {"cpu": 1}, "machines": [f"m{i}"]} for i in range(users)]
+    rows = [{"name": f"u{i}", "tasks": 1} for i in range(users)]
+    return {
+        "instance": {"machines": machines, "users": demands},
+        "policy": "drf",
+        "integer": False,
+        "users": rows,
+        "placement": {f"u{i}": {f"m{i}": 1} for i in range(users)},
+    }
+
+
+def groups(users, names):
+    """Return a document in which very many groups have a ceiling, and nobody is in them."""
+    document = pool(users, [1] * users, "drf", ["1"] * users)
+    document["instance"]["groups"] = [{"name": f"g{k}", "ceiling": {"cpu": 1}} for k in range(names)]
+    return document
+
+
+@pytest.mark.parametrize("document", [empty(4_000, 4_000), classes(4_000, 4_000), groups(4_000, 4_000)])
+def test_a_table_of_which_a_file_says_nothing_ends_undecided(document):
+    began = time.process_time()
+    assert verify(document).valid is None
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(500, 8), pytest.param((1_000, 8), marks=pytest.mark.slow), pytest.param((2_000, 4), marks=pytest.mark.slow)],
+)
+def test_a_genuine_certificate_of_long_fractions_is_decided(shape):
+    """Demands of 16 digits make levels of thousands: 7 MB, 32 MB and 116 MB of them."""
+    n, m = shape
+    chance = np.random.default_rng(0)
+    instance = Instance(chance.uniform(1, 9, shape), chance.uniform(5, 9, m) * n)
+    document = certificate_document(solve(instance, "drf", exact=True))
+    began = time.process_time()
+    assert verify(loads(json.dumps(document))).valid
+    if n <= 1_000:
+        assert time.process_time() - began < 20

@@ -9,9 +9,10 @@ Of a user with task types on machines z and what is open to her are told kind by
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from .reading import Cluster, Report, number, over_one, products, shown, total
+from .reading import Cluster, Report, dot, number, over_one, products, shown, total
 from .whole import unpacked
 from .work import bits, spend
 
@@ -74,6 +75,13 @@ class Claim:
             prices = {row["name"]: row["price"] for row in data["resources"]}
         self.p = None if prices is None or (self.enclosed and not point) else self.prices(prices)
         self.z = [{0: x} for x in self.x] if cluster.pool else place
+        self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
+        """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
+
+    @cached_property
+    def scaled(self) -> tuple[int, Any]:
+        """All tasks over a common denominator."""
+        return over_one(self.x)
 
     def placed(self, data: dict[str, Any]) -> list[dict[int, Fraction]] | None:
         """Return what of every kind runs on which class, None where the file does not say."""
@@ -95,13 +103,18 @@ class Claim:
 
     def near(self, value: Fraction, target: Fraction) -> bool:
         """Say whether two numbers are the same to the accuracy of the file."""
-        return value == target or abs(value - target) <= self.report.accuracy * abs(target)
+        e = self.report.accuracy
+        return value == target or (e > 0 and abs(value - target) <= e * abs(target))
 
     def used(self, k: int, j: int) -> Fraction:
         """Return what the tasks placed on class k use of resource j."""
-        kinds = zip(self.z or [], self.c.kinds, strict=True)
-        terms = [(z[k], kind.d[j]) for z, kind in kinds if kind.d[j] and z.get(k)]
-        return products([z for z, _ in terms], [d for _, d in terms])
+        if k not in self.held:
+            here = [at for at, z in enumerate(self.z or []) if z.get(k) or self.c.pool]
+            unit, scaled = self.scaled if self.c.pool else over_one([(self.z or [])[at][k] for at in here])
+            self.held[k] = unit, list(zip(here, scaled, strict=True))
+        unit, tasks = self.held[k]
+        terms = [(z, need) for at, z in tasks if (need := self.c.needs[at][j])]
+        return dot((unit, [z for z, _ in terms]), (self.c.unit, [need for _, need in terms]))
 
     def feasible(self) -> None:
         """Step 1: the allocation is possible, and what the file says of it is so."""
@@ -179,7 +192,8 @@ class Claim:
         q = [total(mine) / self.unit if len(mine) > 1 else Fraction(mine[0]) / self.unit for mine in parts]
         money = products([price for _, _, price in cells], [self.c.room[k][j] for k, j, _ in cells])
         spent = [i for i in self.n if q[i] and self.plays[i]]
-        return q, money, money - products([q[i] for i in spent], [self.x[i] for i in spent])
+        unit, scaled = self.scaled
+        return q, money, money - dot((unit, [scaled[i] for i in spent]), over_one([q[i] for i in spent]))
 
     def cost(self, at: int, k: int) -> Any:
         """Return what `unit` tasks of a kind cost on class k, at the prices of the last `market`."""

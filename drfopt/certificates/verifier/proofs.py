@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from .claims import Claim
@@ -30,14 +31,16 @@ class Proof(Claim):
             return [(number(s["level"]), [at[u] for u in s["finished"]], self.prices(s["prices"])) for s in steps]
         found, waiting, m = [], set(self.n), range(len(self.c.resources))
         full = [j for j in m if self.c.room[0][j] and self.near(self.used(0, j), self.c.room[0][j])]
-        highest = {
-            j: max((self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]), default=number(0)) for j in full
-        }
+        highest = {j: self.top([self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]]) for j in full}
         for j in full:
             stop = [i for i in waiting if self.c.d[i][j] and self.plays[i] and self.near(self.y[i], highest[j])]
             found.append((highest[j], stop, [[number(int(j == other)) for other in m]]))
             waiting -= set(stop)
         return found if self.c.pool else None
+
+    def top(self, levels: list[Fraction]) -> Fraction:
+        """Return the highest level, 0 where there is none."""
+        return reduce(lambda one, other: other if above(other, one) else one, levels, number(0))
 
     def leximin(self) -> None:
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
@@ -48,7 +51,8 @@ class Proof(Claim):
             faults = ["some price is negative"] if min(map(min, p)) < 0 else []
             if abs(unspent) > e * top + (ROUNDING * money if e else 0):
                 faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
-            faults += self.names((i for i in self.n if q[i] and self.plays[i] and self.y[i] > t * (1 + e)), self.y, q)
+            most = t * (1 + e)
+            faults += self.names((i for i in self.n if q[i] and self.plays[i] and above(self.y[i], most)), self.y, q)
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
             faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
@@ -174,6 +178,20 @@ class Proof(Claim):
         elif self.c.ruled:
             why = "what is fair is for the rules of its organisation to say, which are not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
+
+
+def above(one: Fraction, other: Fraction) -> bool:
+    """Say whether one number is larger: rounding keeps the order, and multiplying out long fractions is slow."""
+    if one == other:
+        return False
+    try:
+        rounded = float(one), float(other)
+    except OverflowError:
+        rounded = 0.0, 0.0
+    if rounded[0] == rounded[1]:
+        spend((bits(one) + bits(other)) // 2)
+        return one > other
+    return rounded[0] > rounded[1]
 
 
 def _up(value: Fraction) -> Fraction:

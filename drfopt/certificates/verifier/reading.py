@@ -17,7 +17,7 @@ from typing import Any
 
 from .work import bits, grant, spend
 
-__all__ = ["Check", "Cluster", "Report", "loads", "number", "over_one", "products", "shown", "total"]
+__all__ = ["Check", "Cluster", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]
 
 
 LARGEST_EXPONENT = 400
@@ -31,6 +31,9 @@ FRACTION = re.compile(r"[+-]?[0-9]++(?:/[0-9]++)?+")
 
 BITS_A_DIGIT = 6
 """Of a number that is read, twice as many as it has: reading takes longer than dividing."""
+
+HALF_A_DIGIT = 2
+"""Of a hexadecimal one: only that its halves have no common divisor costs more than a pass."""
 
 LONG_BITS = 400
 """Bits of a numerator or denominator beyond which nobody reads it."""
@@ -70,9 +73,10 @@ def number(value: Any) -> Fraction:
         raise ValueError(f"{value!r} is not a number")
     given = repr(value) if isinstance(value, float) else value
     if isinstance(given, str):
-        grant()
-        spend(BITS_A_DIGIT * len(given))
-        if given.lstrip("-")[:2] == "0x":  # Long numbers are hexadecimal, which is read in one pass.
+        hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
+        grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
+        spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))
+        if hexadecimal:
             top, _, bottom = given.partition("/")
             return Fraction(int(top, 16), int(bottom or "1", 16))
         exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
@@ -136,12 +140,20 @@ def over_one(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
 
 def products(left: Sequence[Any], right: Sequence[Any]) -> Fraction:
     """Return the sum of the products: long fractions over common denominators first, where that is short."""
-    (a, first), (b, second) = over_one(left), over_one(right)
+    return dot(over_one(left), over_one(right))
+
+
+def dot(left: tuple[int, Sequence[Any]], right: tuple[int, Sequence[Any]]) -> Fraction:
+    """Return the sum of the products of what stands over two common denominators, as `over_one` leaves it."""
+    (a, first), (b, second) = left, right
+    spend(math.isqrt(a.bit_length() * b.bit_length()), 1 + len(first))
     pairs = zip(first, second, strict=True)
-    spend(a.bit_length() + b.bit_length(), 1 + len(left))
     found = sum(x * y for x, y in pairs) if a > 1 or b > 1 else total(x * y for x, y in pairs)
     return Fraction(found, a * b)
 
+
+CELLS_A_STEP = 2
+"""Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
 RULES = {"guarantees", "excluded", "groups", "guarantee", "tier", "group"}
 """Keys by which an instance says what is fair in another way than its policy does alone."""
@@ -157,7 +169,7 @@ class Kind:
     owner: int
     part: Fraction
     d: list[Fraction]
-    open: list[int]
+    open: frozenset[int]
 
 
 class Cluster:
@@ -215,6 +227,7 @@ class Cluster:
                 yield f"{group}: {shown(used)} of {shown(most)}"
 
     def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
+        spend(0, 1 + len(users))
         return [i for i, user in enumerate(users) if f"{user.get('group', '')}/".startswith(f"{group}/")]
 
     def _average(self, user: dict[str, Any]) -> dict[str, Any]:
@@ -234,26 +247,30 @@ class Cluster:
     def _kinds(self, i: int, user: dict[str, Any]) -> list[Kind]:
         """Return the kinds of a user: in a pool all her tasks are as the average is."""
         if "tasks" not in user or self.pool:
-            return [Kind(i, number(1), self.d[i], self._classes(user, self.classes))]
-        own, counts = user.get("machines", self.classes), [number(kind["count"]) for kind in user["tasks"]]
+            return [Kind(i, number(1), self.d[i], self._classes(user, set(self.classes)))]
+        own, counts = set(user.get("machines", self.classes)), [number(kind["count"]) for kind in user["tasks"]]
         return [
             Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own))
             for kind, count in zip(user["tasks"], counts, strict=True)
         ]
 
-    def _classes(self, given: dict[str, Any], own: list[str]) -> list[int]:
-        names = given.get("machines", own)
-        return [k for k, name in enumerate(self.classes) if name in names and name in own]
+    def _classes(self, given: dict[str, Any], own: set[str]) -> frozenset[int]:
+        spend(0, 1 + len(self.classes) // CELLS_A_STEP)
+        names = own & set(given["machines"]) if "machines" in given else own
+        return frozenset(k for k, name in enumerate(self.classes) if name in names)
 
     def _row(self, given: Any, missing: int) -> list[Fraction]:
         row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
         if strange := set(row) - set(self.resources):
             raise ValueError(f"{min(strange)!r} is no resource of the cluster")
-        return [number(row.get(r, missing)) for r in self.resources]
+        spend(0, 1 + len(self.resources) // CELLS_A_STEP)
+        blank = Fraction(missing)
+        return [number(row[r]) if r in row else blank for r in self.resources]
 
     def fits(self, kind: Kind, whole: bool) -> list[int]:
         """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""
         part = self.pool and not whole
+        spend(0, 1 + len(self.C) * len(self.resources) // CELLS_A_STEP)
         runs = (all(c >= d or (part and c > 0) for c, d in zip(row, kind.d, strict=True)) for row in self.C)
         return [k for k, fine in enumerate(runs) if fine and k in kind.open]
 

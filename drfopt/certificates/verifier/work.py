@@ -18,7 +18,10 @@ STEPS = 2_000_000
 """Steps with other numbers: some seconds."""
 
 LONG_GRANT, STEPS_GRANT = 2**24, 20
-"""What every number of the file adds."""
+"""What every number of the file adds; a long one adds as much as reading it costs, as often as it is granted."""
+
+LONG_GRANTS = 2**44
+"""All that long numbers add at most: four times what any file may cost."""
 
 SHORT_BITS = 2_000
 """Bits of a number that costs a step."""
@@ -32,6 +35,7 @@ class Unfinished(Exception):
 class _Left:
     long: int = LONG_WORK
     steps: int = STEPS
+    grants: int = LONG_GRANTS
 
 
 LEFT: ContextVar[_Left | None] = ContextVar("left", default=None)
@@ -47,10 +51,12 @@ def metered(bounded: bool) -> Iterator[None]:
         LEFT.reset(token)
 
 
-def grant() -> None:
-    """Add what one number of a file brings."""
+def grant(size: int) -> None:
+    """Add what one number of a file brings, which reading costs as numbers of that many bits do."""
     if left := LEFT.get():
-        left.long += LONG_GRANT
+        more = min(LONG_GRANT + (size * size if size > SHORT_BITS else 0), left.grants)
+        left.grants -= more
+        left.long += more
         left.steps += STEPS_GRANT
 
 

@@ -154,6 +154,8 @@ class RoundProgram:
     def _solved(self, unit: float, problem: Problem, known: str) -> tuple[float, np.ndarray, np.ndarray]:
         scale = self.weights * unit + self.held
         groups, pairs, rows = len(scale), len(self.owner), len(self.rows)
+        if not (np.isfinite(scale) & (scale > 0)).all():
+            raise SolverError("tasks at the common level are beyond the range of floats: check units and weights")
         scaled = self.matrix @ sparse.diags_array(scale[self.owner])
         if scaled.data.min() <= SMALLEST:
             raise SolverError(

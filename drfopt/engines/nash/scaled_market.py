@@ -109,9 +109,12 @@ class ScaledMarket:
         capped = tasks >= problem.limits * (1 - ROUNDING)
         amounts *= np.where(capped, problem.limits / np.where(capped, tasks, 1), 1)[self.user]
         tasks = np.where(capped, problem.limits, tasks)
-        budget = self.rows.spread(np.maximum(point.p, 0), problem.k, problem.m) * np.exp(self.log_money)
         total = problem.instance.room
-        prices = np.divide(budget, total, where=total > 0, out=np.zeros_like(total))
+        with np.errstate(over="ignore", invalid="ignore"):
+            budget = self.rows.spread(np.maximum(point.p, 0), problem.k, problem.m) * np.exp(self.log_money)
+            prices = np.divide(budget, total, where=total > 0, out=np.zeros_like(total))
+        if not np.isfinite(prices).all():
+            raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take other weights")
         return Answer(tasks, amounts=amounts, prices=prices)
 
 

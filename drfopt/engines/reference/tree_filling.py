@@ -18,7 +18,7 @@ Source: A. Bhattacharya et al., Hierarchical scheduling for diverse datacenter w
 their algorithm tends to as tasks become small).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -184,6 +184,7 @@ def fill(
     tasks: Sequence[Fraction],
     stopped: Sequence[int] = (),
     once: bool = False,
+    until: Collection[int] | None = None,
 ) -> tuple[list[Fraction], set[int]]:
     """Return the tasks that everybody ends with, from the tasks there are, and who was stopped by a column.
 
@@ -196,9 +197,11 @@ def fill(
     stopped : users who do not rise
     once : bool
         Whether it all ends when the first column is full.
+    until : users, all by default
+        It ends when none of them can rise.
     """
     filling = _Filling(use, room, most, rows, tasks, stopped)
-    while filling.can_rise(root):
+    while any(map(filling.can_rise, root.users() if until is None else until)):
         full = filling.step(root)
         filling.stopped |= {i for i in range(len(use)) if any(use[i][c] for c in full)}
         if full and once:

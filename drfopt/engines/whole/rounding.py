@@ -131,7 +131,8 @@ class _Cluster:
             where=instance.machine_capacity > 0,
             out=np.ones_like(instance.machine_capacity),
         ).max(axis=0)
-        self.price = scarce / unit
+        # What nobody needs has no unit, and no price.
+        self.price = np.divide(scarce, unit, where=unit > 0, out=np.zeros_like(scarce))
         self.pack(np.zeros(len(self.members), dtype=np.int64), [])
 
     @property

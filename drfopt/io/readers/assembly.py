@@ -5,7 +5,7 @@ user one type, and what nobody asks for is left out and noted. The instance goes
 file: what is built is the tree of one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -42,7 +42,8 @@ def assemble(cluster: Contents) -> Conversion:
         raise InstanceError(f"{cluster.title}: there is no machine to run on: give the files that list them too")
     resources = _resources(cluster, tasks)
     classes, allowed = classes_of(cluster, tasks, resources)
-    users, type_of = types_of(tasks, resources, allowed, everywhere=tuple(range(len(classes))))
+    home = {node.name: k for k, one in enumerate(classes) for node in one.nodes}
+    users, type_of = types_of(tasks, resources, allowed, tuple(range(len(classes))), home)
     tree: dict[str, Any] = {"name": cluster.title, "source": cluster.source}
     if cluster.pool is not None:
         tree["capacity"] = {resource: cluster.pool.get(resource, Fraction(0)) for resource in resources}
@@ -63,7 +64,8 @@ def assemble(cluster: Contents) -> Conversion:
     for user in cluster.members:
         if user not in users:
             cluster.notes.unused("queue or user without tasks", user)
-    placement, by_type = _placement(tasks, type_of, users, classes, cluster.notes)
+    _tell_oddly_placed(tasks, allowed, classes, home, resources, cluster.notes)
+    placement, by_type = _placement(tasks, type_of, users, classes, home, cluster.notes)
     instance = reading.built(tree, cluster.title)
     return Conversion(instance, cluster.notes.taken(), placement, by_type)
 
@@ -139,28 +141,44 @@ def _bounded(entry: Mapping[str, Any], resources: list[str], notes: Notes) -> di
     return kept
 
 
+def _tell_oddly_placed(
+    tasks: list[Task],
+    allowed: Mapping[Hashable, tuple[int, ...]],
+    classes: list[MachineClass],
+    home: Mapping[str, int],
+    resources: list[str],
+    notes: Notes,
+) -> None:
+    """Note the tasks that run where, by the files, they may not or could not."""
+    for task in tasks:
+        if task.node is None or task.node not in home:
+            continue
+        k, told = home[task.node], f"{task.user}/{task.name} on {task.node}"
+        if k not in allowed[task.needs]:
+            notes.assumed("task may run on the class of the machine it runs on, against its constraints of today", told)
+        if any(task.demand.get(r, 0) > has for r, has in zip(resources, classes[k].capacity, strict=True)):
+            notes.assumed("task runs on a machine that, by the files, has no room for it", told)
+
+
 def _placement(
     tasks: list[Task],
     type_of: list[AlikeTasks],
     users: Mapping[str, list[AlikeTasks]],
     classes: list[MachineClass],
+    home: Mapping[str, int],
     notes: Notes,
 ) -> tuple[dict, dict]:
     """Return what runs where, {user: {class: tasks}}, and the same by type for users with several."""
-    home = {node.name: k for k, one in enumerate(classes) for node in one.nodes}
     placement: dict[str, dict[str, Fraction]] = {}
     by_type: dict[str, dict[str, dict[str, Fraction]]] = {}
     for task, kind in zip(tasks, type_of, strict=True):
         if task.node is None:
             continue
-        told = f"{task.user}/{task.name} on {task.node}"
         if task.node not in home:
+            told = f"{task.user}/{task.name} on {task.node}"
             notes.assumed("running task counts as waiting: its machine is not in use or not listed", told)
             continue
-        k = home[task.node]
-        if kind.classes is not None and k not in kind.classes:
-            notes.assumed("task runs on a machine that its constraints do not allow today", told)
-        name = classes[k].name
+        name = classes[home[task.node]].name
         there = placement.setdefault(task.user, {})
         there[name] = there.get(name, Fraction(0)) + task.count
         if len(users[task.user]) > 1:

@@ -73,10 +73,12 @@ def types_of(
     resources: list[str],
     allowed: Mapping[Hashable, tuple[int, ...]],
     everywhere: tuple[int, ...],
+    home: Mapping[str, int],
 ) -> tuple[dict[str, list[AlikeTasks]], list[AlikeTasks]]:
     """Return every user's types in the order in which they are met, and the type of each task.
 
-    Tasks of a user are of one type when they have the same demand and the same classes of machines.
+    Tasks of a user are of one type when they have the same demand and the same classes of machines. Where a task runs
+    is open to it whatever its needs say of the node's features today: `home` is the class of each node.
     """
     found: dict[tuple, AlikeTasks] = {}
     users: dict[str, list[AlikeTasks]] = {}
@@ -84,6 +86,9 @@ def types_of(
     for task in tasks:
         demand = tuple(task.demand.get(resource, Fraction(0)) for resource in resources)
         classes = allowed[task.needs]
+        k = None if task.node is None else home.get(task.node)
+        if k is not None and k not in classes:
+            classes = tuple(sorted((*classes, k)))
         key = (task.user, demand, classes)
         if key not in found:
             positive = {resource: amount for resource, amount in zip(resources, demand, strict=True) if amount}

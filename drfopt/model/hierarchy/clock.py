@@ -257,7 +257,9 @@ class Ascent:
                 for resource, amount in self.organisation.guarantees[i].items()
                 if self.demands[i, j := instance.resources.index(resource)]
             ]
-            found[i] = min(*worth, self.leaves.most[i]) if worth else self.zero
+            limit = instance.exact_limits[i]
+            worth += [] if limit is None or not worth else [self._number(limit)]
+            found[i] = min(worth, default=self.zero)
         guarantees = {group.name: group.guarantee for group in self.organisation.groups}
         for node in nodes(self.root):
             if guarantees.get(node.name):
@@ -265,16 +267,30 @@ class Ascent:
         return found
 
     def _worth_to_members(self, node: Node, guarantee: Any, has: np.ndarray) -> np.ndarray:
-        """Return the tasks of members who rise by themselves until the first resource of a guarantee is used up."""
-        rising = self.playing & (has < self.leaves.most)
-        used = has_used(self.leaves, has, node.everyone)
-        places = {self.instance.resources.index(resource): amount for resource, amount in guarantee.items()}
-        room = {j: self._number(amount) for j, amount in places.items()}
-        if not rising[node.everyone].any() or any(used[j] >= most for j, most in room.items()):
+        """Return the tasks of members who rise by themselves until the first resource of a guarantee is used up.
+
+        Where nobody who uses one of them can rise any more it ends as well: it promises nothing to who uses none.
+        """
+        room = {self.instance.resources.index(resource): self._number(amount) for resource, amount in guarantee.items()}
+        most = self.leaves.most.copy()
+        using = np.zeros(self.instance.n, dtype=bool)
+        for i in np.flatnonzero(self.playing):
+            alone = [amount / self.demands[i, j] for j, amount in room.items() if self.demands[i, j]]
+            limit = self.instance.exact_limits[i]
+            using[i] = bool(alone)
+            if using[i]:
+                most[i] = min([*alone, *([] if limit is None else [self._number(limit)])])
+        leaves, rising = replace(self.leaves, most=most), self.playing & (has < most)
+        used = has_used(leaves, has, node.everyone)
+        if not (rising & using)[node.everyone].any() or any(used[j] >= amount for j, amount in room.items()):
             return has
-        alone = Branch(node, self.leaves, has, rising)
-        full = first_full(alone.curve, room, reached=True)
-        return alone.tasks(alone.end if full is None else alone.place(*full[:2]))
+        branch = Branch(node, leaves, has, rising)
+        full = first_full(branch.curve, room, reached=True)
+        if full is None:
+            used = has_used(leaves, branch.tasks(branch.end), node.everyone)
+            ends = [first_full(branch.curve, {j: used[j]}, reached=True) for j in room]
+            full = max((end for end in ends if end is not None), key=lambda end: end[:2])
+        return branch.tasks(branch.place(*full[:2]))
 
     def _fractions(self) -> Leaves:
         """Return the users while promises are kept: her level is the part of hers that a user has."""

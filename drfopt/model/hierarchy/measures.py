@@ -61,6 +61,8 @@ class Counted:
             row = np.full(len(self.capacity) + 1, self.zero)
             row[j] = 1 / (unit * weights[j])
             each.append((row, offset))
+        # Where nothing that is counted is there, nobody who is placed uses any, and every level is 0.
+        each = each or [(np.full(len(self.capacity) + 1, self.zero), self.zero)]
         if self.policy.measure == "asset":
             rows, offsets = zip(*each, strict=True)
             each = [(np.sum(rows, axis=0), sum(offsets, self.zero))]

@@ -5,16 +5,17 @@
 {"tasks": {user: tasks}}                                        for a pool; or "users", a list of {name, tasks}
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import InstanceError, suggestion
-from ...io.text.input import read_text
+from ...io.native.syntax import tree
+from ...io.text.input import read_text, shown
 from ...model.instance import Instance
 from ...model.naming import some
 
@@ -53,10 +54,7 @@ def load_current(path: str | Path, instance: Instance) -> Current:
     InstanceError
         With file, place and value.
     """
-    try:
-        document = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InstanceError(f"{path}: is no JSON ({error}): give what 'drfopt convert --current' writes") from None
+    document = tree(read_text(path), "json", str(path))
     try:
         return current_of(document, instance)
     except InstanceError as error:
@@ -92,7 +90,7 @@ def _pool(document: Mapping, instance: Instance) -> Current:
     given = document.get("tasks")
     if given is None and isinstance(document.get("users"), list):
         rows = [_table(row, "users") for row in document["users"]]
-        given = {row.get("name"): row.get("tasks") for row in rows}
+        given = {str(row.get("name")): row.get("tasks") for row in rows}
     if given is None:
         raise InstanceError("has no 'tasks', and the cluster is one pool: write {\"tasks\": {user: tasks}}")
     tasks = np.zeros((instance.n, 1), dtype=np.int64)
@@ -111,9 +109,9 @@ def _machines(document: Mapping, instance: Instance) -> Current:
         if of is None:
             raise InstanceError(f'machine {name!r} has no \'class\': write {{"class": ..., "tasks": {{user: n}}}}')
         k = _index(of, instance.machine_names, "machine class")
-        running = _table(entry["tasks"] if "class" in entry or "tasks" in entry else entry, f"machine {name!r}")
+        running = entry.get("tasks", {}) if "class" in entry or "tasks" in entry else entry
         row = np.zeros(instance.n, dtype=np.int64)
-        for user, count in running.items():
+        for user, count in _table(running, f"tasks of machine {name!r}").items():
             row[_index(user, instance.users, "user")] = _whole(count, f"tasks of {user!r} on {name!r}")
         names.append(str(name))
         classes.append(k)
@@ -133,19 +131,21 @@ def _machines(document: Mapping, instance: Instance) -> Current:
 
 def _table(value: Any, place: str) -> Mapping:
     if not isinstance(value, Mapping):
-        raise InstanceError(f"{place} is {value!r}: write a table")
+        raise InstanceError(f"{place} is {shown(value)}: write a table")
     return value
 
 
 def _index(name: Any, known: tuple[str, ...], what: str) -> int:
     if name not in known:
         near = suggestion(str(name), known)
-        raise InstanceError(f"names {what} {name!r}, which the instance does not have{near} (it has {some(known)})")
+        raise InstanceError(
+            f"names {what} {shown(name)}, which the instance does not have{near} (it has {some(known)})"
+        )
     return known.index(name)
 
 
 def _whole(value: Any, place: str) -> int:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
-    if not number or value != int(value):
-        raise InstanceError(f"{place} is {value!r}: write a whole number of tasks, 0 or more")
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value == value
+    if not number or not 0 <= value <= LARGEST or value != int(value):
+        raise InstanceError(f"{place} is {shown(value)}: write a whole number of tasks, 0 or more")
     return int(value)

@@ -17,7 +17,9 @@ def tasks(instance: Instance, policy: Policy) -> list[Fraction]:
     """Return the exact tasks of everybody, (n,)."""
     tree = _Tree(instance, policy)
     none = [Fraction(0)] * instance.n
-    out = {i for i in range(instance.n) if tree.most[i] == 0 or instance.unplaced()[i]}
+    # Who has a limit of 0, or uses what there is nothing of.
+    none_of = [any(use for use, most in zip(row, tree.room, strict=True) if most == 0) for row in tree.use]
+    out = {i for i in range(instance.n) if tree.most[i] == 0 or none_of[i]}
     promised = tree.promised(out)
     having, stopped = none, out
     if some := [i for i, tasks in enumerate(promised) if tasks and i not in out]:
@@ -68,10 +70,12 @@ class _Tree:
             )
             members = self.groups[group.name].users()
             used = [sum((found[i] * self.use[i][c] for i in members), Fraction(0)) for c in range(len(room))]
+            using = {i for i in members if i not in out and any(self._need(i, r) for r in group.guarantee)}
             if all(most is None or u < most for u, most in zip(used, room, strict=True)):
-                alone = [self._bounded(i) for i in range(self.instance.n)]
+                alone = [self.most[i] if i in using else self._bounded(i) for i in range(self.instance.n)]
                 others = [tasks if i in members else Fraction(0) for i, tasks in enumerate(found)]
-                new, _ = fill(self.groups[group.name], self.use, room, alone, self.rows, others, sorted(out), once=True)
+                node = self.groups[group.name]
+                new, _ = fill(node, self.use, room, alone, self.rows, others, sorted(out), once=True, until=using)
                 found = [new[i] if i in members else found[i] for i in range(self.instance.n)]
         return found
 
@@ -88,7 +92,8 @@ class _Tree:
 
     def _promise(self, i: int) -> Fraction:
         worth = [amount / d for r, amount in self.organisation.guarantees[i].items() if (d := self._need(i, r))]
-        return min(*worth, self._bounded(i)) if worth else Fraction(0)
+        limit = self.most[i]
+        return min([*worth, *([] if limit is None else [limit])]) if worth else Fraction(0)
 
     def _need(self, i: int, resource: str) -> Fraction:
         return self.instance.exact_demands[i][self.resources[resource]]

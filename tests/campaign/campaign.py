@@ -1,0 +1,128 @@
+"""A campaign of random degenerate instances: every answer beside an oracle that shares no code with the engines.
+
+``python tests/campaign/campaign.py --count 1000 --seed 1`` draws instances number 0 to 999 of seed 1, solves each, and
+prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
+that are wrong, faults, and what takes longer than a minute make the exit status 1.
+"""
+
+import argparse
+import contextlib
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import cases
+from judge import Verdict, judge
+
+from drfopt import DrfoptError, solve
+
+__all__ = ["Result", "main", "results", "run"]
+
+LONGEST = 60
+"""Seconds after which an instance of a few users is said to hang."""
+
+BAD = ("wrong", "fault")
+
+
+class Result(NamedTuple):
+    """One instance: its kind, and what came of it."""
+
+    number: int
+    kind: str
+    verdict: Verdict
+    seconds: float
+
+
+class Hangs(BaseException):
+    """It takes too long; no handler of errors catches it."""
+
+
+@contextlib.contextmanager
+def _bounded(seconds: int) -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise Hangs
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(case: cases.Case) -> Verdict:
+    """Solve one and judge it; a RuntimeWarning is a fault, and so is every error that is not the package's own."""
+    try:
+        with _bounded(LONGEST), warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            found = solve(case.instance(), case.policy, **cases.MODES[case.mode])
+    except DrfoptError as error:
+        return Verdict(f"refused: {type(error).__name__}", str(error))
+    except Hangs:
+        return Verdict("fault", f"more than {LONGEST} s")
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return Verdict("fault", f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})")
+    return judge(case, found)
+
+
+def results(seed: int, numbers: range) -> Iterator[Result]:
+    """Yield what comes of each instance."""
+    for number in numbers:
+        case = cases.drawn(seed, number)
+        begun = time.process_time()
+        yield Result(number, case.kind, run(case), time.process_time() - begun)
+
+
+def table(found: list[Result]) -> str:
+    """Return counts by kind and verdict."""
+    words = sorted({result.verdict.word for result in found})
+    kinds = sorted({result.kind for result in found})
+    count = Counter((result.kind, result.verdict.word) for result in found)
+    rows = [["", *words, "all"]]
+    rows += [
+        [kind, *(str(count[kind, word]) for word in words), str(sum(count[kind, word] for word in words))]
+        for kind in kinds
+    ]
+    rows.append(["all", *(str(sum(count[kind, word] for kind in kinds)) for word in words), str(len(found))])
+    wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, wide, strict=True))
+        )
+        for row in rows
+    )
+
+
+def main() -> int:
+    """Run some and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, help="print this instance and what comes of it")
+    parser.add_argument("--refusals", action="store_true", help="print why engines failed, too")
+    asked = parser.parse_args()
+    if asked.only is not None:
+        case = cases.drawn(asked.seed, asked.only)
+        print(case, run(case), sep="\n")
+        return 0
+    found = []
+    for result in results(asked.seed, range(asked.first, asked.first + asked.count)):
+        found.append(result)
+        failed = result.verdict.word in ("refused: SolverError", "refused: CertificateError", "not judged")
+        if result.verdict.word in BAD or (asked.refusals and failed):
+            print(result, flush=True)
+    print(table(found))
+    print(f"{sum(result.seconds for result in found):.0f} s of CPU")
+    return int(any(result.verdict.word in BAD for result in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

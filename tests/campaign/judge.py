@@ -1,0 +1,206 @@
+"""Whether an answer of the package is right: what it holds is feasible, and as good as the oracle's, in fractions."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import market
+import oracle
+from cases import Case
+from oracle import Model
+
+from drfopt import Allocation, DrfoptError, solve
+from drfopt.base.numbers.enclosures import Enclosure
+from drfopt.base.tolerances import CAPACITY, LEVEL, LEVEL_CEEI
+from drfopt.engines.reference.tree_filling import Ambiguous
+from drfopt.model.policies import policy_named
+from drfopt.solving.methods import slow_tree
+
+__all__ = ["Verdict", "judge"]
+
+SURE = Fraction(1, 10**9)
+"""How near the oracle of markets has to be to the optimum: a tenth of what is allowed to the answer."""
+
+
+class Verdict(NamedTuple):
+    """What was found: ``right``, ``wrong``, ``feasible`` (right as far as is known) or ``not judged``, and why."""
+
+    word: str
+    why: str = ""
+
+
+class Wrong(Exception):
+    """The answer is not what it should be."""
+
+
+def judge(case: Case, found: Allocation) -> Verdict:
+    """Judge an answer."""
+    try:
+        return _judged(case, found)
+    except Wrong as wrong:
+        return Verdict("wrong", str(wrong))
+    except oracle.TooMany:
+        return Verdict("not judged", "too many allocations")
+
+
+def _judged(case: Case, found: Allocation) -> Verdict:
+    model = Model(case)
+    tasks = list(map(fraction, found.tasks.tolist()))
+    enclosed = any(isinstance(x, Enclosure) for x in found.tasks.tolist())
+    slack = Fraction(0) if case.mode != "divisible" and not enclosed else Fraction(CAPACITY)
+    _unplaced(model, found)
+    _feasible(model, found, tasks, slack)
+    if case.organised:
+        return _organised(case, tasks)
+    if case.mode == "whole":
+        return _whole(case, found, tasks)
+    if case.policy in ("utilitarian", "throughput"):
+        worth = [Fraction(1) if case.policy == "throughput" else max(model.shares(i)) for i in range(model.n)]
+        best, has = oracle.largest_sum(case), sum(w * x for w, x in zip(worth, tasks, strict=True))
+        _near([has], [best], Fraction(LEVEL) if slack else Fraction(0), "the sum")
+        return Verdict("right")
+    if case.policy == "ceei" or case.policy.startswith("alpha:"):
+        return _market(case, model, found)
+    expected = oracle.per_server(case) if case.policy == "per-server" else oracle.leximin(case)
+    accuracy = Fraction(LEVEL) if slack else Fraction(0)
+    _near(tasks, expected, accuracy, "tasks")
+    if case.policy != "per-server":
+        rates = [model.rate(i, case.policy) if model.placed[i] else Fraction(0) for i in range(model.n)]
+        levels = [rate * x for rate, x in zip(rates, expected, strict=True)]
+        _near([fraction(v) for v in found.levels.tolist()], levels, accuracy, "levels")
+    return Verdict("right")
+
+
+def fraction(value: Any) -> Fraction:
+    """Return a number as it is, a float bit by bit, of an enclosure its middle."""
+    return sum(_ends(value)) / Fraction(2)
+
+
+def _ends(value: Any) -> tuple[Fraction, Fraction]:
+    return (value.lower, value.upper) if isinstance(value, Enclosure) else (Fraction(value), Fraction(value))
+
+
+def _near(has: Sequence[Fraction], should: Sequence[Fraction], accuracy: Fraction, what: str) -> None:
+    for i, (x, y) in enumerate(zip(has, should, strict=True)):
+        if abs(x - y) > accuracy * y:
+            off = float(abs(x - y) / y) if y else float("inf")
+            raise Wrong(
+                f"{what} of {i}: {float(x):.17g} instead of {y if len(str(y)) < 30 else float(y)}, off by {off:.1e}"
+            )
+
+
+def _unplaced(model: Model, found: Allocation) -> None:
+    expected = tuple(f"u{i}" for i in range(model.n) if not model.placed[i] and model.limits[i] != 0)
+    if found.unplaced != expected:
+        raise Wrong(f"unplaced are {found.unplaced} instead of {expected}")
+
+
+def _feasible(model: Model, found: Allocation, tasks: Sequence[Fraction], slack: Fraction) -> None:
+    for i, (x, most) in enumerate(zip(tasks, model.limits, strict=True)):
+        if x < 0 or (most is not None and x > most * (1 + slack)) or (x and not model.placed[i]):
+            raise Wrong(f"user {i} has {float(x):.17g} tasks of at most {most}")
+    if model.pool:
+        _fits(model.classes[0][0], [(model.demands[i], x) for i, x in enumerate(tasks)], slack, "the pool")
+        return
+    by_type = found.placed_by_type is not None
+    table = [[fraction(v) for v in row] for row in (found.placed_by_type if by_type else found.placement).tolist()]
+    rows = [(i, t) for i in range(model.n) for t in range(len(model.kinds[i]) if by_type else 1)]
+    for (i, t), amounts in zip(rows, table, strict=True):
+        part, _, fits = model.kinds[i][t]
+        if any(x < 0 or (x and not yes) for x, yes in zip(amounts, fits, strict=True)):
+            raise Wrong(f"user {i} is placed where its tasks do not fit: {[float(x) for x in amounts]}")
+        if abs(sum(amounts) - part * tasks[i]) > slack * part * tasks[i]:
+            raise Wrong(f"user {i}: {float(sum(amounts))} tasks are placed of {float(part * tasks[i])}")
+    for k, (room, count) in enumerate(model.classes):
+        here = [(model.kinds[i][t][1], amounts[k]) for (i, t), amounts in zip(rows, table, strict=True)]
+        _fits([count * c for c in room], here, slack, f"class {k}")
+        if model.whole and count > 1 and not _packs(model, k, [int(x) for _, x in here]):
+            raise Wrong(f"the tasks on class {k} do not fit on its machines one by one")
+
+
+def _fits(room: Sequence[Fraction], users: Sequence[tuple], slack: Fraction, where: str) -> None:
+    for j, there in enumerate(room):
+        used = sum((row[j] * x for row, x in users), Fraction(0))
+        if used > there * (1 + slack):
+            raise Wrong(f"{where} has {float(there):g} of r{j}, and {float(used):.17g} are used")
+
+
+def _packs(model: Model, k: int, tasks: list[int]) -> bool:
+    alone = Model(model.case)
+    alone.classes = [model.classes[k]]
+    alone.__dict__ |= {"limits": [Fraction(x) for x in tasks], "kinds": _of_class(model, k)}
+    return tuple(tasks) in oracle.reachable(alone)
+
+
+def _of_class(model: Model, k: int) -> list:
+    return [[(part, row, [fits[k]]) for part, row, fits in kinds] for kinds in model.kinds]
+
+
+def _whole(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Verdict:
+    if any(x.denominator != 1 for x in tasks):
+        raise Wrong(f"tasks are not whole: {found.tasks.tolist()}")
+    best, value = oracle.best_whole(case)
+    has = value([int(x) for x in tasks])
+    if has == best:
+        return Verdict("right")
+    if found.status == "optimal" or found.certificate.valid or has > best:
+        raise Wrong(f"{found.tasks.tolist()} is called optimal, worth {has}, and {best} is possible")
+    return Verdict("feasible", "whole tasks, not called the best")
+
+
+def _organised(case: Case, tasks: Sequence[Fraction]) -> Verdict:
+    accuracy, judged = Fraction(0) if case.mode == "exact" else Fraction(LEVEL), False
+    try:
+        _near(tasks, oracle.leximin(case), accuracy, "tasks (by linear programs)")
+        judged = True
+    except oracle.NotDefinedHere:
+        pass
+    pool = _as_a_pool(case)
+    if pool is not None:
+        try:
+            expected = slow_tree.tasks(pool.instance(), policy_named(case.policy))
+            _near(tasks, expected, accuracy, "tasks (by the reference)")
+            judged = True
+        except Ambiguous:
+            pass
+    return Verdict("right") if judged else Verdict("feasible", "groups on machines, or an order left open")
+
+
+def _as_a_pool(case: Case) -> Case | None:
+    """Return the same as a pool, where machines are as good as one."""
+    if not case.machines:
+        return case
+    model = Model(case)
+    if len(case.machines) > 1 or case.types or not all(model.placed) or 0 in model.capacity:
+        return None
+    return replace(case, machines=[], open_to=None, capacity=model.capacity)
+
+
+def _market(case: Case, model: Model, found: Allocation) -> Verdict:
+    alpha = Fraction(1) if case.policy == "ceei" else Fraction(case.policy.partition(":")[2])
+    if model.pool:
+        judged = market.polished(model, alpha, [fraction(p) for p in found.prices.tolist()])
+    else:
+        exact = found
+        if case.mode == "divisible":
+            # The bound of floats is as wide as the root of their rounding.
+            with contextlib.suppress(DrfoptError):
+                exact = solve(found.instance, case.policy, exact=True)
+        amounts = [list(map(fraction, row)) for row in exact.placement.tolist()]
+        prices = [list(map(fraction, row)) for row in exact.prices.tolist()]
+        judged = market.bought(model, alpha, prices, amounts)
+    if judged is None or judged.worst > float(SURE):
+        return Verdict(
+            "not judged", f"the bound of the market is {'inf' if judged is None else float(judged.worst):.1}"
+        )
+    for i, y, off in zip(model.playing, judged.tasks, judged.off, strict=True):
+        x, best = found.tasks.tolist()[i], Fraction(y)
+        low, high = _ends(x)
+        wide = Fraction(off) + (Fraction(LEVEL_CEEI) if case.mode == "divisible" else Fraction(1, 10**40))
+        if low - best > wide * best or best - high > wide * best:
+            raise Wrong(
+                f"user {i} has {float(x):.17g} instead of {float(best):.17g}, off by {float(x) / float(best) - 1:.1e}"
+            )
+    return Verdict("right")

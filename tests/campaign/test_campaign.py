@@ -1,0 +1,58 @@
+"""Random degenerate instances beside an oracle of its own; and the oracle can fail."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import cases
+import numpy as np
+import pytest
+from campaign import BAD, results
+from judge import judge
+from simplex import Polytope
+
+from drfopt import solve
+
+
+def bad(seed: int, numbers: range) -> list:
+    return [result for result in results(seed, numbers) if result.verdict.word in BAD]
+
+
+def test_a_few_random_instances_are_right_or_refused():
+    assert not bad(20, range(80))
+
+
+@pytest.mark.slow
+def test_many_random_instances_are_right_or_refused():
+    assert not bad(21, range(3000))
+
+
+def test_a_wrong_answer_is_called_wrong():
+    judged = 0
+    for number in range(60):
+        case = cases.drawn(22, number)
+        if case.mode != "divisible" or case.organised or case.machines:
+            continue
+        try:
+            found = solve(case.instance(), case.policy)
+        except Exception:
+            continue
+        if not found.tasks.any():
+            continue
+        factor = np.where(np.arange(case.n) == found.tasks.argmax(), 1 - 1e-6, 1)
+        assert judge(case, found).word == "right"
+        assert judge(case, replace(found, tasks=found.tasks * factor)).word == "wrong"
+        judged += 1
+    assert judged > 10
+
+
+def test_the_simplex_ends_at_the_optimum_and_knows_what_has_no_end():
+    # max x + y, x + 2 y <= 4, 3 x + y <= 6: at (8/5, 6/5); without the first row still, without both never.
+    plane = Polytope(["x", "y"])
+    plane.add("one", {"x": Fraction(-1), "y": Fraction(-2)}, Fraction(4))
+    plane.add("two", {"x": Fraction(-3), "y": Fraction(-1)}, Fraction(6))
+    plane.add("sum", {"x": Fraction(1), "y": Fraction(1)}, Fraction(0), free=True)
+    assert plane.maximise("sum") == Fraction(14, 5)
+    assert (plane.value("x"), plane.value("y")) == (Fraction(8, 5), Fraction(6, 5))
+    line = Polytope(["x"])
+    line.add("all", {"x": Fraction(1)}, Fraction(0), free=True)
+    assert line.maximise("all") is None
