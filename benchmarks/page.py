@@ -13,7 +13,7 @@ from .questions import QUESTIONS
 __all__ = ["RESULTS", "keep", "read", "rewrite", "tables", "write"]
 
 RESULTS = Path(__file__).parent / "results"
-MEASUREMENTS, MACHINE, PAGE, PICTURE = "measurements.csv", "machine.json", "README.md", "scaling.png"
+MEASUREMENTS, MACHINE, PAGE, PICTURE = "measurements.csv", "machine.json", "README.md", "scaling.svg"
 
 NUMBERS = ("seconds", "ratio", "sum_ratio", "error", "violation", "gap", "memory")
 

@@ -3,7 +3,6 @@
 Everything comes from the package's own commands, and lands in ``docs/generated``, which is not committed.
 """
 
-import base64
 import json
 import shutil
 import subprocess
@@ -24,6 +23,9 @@ PARTS, FIGURES = GENERATED / "parts", GENERATED / "figures"
 
 TABLES = ("policies", "engines", "formats", "rules", "library", "scenarios")
 """Commands whose table is shown as it is."""
+
+PICTURE = "image/svg+xml"
+"""What a notebook shows of a drawing."""
 
 PICTURES = {
     "sweep": ("whatif", "nsdi2011", "--sweep", "cpu=3..30/3", "--plot"),
@@ -111,12 +113,10 @@ def gallery() -> None:
         shutil.copy(path, folder / path.name)
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         title = cells[0]["source"][0].lstrip("# ").strip()
-        pictures = [
-            o["data"]["image/png"] for c in cells for o in c.get("outputs", []) if "image/png" in o.get("data", {})
-        ]
-        (folder / f"{path.stem}.png").write_bytes(base64.b64decode(pictures[-1]))
+        pictures = [o["data"][PICTURE] for c in cells for o in c.get("outputs", []) if PICTURE in o.get("data", {})]
+        (folder / f"{path.stem}.svg").write_text("".join(pictures[-1]), encoding="utf-8")
         link = f"notebooks/{path.stem}"
-        cards.append(f":::{{grid-item-card}} {title}\n:link: {link}\n:link-type: doc\n:img-bottom: {link}.png\n:::\n")
+        cards.append(f":::{{grid-item-card}} {title}\n:link: {link}\n:link-type: doc\n:img-bottom: {link}.svg\n:::\n")
         names.append(link)
     text = "# Notebooks\n\n::::{grid} 2\n" + "\n".join(cards) + "::::\n\n```{toctree}\n:hidden:\n\n" + "\n".join(names)
     (GENERATED / "gallery.md").write_text(text + "\n```\n", encoding="utf-8")

@@ -77,14 +77,15 @@ def report(
     elif not json and sys.stdout is not None and sys.stdout.isatty():
         raise USAGE_ERROR("a page is no text for a terminal: name its file with -o report.html, or ask for --json")
     if plots is not None:
-        from ..reporting import raster
-
-        raster.matplotlib()
         _folder(plots)
+    numbers = json or (output is not None and output.suffix.lower() == ".json")
+    if plots is not None or not numbers:
+        from ..reporting.charts import converter
+
+        converter()
     cluster = instances.read(instance)
     from ..reporting.pages import report as reported
 
-    numbers = json or (output is not None and output.suffix.lower() == ".json")
     with working("solving"):
         page = reported(
             cluster,
@@ -117,13 +118,9 @@ def _folder(path: Path) -> None:
 
 
 def _write(folder: Path, document: dict[str, Any]) -> None:
-    from ..io.text.output import write_whole
     from ..reporting.figures import figures
-    from ..reporting.raster import png
-    from ..reporting.svg import standalone
 
     folder.mkdir(exist_ok=True)
     for name, figure in figures(document).items():
-        drawing = figure.whole()
-        write_whole(folder / f"{name}.svg", standalone(drawing))
-        write_whole(folder / f"{name}.png", png(drawing))
+        for ending in ("svg", "png"):
+            figure.whole().save(folder / f"{name}.{ending}")

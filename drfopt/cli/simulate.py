@@ -144,10 +144,9 @@ def simulate(
             checked_suffix(path)
             check(path)
     if plot is not None:
-        from ..reporting.simulations import checked_picture
+        from ..reporting.charts import checked_picture
 
-        checked_picture(plot)
-        check(plot)
+        check(checked_picture(plot))
     with working(f"simulating {rule}"):
         trials = simulate_each(
             found,

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.errors import InstanceError
 from . import instances, options
 from .output import Output, check
 from .status import USAGE_ERROR
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["whatif"]
 
-DRAWINGS = (".svg", ".png")
-"""What ``--plot`` can write, by the end of the file's name."""
 
 Texts = list[str] | None
 
@@ -61,7 +58,7 @@ def whatif(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the sweep, as .svg or .png.", show_default=False),
+        typer.Option("--plot", metavar="FILE", help="Draw the sweep, as .svg, .png or .pdf.", show_default=False),
     ] = None,
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
@@ -111,21 +108,13 @@ def whatif(
 def _drawable(path: Path, sweep: str | None) -> None:
     if sweep is None:
         raise USAGE_ERROR("--plot draws a sweep: ask for one, such as --sweep cpu=100..200/10")
-    if path.suffix.lower() not in DRAWINGS:
-        raise InstanceError(f"{path}: a drawing is written as {' or '.join(DRAWINGS)}: give the file such an ending")
-    check(path)
-    if path.suffix.lower() == ".png":
-        from ..reporting import raster
+    from ..reporting.charts import checked_picture
 
-        raster.matplotlib()
+    check(checked_picture(path))
 
 
 def _draw(found: "Sweep", path: Path) -> None:
-    from ..io.text.output import write_whole
     from ..reporting.figures import steps
-    from ..reporting.raster import png
-    from ..reporting.svg import standalone
     from ..reporting.whatifs import told_of_sweep
 
-    drawing = steps.figure(told_of_sweep(found), 1).whole()
-    write_whole(path, png(drawing) if path.suffix.lower() == ".png" else standalone(drawing))
+    steps.figure(told_of_sweep(found), 1).whole().save(path)

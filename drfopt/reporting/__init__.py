@@ -1,4 +1,4 @@
-"""Allocations to look at: one page for a browser, and pictures for who has matplotlib (``drfopt[plot]``).
+"""Allocations to look at: one page for a browser, and pictures (``drfopt[plot]``).
 
 >>> from drfopt.reporting import page, study
 >>> text = page(study(cluster, ["drf", "ceei"]))

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .palette import OTHERS, STYLES, USER_INKS, Style
+from .palette import USER_INKS
 
-__all__ = ["Part", "brief", "parts_of", "title_of"]
-
-LONGEST_NAME = 24
-"""Letters of a name in the legend and below a column."""
+__all__ = ["Part", "parts_of", "title_of"]
 
 TITLES = {"drf": "DRF", "asset": "Asset fairness", "ceei": "CEEI"}
 """How the paper calls the policies; others go by their own name."""
@@ -21,7 +18,6 @@ class Part:
     """What one user, or all the others together, hold in one picture."""
 
     name: str
-    style: Style
     ink: str
     members: np.ndarray
 
@@ -33,20 +29,14 @@ def title_of(policy: str, integer: bool = False) -> str:
 
 def parts_of(users: Sequence[str], shares: Sequence[np.ndarray]) -> list[Part]:
     """Return the parts of the columns, from the shares (n, m) of every picture they stand in."""
-    room, everyone = len(STYLES), np.arange(len(users))
+    room, everyone = len(USER_INKS), np.arange(len(users))
     if len(users) <= room:
-        return [Part(brief(users[i]), STYLES[i], USER_INKS[i], everyone[i : i + 1]) for i in range(len(users))]
-    # One ranking for all pictures, so that a user keeps her colour from one to the next.
+        return [
+            Part(user, ink, everyone[i : i + 1]) for i, (user, ink) in enumerate(zip(users, USER_INKS, strict=False))
+        ]
+    # One ranking for all pictures, so that a user keeps its colour from one to the next.
     largest = np.max([share.max(axis=1) for share in shares], axis=0)
     chosen = np.sort(np.argsort(-largest, kind="stable")[: room - 1])
     others = np.setdiff1d(everyone, chosen)
-    named = [
-        Part(brief(users[i]), style, ink, everyone[i : i + 1])
-        for i, style, ink in zip(chosen.tolist(), STYLES, USER_INKS, strict=False)
-    ]
-    return [*named, Part(f"{len(others)} others", OTHERS, "others", others)]
-
-
-def brief(name: str) -> str:
-    """Return a name, or its beginning where it is long."""
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
+    named = [Part(users[i], ink, everyone[i : i + 1]) for i, ink in zip(chosen.tolist(), USER_INKS, strict=False)]
+    return [*named, Part(f"{len(others)} others", "others", others)]

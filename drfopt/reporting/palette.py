@@ -4,18 +4,12 @@ A colour is known by its name; what it is depends on the theme. Text on a colour
 contrasts more, and that is at least 4.5 to 1.
 """
 
-from dataclasses import dataclass
+__all__ = [
+    "DASHES", "FONT", "HATCHES", "INKS", "POLICY_INKS", "POLICY_SHAPES", "SHADES", "USER_INKS", "contrast", "hatches",
+    "text_on",
+]  # fmt: skip
 
-__all__ = ["INKS", "OTHERS", "OUTLINE", "POLICY_INKS", "SHADES", "STYLES", "USER_INKS", "Style", "contrast", "text_on"]
-
-
-@dataclass(frozen=True)
-class Style:
-    """How one user's part is filled: a colour, and a hatch drawn in white over it."""
-
-    colour: str
-    hatch: str
-
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 # Okabe and Ito's colours but black, and yellow that shows no white hatch; then Tol's darker ones.
 COLOURS = (
@@ -32,8 +26,6 @@ COLOURS = (
     "#AA4499",
     "#117733",
 )
-HATCHES = ("", "//", "\\\\", "xx", "..", "--", "", "//", "\\\\", "xx", "..", "--")
-
 ON_DARK = {
     "#0072B2": "#3D9BD6",
     "#332288": "#8C7FDB",
@@ -44,20 +36,22 @@ ON_DARK = {
 }
 """Lighter forms of the colours that would drown on a dark screen."""
 
-STYLES = tuple(Style(colour, hatch) for colour, hatch in zip(COLOURS, HATCHES, strict=True))
-"""Styles in the order in which users take them."""
+USER_INKS = tuple(f"user{i}" for i in range(len(COLOURS)))
+"""Inks in the order in which users take them."""
 
-OTHERS = Style("#BBBBBB", "")
-"""The users who have no colour of their own."""
+RISING, FALLING = "M-1,1 l2,-2 M0,8 l8,-8 M7,9 l2,-2", "M-1,7 l2,2 M0,0 l8,8 M7,-1 l2,2"
+PATHS = ("", RISING, FALLING, "M0,8 l8,-8 M0,0 l8,8", "M2,2 h1.6 M6,6 h1.6", "M0,4 h8")
 
-OUTLINE = "#333333"
-"""The edge of a column; what is white inside it is not used."""
+HATCHES = {ink: PATHS[i % len(PATHS)] for i, ink in enumerate(USER_INKS)}
+"""What is drawn in white over the part of a user, in tiles of 8 by 8: told apart on a black-and-white print too."""
 
-USER_INKS = tuple(f"user{i}" for i in range(len(STYLES)))
-"""Inks of users, in the order of `STYLES`."""
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (10, 2), (4, 2, 1, 2))
+"""Dashes of lines, by their places: told apart without colour."""
 
 POLICY_INKS = tuple(f"policy{i}" for i in range(6))
 """Inks of policies; a seventh begins again."""
+
+POLICY_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 STEPS = 6
 SHADES = tuple(f"shade{i}" for i in range(STEPS))
@@ -112,3 +106,14 @@ def _inks(dark: bool) -> dict[str, str]:
 
 INKS: dict[str, dict[str, str]] = {"light": _inks(False), "dark": _inks(True)}
 """Every ink by its name, for each theme; ``on-X`` is the text on a part of ink X."""
+
+
+def hatches(inks: dict[str, str] | None = None) -> str:
+    """Return a pattern for every hatched ink, to stand once in a document; without inks in the page's variables."""
+    return "".join(
+        f'<pattern id="{name}" width="8" height="8" patternUnits="userSpaceOnUse">'
+        f'<rect width="8" height="8" fill="{inks[name] if inks else f"var(--{name})"}"/>'
+        f'<path d="{path}" stroke="#fff" stroke-opacity="0.5" stroke-width="1.4" fill="none"/></pattern>'
+        for name, path in HATCHES.items()
+        if path
+    )

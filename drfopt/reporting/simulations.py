@@ -3,23 +3,21 @@
 Shares are drawn as in Ghodsi et al., NSDI 2011, Figure 8: they hold from one event to the next, so the lines are steps.
 """
 
-from collections.abc import Sequence
-from itertools import cycle
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import DrfoptError, InstanceError
+from ..base.tables import clean
 from ..simulation.distance import MEASURES, Distance, distance
 from ..simulation.run import Run
-from .palette import OTHERS, OUTLINE, STYLES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .charts import Chart, Key, Panel, Spec, beside, colours, ink, named, number_axis, paint, unkeyed
+from .numbers import percent
+from .palette import DASHES, USER_INKS
 
 __all__ = [
-    "checked_picture",
     "plot_distances",
     "plot_jobs",
     "plot_runs",
@@ -28,28 +26,124 @@ __all__ = [
     "save_runs",
 ]
 
-COLOURS = tuple(style.colour for style in STYLES)
-"""Colours in the order in which users, or rules, take them."""
-
-PICTURES = (".png", ".svg", ".pdf")
-
-DASHES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
-"""Styles of lines, so that they can be told apart without colour."""
-
-CROWD = len(COLOURS)
+CROWD = len(USER_INKS)
 """Users with a colour each; in a larger crowd everybody's line is thin and grey."""
 
+TALL, LOW, WIDE = 180, 90, 300
+"""Pixels of a panel of shares upwards, of a distance, and of a panel across."""
 
-def plot_shares_over_time(run: Run, ax: "Axes | None" = None, resource: str | None = None) -> "Axes":
-    """Draw every user's share over time: her dominant share, or that of one resource.
+
+def plot_shares_over_time(runs: Run | Sequence[Run], resource: str | None = None) -> Chart:
+    """Draw every user's share over time, a panel a run: its dominant share, or that of one resource.
 
     Parameters
     ----------
-    run : Run
-    ax : matplotlib Axes, optional
+    runs : Run, or sequence of Run
     resource : str, optional
     """
-    ax = _axes(ax)
+    found = _listed(runs)
+    return _grid([[_shares(run, resource) for run in found]])
+
+
+def plot_utilization_over_time(runs: Run | Sequence[Run], title: str = "", until: float | None = None) -> Chart:
+    """Draw how much of each resource is in use over time, to the end or `until` then.
+
+    Of several runs each has a colour, and each resource a dash.
+    """
+    found = _listed(runs)
+    end = max(run.seconds for run in found) if until is None else until
+    keys, lines = [], []
+    for place, run in enumerate(found):
+        for j, resource in enumerate(run.resources):
+            colour = ink(USER_INKS[(j if len(found) == 1 else place) % CROWD])
+            name = resource if len(found) == 1 else f"{run.rule}: {resource}"
+            keys.append(Key(name, colour, "", DASHES[j % len(DASHES)]))
+            lines.append((run.samples.times, run.samples.utilization[:, j]))
+    return beside([Panel(_steps(lines, keys, "in use", end), title)], width=2 * WIDE)
+
+
+def plot_runs(runs: Sequence[Run], distances: Sequence[Distance] = ()) -> Chart:
+    """Draw runs side by side, a column each: dominant shares, utilization, and how far from fair they are.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    distances : sequence of Distance
+        One a run, or none.
+    """
+    if not runs:
+        raise DrfoptError("there is no run to draw: simulate at least one")
+    rows = [[_shares(run) for run in runs], [_utilization(run) for run in runs]]
+    seconds, alone = [run.seconds for run in runs], [Key("", ink("policy0"), "")]
+    for name in MEASURES if distances else ():
+        rows.append([
+            Panel(_steps([(d.times, d.columns()[name])], alone, name, end, share=False, tall=LOW))
+            for d, end in zip(distances, seconds, strict=True)
+        ])  # fmt: skip
+    return _grid(rows)
+
+
+def plot_distances(distances: Sequence[Distance]) -> Chart:
+    """Draw the distance from the fair optimum over time, a panel a measure and a line a rule."""
+    if not distances:
+        raise DrfoptError("there is no distance to draw: measure at least one run")
+    keys = [
+        Key(found.rule, ink(USER_INKS[place % CROWD]), "", DASHES[place % len(DASHES)])
+        for place, found in enumerate(distances)
+    ]
+    end = max(float(found.times[-1]) for found in distances)
+    panels = [
+        Panel(_steps([(d.times, d.columns()[name]) for d in distances], keys, name, end, share=False, tall=LOW))
+        for name in MEASURES
+    ]
+    return beside(panels, across=1, width=2 * WIDE)
+
+
+def plot_jobs(values: Mapping[str, Mapping[str, float]], ylabel: str, xlabel: str = "") -> Chart:
+    """Draw bars: a group a scheme, a bar a series, such as what was published beside what was simulated.
+
+    Parameters
+    ----------
+    values : mapping from series to {scheme: number}
+    ylabel, xlabel : str
+    """
+    schemes = list(dict.fromkeys(scheme for row in values.values() for scheme in row))
+    keys = [Key(series, paint(USER_INKS[key % CROWD])) for key, series in enumerate(values)]
+    rows = [
+        {"place": place, "key": key, "value": float(row[scheme]), "tip": clean(f"{series}, {scheme}: {row[scheme]:g}")}
+        for key, (series, row) in enumerate(values.items())
+        for place, scheme in enumerate(schemes)
+        if scheme in row
+    ]
+    axis = {"title": xlabel or None, "labelExpr": named(schemes), "labelAngle": 0, "labelColor": ink("ink")}
+    spec: Spec = {
+        "height": TALL,
+        "data": {"values": rows},
+        "mark": {"type": "bar", "stroke": ink("card"), "strokeWidth": 0.6},
+        "encoding": {
+            "x": {"field": "place", "type": "ordinal", "axis": axis, "scale": {"paddingInner": 0.2}},
+            "xOffset": {"field": "key", "type": "ordinal"},
+            "y": number_axis("value", title=ylabel),
+            "tooltip": {"field": "tip"},
+            **colours(keys),
+        },
+    }
+    return beside([Panel(spec if len(keys) > 1 else unkeyed(spec))], width=2 * WIDE)
+
+
+def save_runs(runs: Sequence[Run], path: Path, optimum: bool = False) -> None:
+    """Draw runs side by side into a file, if wished with their distance from the fair optimum."""
+    plot_runs(runs, [distance(run) for run in runs] if optimum else ()).save(path)
+
+
+def _listed(runs: Run | Sequence[Run]) -> list[Run]:
+    found = [runs] if isinstance(runs, Run) else list(runs)
+    if not found:
+        raise DrfoptError("there is no run to draw: simulate at least one")
+    return found
+
+
+def _shares(run: Run, resource: str | None = None) -> Panel:
     samples = run.samples
     if resource is None:
         shares, called = samples.dominant_shares, "dominant share"
@@ -58,164 +152,79 @@ def plot_shares_over_time(run: Run, ax: "Axes | None" = None, resource: str | No
             raise InstanceError(f"the cluster has no {resource!r}: it has {', '.join(run.resources)}")
         shares, called = samples.shares[:, :, run.resources.index(resource)], f"share of {resource}"
     crowd = len(run.users) > CROWD
-    for i, name in enumerate(run.users):
-        colour = OTHERS.colour if crowd else COLOURS[i]
-        style: Any = "-" if crowd else DASHES[i % len(DASHES)]
-        label = None if crowd else _plain(name)
-        ax.step(samples.times, 100 * shares[:, i], where="post", color=colour, linestyle=style, label=label, lw=1.2)
-    _finish(ax, called, run.seconds)
-    if not crowd:
-        ax.legend(frameon=False, fontsize=8)
-    return ax
-
-
-def plot_utilization_over_time(runs: Run | Sequence[Run], ax: "Axes | None" = None) -> "Axes":
-    """Draw how much of each resource is in use over time; of several runs a colour each, a style a resource."""
-    ax = _axes(ax)
-    found = [runs] if isinstance(runs, Run) else list(runs)
-    for run, colour in zip(found, cycle(COLOURS), strict=False):
-        for j, resource in enumerate(run.resources):
-            label = resource if len(found) == 1 else f"{run.rule}: {resource}"
-            ax.step(
-                run.samples.times,
-                100 * run.samples.utilization[:, j],
-                where="post",
-                color=COLOURS[j % len(COLOURS)] if len(found) == 1 else colour,
-                linestyle=DASHES[j % len(DASHES)],
-                label=_plain(label),
-                lw=1.2,
-            )
-    _finish(ax, "in use", max(run.seconds for run in found))
-    ax.legend(frameon=False, fontsize=8)
-    return ax
-
-
-def plot_runs(runs: Sequence[Run], distances: Sequence[Distance] = ()) -> np.ndarray:
-    """Draw runs side by side, a column each: dominant shares, utilization, and how far from fair they are.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-    distances : sequence of Distance
-        One a run, or none.
-
-    Returns
-    -------
-    array of matplotlib Axes (rows, runs)
-    """
-    if not runs:
-        raise DrfoptError("there is no run to draw: simulate at least one")
-    rows = 2 + (len(MEASURES) if distances else 0)
-    size = (1 + 3.6 * len(runs), 2.8 * 2 + 1.6 * (rows - 2))
-    heights = [2.8, 2.8, *[1.6] * (rows - 2)]
-    grid = _pyplot().subplots(
-        rows,
-        len(runs),
-        figsize=size,
-        sharex="col",
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-        height_ratios=heights,
-    )[1]
-    for k, run in enumerate(runs):
-        plot_shares_over_time(run, grid[0, k])
-        plot_utilization_over_time(run, grid[1, k])
-        if distances:
-            _draw_distance(grid[2:, k], distances[k], COLOURS[k % len(COLOURS)], "-")
-        grid[0, k].set_title(_plain(run.rule))
-        for ax in grid[:-1, k]:
-            ax.set_xlabel("")
-        grid[-1, k].set_xlabel("seconds")
-        if k:
-            for ax in grid[:, k]:
-                ax.set_ylabel("")
-                if (legend := ax.get_legend()) is not None:
-                    legend.remove()
-    return grid
-
-
-def plot_distances(distances: Sequence[Distance]) -> np.ndarray:
-    """Draw the distance from the fair optimum over time, a panel a measure and a line a rule; return the axes."""
-    if not distances:
-        raise DrfoptError("there is no distance to draw: measure at least one run")
-    axes = _pyplot().subplots(len(MEASURES), 1, figsize=(7.5, 1.7 * len(MEASURES)), sharex=True, layout="constrained")[
-        1
+    keys = [
+        Key(user, ink("others") if crowd else ink(USER_INKS[i]), "", DASHES[0 if crowd else i % len(DASHES)])
+        for i, user in enumerate(run.users)
     ]
-    for found, colour, style in zip(distances, cycle(COLOURS), cycle(DASHES), strict=False):
-        _draw_distance(axes, found, colour, style)
-    axes[0].legend(frameon=False, fontsize=8, ncols=len(distances), loc="lower center", bbox_to_anchor=(0.5, 1))
-    axes[-1].set_xlabel("seconds")
-    return axes
+    spec = _steps([(samples.times, line) for line in shares.T], keys, called, run.seconds)
+    return Panel(unkeyed(spec) if crowd else spec, run.rule)
 
 
-def _draw_distance(axes: np.ndarray, found: Distance, colour: str, style: Any) -> None:
-    for ax, (name, values) in zip(axes, found.columns().items(), strict=True):
-        ax.step(found.times, values, where="post", color=colour, linestyle=style, lw=1.1, label=_plain(found.rule))
-        ax.set_ylabel(name)
-        ax.spines[["top", "right"]].set_visible(False)
+def _utilization(run: Run) -> Panel:
+    keys = [Key(name, ink(USER_INKS[j % CROWD]), "", DASHES[j % len(DASHES)]) for j, name in enumerate(run.resources)]
+    return Panel(_steps([(run.samples.times, line) for line in run.samples.utilization.T], keys, "in use", run.seconds))
 
 
-def plot_jobs(values: dict[str, dict[str, float]], ylabel: str, ax: "Axes | None" = None) -> "Axes":
-    """Draw bars: a group a scheme, a bar a series, such as what was published beside what was simulated.
-
-    Parameters
-    ----------
-    values : mapping from series to {scheme: number}
-    ylabel : str
-    """
-    ax = _axes(ax)
-    schemes = list(dict.fromkeys(scheme for row in values.values() for scheme in row))
-    width = 0.8 / len(values)
-    for k, (series, row) in enumerate(values.items()):
-        places = np.arange(len(schemes)) + (k - (len(values) - 1) / 2) * width
-        heights = [row.get(scheme, np.nan) for scheme in schemes]
-        ax.bar(places, heights, width, label=_plain(series), color=COLOURS[k], edgecolor="white")
-    ax.set_xticks(range(len(schemes)), [_plain(scheme) for scheme in schemes])
-    ax.set_ylabel(ylabel)
-    ax.tick_params(axis="x", length=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    if len(values) > 1:
-        ax.legend(frameon=False, fontsize=8)
-    return ax
+def _grid(rows: Sequence[Sequence[Panel]]) -> Chart:
+    """Return rows of panels that share a height; the legend of a row stands below its first panel."""
+    panels = []
+    for row in rows:
+        seen = [value["value"] or 0 for panel in row for value in panel.spec["data"]["values"]]
+        for place, panel in enumerate(row):
+            spec = panel.spec if place == 0 else unkeyed(panel.spec)
+            high = max([*seen, spec["usermeta"]["full"]])
+            spec["encoding"]["y"]["scale"] = {"domain": [1.03 * min([*seen, 0]), 1.03 * high or 1.0]}
+            panels.append(Panel(spec, panel.title))
+    chart = beside(panels, across=len(rows[0]), width=WIDE)
+    apart = {"scale": dict.fromkeys(("color", "strokeDash"), "independent")}
+    return Chart(chart.spec | {"resolve": apart})
 
 
-def checked_picture(path: Path) -> None:
-    """Raise when a picture cannot be written under such a name, or at all."""
-    if path.suffix.lower() not in PICTURES:
-        raise InstanceError(f"{path}: a picture is written as {', '.join(PICTURES)}: let the name end in one of them")
-    _pyplot()
+def _news(times: Sequence[float], values: Sequence[float]) -> Iterator[tuple[float, float | None]]:
+    """Yield both ends of a line, and wherever it has something new; None is where there is nothing to draw."""
+    before: float | None = None
+    for at, (second, number) in enumerate(zip(times, values, strict=True)):
+        value = number if math.isfinite(number) else None
+        if at in (0, len(times) - 1) or value != before:
+            if value is None and before is not None:
+                # It held until now.
+                yield second, before
+            yield second, value
+        before = value
 
 
-def save_runs(runs: Sequence[Run], path: Path, optimum: bool = False) -> None:
-    """Draw runs side by side into a file, if wished with their distance from the fair optimum."""
-    _pyplot().switch_backend("Agg")
-    figure = plot_runs(runs, [distance(run) for run in runs] if optimum else ())[0, 0].figure
-    figure.savefig(path, dpi=150)
-    _pyplot().close(figure)
-
-
-def _axes(ax: "Axes | None") -> "Axes":
-    return _pyplot().subplots(figsize=(6.4, 3.4), layout="constrained")[1] if ax is None else ax
-
-
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ModuleNotFoundError:
-        raise DrfoptError('drawing needs matplotlib, which is not installed: pip install "drfopt[plot]"') from None
-    return pyplot
-
-
-def _finish(ax: "Axes", called: str, seconds: float) -> None:
-    ax.set_xlabel("seconds")
-    ax.set_ylabel(f"{called}, %")
-    ax.set_xlim(0, seconds or 1)
-    ax.set_ylim(bottom=0)
-    ax.axhline(100, color=OUTLINE, lw=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _plain(text: str) -> str:
-    """Return the text with its dollar signs kept from being read as mathematics."""
-    return text.replace("$", r"\$")
+def _steps(
+    lines: Sequence[tuple[np.ndarray, np.ndarray]],
+    keys: Sequence[Key],
+    called: str,
+    seconds: float,
+    *,
+    share: bool = True,
+    tall: int = TALL,
+) -> Spec:
+    """Return lines that hold from one sample to the next; what does not change needs no point."""
+    rows = []
+    for key, (times, values) in enumerate(lines):
+        for second, value in _news(times.tolist(), values.tolist()):
+            told = percent(value) if share else f"{value or 0:.4g}"
+            tip = clean(f"{keys[key].name} {told} from {second:g} s".strip())
+            rows.append({"key": key, "seconds": second, "value": value, "tip": tip})
+    alone = not keys[0].name
+    encoding = {"color": {"value": keys[0].paint}} if alone else colours(keys, marks="line")
+    whole = {"data": {"values": [{"full": 1}]}, "mark": {"type": "rule", "stroke": ink("outline"), "strokeWidth": 0.8}}
+    return {
+        "height": tall,
+        "usermeta": {"full": 1.0 if share else 0.0},
+        "data": {"values": rows},
+        "encoding": {
+            "x": number_axis("seconds", title="seconds", scale={"domain": [0, seconds or 1]}, grid=False),
+            "y": number_axis("value", share=share, title=clean(called)),
+        },
+        "layer": [
+            {
+                "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.4, "clip": True},
+                "encoding": {**encoding, "tooltip": {"field": "tip"}},
+            },
+            *([whole | {"encoding": {"x": None, "y": {"field": "full", "type": "quantitative"}}}] if share else []),
+        ],
+    }

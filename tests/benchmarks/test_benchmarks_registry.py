@@ -172,7 +172,7 @@ def test_a_tiny_question_runs_and_its_rows_survive_the_file(tmp_path, monkeypatc
     assert own["drfopt filling"].error < 1e-12
     assert {row.way for row in rows if row.role == "yardstick"} >= {"D.sum()", "one LP, no row a user"}
 
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     page.write(rows, {"date": "today"})
     kept = page.read()

@@ -115,7 +115,8 @@ def polished(model: Model, alpha: Fraction, start: Sequence[Fraction]) -> Bought
         given = [max(decimal(p), NONE) for p in start]
         worth = [p * c for p, c in zip(given, market.room[0], strict=True)]
         scarce = tuple(j for j, w in enumerate(worth) if w > sum(worth, NONE) * Decimal("1e-7"))
-        sets = [scarce, *(s for size in range(1, model.m + 1) for s in combinations(range(model.m), size))]
+        there = [j for j, c in enumerate(market.room[0]) if c]
+        sets = [scarce, *(s for size in range(1, len(there) + 1) for s in combinations(there, size))]
         best: Bought | None = None
         for active in sets:
             found = _newton(market, given, active)

@@ -48,7 +48,7 @@ def test_sweeps_and_changes_are_told(drfopt, cluster, tmp_path):
 
 
 def test_every_plot_is_written_as_png_and_svg(drfopt, cluster, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     folder = tmp_path / "plots"
     assert drfopt("report", cluster, "-o", tmp_path / "r.html", "--plots", folder, "--sweep", "cpu=1,2").status == 0
     names = {path.name for path in folder.iterdir()}
@@ -90,22 +90,26 @@ def test_what_cannot_be_is_refused_in_one_line(drfopt, refused, cluster, options
 
 
 def test_plots_are_not_written_over_a_file(drfopt, refused, cluster, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     path = tmp_path / "file"
     path.write_text("mine")
     refused(drfopt("report", cluster, "--plots", path), "is a file")
     assert path.read_text() == "mine"
 
 
-def test_without_matplotlib_plots_are_refused_before_anything_is_solved(drfopt, refused, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(drfopt("report", "no such instance", "--plots", tmp_path / "plots"), 'pip install "drfopt[plot]"')
-    assert not (tmp_path / "plots").exists()
+@pytest.mark.parametrize("output", ["r.html", "r.json"])
+def test_without_the_extra_pictures_are_refused_before_anything_is_solved(
+    drfopt, refused, monkeypatch, tmp_path, output
+):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    plots = ["--plots", tmp_path / "plots"] if output == "r.json" else []
+    refused(drfopt("report", "no such instance", "-o", tmp_path / output, *plots), 'pip install "drfopt[plot]"')
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_page_needs_no_matplotlib(drfopt, cluster, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert drfopt("report", cluster, "-o", tmp_path / "r.html").status == 0
+def test_the_numbers_need_no_extra(drfopt, cluster, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert drfopt("report", cluster, "-o", tmp_path / "r.json").status == 0
 
 
 def test_a_terminal_is_not_flooded_with_html(drfopt, refused, cluster, monkeypatch):

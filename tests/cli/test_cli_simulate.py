@@ -35,7 +35,7 @@ def test_processes_print_the_same_bytes(drfopt):
 
 
 def test_tables_and_pictures_are_written(drfopt, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     jobs, timeline, picture = tmp_path / "jobs.csv", tmp_path / "time.csv", tmp_path / "runs.svg"
     ran = drfopt(
         "simulate", "two-users", "--every", "5", "--records", jobs, "--timeline", timeline, "--plot", picture

@@ -138,3 +138,10 @@ def test_skewed_markets_are_answered():
 def test_thousands_of_skewed_markets_are_answered():
     for _, policy, instance in skewed_markets(4, range(2000)):
         answers(instance, policy)
+
+
+def test_limits_that_are_just_reached():
+    # Float or fraction next to what users have without limits, and one who lives on what rounding leaves.
+    limits = [None, F(300_000_000_000, 400_000_000_001), "0.3749999999990625", "0.18749999999953126", None]
+    pool = Instance([[1], [1], [2], [4], [2]], [3], weights=[1, 1, 1, 1, 1e-11], max_tasks=limits)
+    assert solve(pool, "ceei", exact=True).certificate.valid

@@ -27,6 +27,7 @@ SHIPPED = {
     "markupsafe": "MarkupSafe",
     "distributed": "dask",
     "flint": "python-flint",
+    "vl_convert": "vl-convert-python",
 }
 """Names of imports that are called otherwise on the package index."""
 

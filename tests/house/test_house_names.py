@@ -73,7 +73,7 @@ PUBLIC = [
 HEAVY = (
     "cvxpy",
     "pulp",
-    "matplotlib",
+    "vl_convert",
     "pandas",
     "scipy",
     "highspy",

@@ -69,6 +69,13 @@ def test_the_wheel_works_where_the_repository_is_not(wheel, tmp_path):
     assert len(json.loads(run("drfopt", "library", "--json"))) > 50
     run("drfopt", "new", "-o", "cluster.toml")
     run("drfopt", "compare", "cluster.toml")
+    run("drfopt", "report", "cluster.toml", "-o", "report.json")
+    # A page draws, which is an extra.
+    asked = [programs / "drfopt", "report", "cluster.toml", "-o", "report.html"]
+    ran = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path, env=elsewhere)
+    assert ran.returncode == 2
+    assert 'pip install "drfopt[plot]"' in ran.stderr
+    run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[plot]")
     run("drfopt", "report", "cluster.toml", "-o", "report.html")
     refused = "import formulations"
     ran = subprocess.run([programs / "python", "-c", refused], capture_output=True, cwd=tmp_path, env=elsewhere)

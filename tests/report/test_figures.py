@@ -1,21 +1,22 @@
-"""Figures: bars add up to what is used, everything stays on its sheet, and nothing is unreadable."""
+"""Figures: their rows are the document's numbers, told in words, in known inks, and every one is a picture."""
 
+import json
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
-from clusters_to_show import NSDI, crowd, hostile, machines
+from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
+from drfopt.base.errors import InstanceError
+from drfopt.base.tables import clean
 from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
-from drfopt.reporting.drawing import Box, Dot, Line, Words, fitted, width_of
-from drfopt.reporting.figures import axes, figures
+from drfopt.reporting.charts import library, named, span, thinned, unkeyed
+from drfopt.reporting.figures import figures
 from drfopt.reporting.findings import study
 from drfopt.reporting.numbers import fixed, number, percent
-from drfopt.reporting.palette import INKS, OTHERS, PAGE, STYLES, contrast
-from drfopt.reporting.raster import png
-from drfopt.reporting.svg import standalone
+from drfopt.reporting.palette import DASHES, HATCHES, INKS, PAGE, POLICY_SHAPES, USER_INKS, contrast, hatches
 
 CASES = {"pool": NSDI, "machines": machines(), "crowd": crowd(60), "nine": crowd(5, 9), "hostile": hostile()}
 
@@ -34,36 +35,93 @@ def drawn():
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+def rows_of(spec):
+    """Return every row of data, wherever it stands in the specification."""
+    if isinstance(spec, dict):
+        own = spec.get("data", {}).get("values", [])
+        return own + [row for name, value in spec.items() if name != "data" for row in rows_of(value)]
+    return [row for value in spec for row in rows_of(value)] if isinstance(spec, list) else []
+
+
+def texts_of(spec):
+    """Return every text of the specification outside its data."""
+    if isinstance(spec, dict):
+        return [text for name, value in spec.items() if name != "values" for text in texts_of(value)]
+    if isinstance(spec, list):
+        return [text for value in spec for text in texts_of(value)]
+    return [spec] if isinstance(spec, str) else []
+
+
+cases = pytest.mark.parametrize("case", CASES)
+
+
+@cases
 def test_bars_add_up_to_what_is_used(drawn, case):
     document, found = drawn[case]
     for allocation, panel in zip(document["comparison"]["allocations"], found["holdings"].panels, strict=True):
-        upright = len(allocation["resources"]) <= 6
-        outlines = [mark for mark in panel.marks if isinstance(mark, Box) and not mark.fill]
-        parts = [mark for mark in panel.marks if isinstance(mark, Box) and mark.fill]
-        for outline, resource in zip(outlines, allocation["resources"], strict=True):
-            mine = [p for p in parts if (p.x == outline.x if upright else p.y == outline.y)]
-            long = sum(p.height for p in mine) if upright else sum(p.width for p in mine)
-            whole = outline.height if upright else outline.width
-            # Parts thinner than half a pixel are not drawn.
-            assert long / whole == pytest.approx(resource["utilization"], abs=0.4 * len(STYLES) / whole)
+        rows = [row for row in rows_of(panel.spec) if "share" in row]
+        for place, resource in enumerate(allocation["resources"]):
+            mine = [row for row in rows if row["place"] == place]
+            assert sum(row["share"] for row in mine) == pytest.approx(resource["utilization"], abs=1e-12)
+            assert sum(row["held"] for row in mine) == pytest.approx(resource["used"], rel=1e-12)
+            # Each stands on the one before.
+            assert [row["from"] for row in mine] == [0.0, *(row["to"] for row in mine[:-1])]
+        if len(document["users"]) <= len(USER_INKS):
+            for row in rows:
+                user = allocation["users"][row["key"]]
+                assert row["held"] == pytest.approx(list(user["usage"].values())[row["place"]], rel=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_everything_is_on_its_sheet(drawn, case):
-    for figure in drawn[case][1].values():
-        for panel in (*figure.panels, figure.whole()):
-            for mark in panel.marks:
-                points = mark.points if isinstance(mark, Line) else [(mark.x, mark.y)]
-                if isinstance(mark, Box):
-                    points = [*points, (mark.x + mark.width, mark.y + mark.height)]
-                assert all(np.isfinite(points).ravel())
-                assert all(-1 <= x <= panel.width + 1 and -1 <= y <= panel.height + 1 for x, y in points), mark
-                if isinstance(mark, Words) and not mark.turned and mark.anchor == "start" and mark.size < 13:
-                    assert mark.x + 0.8 * width_of(mark.text, mark.size) <= panel.width + 1, mark
+@cases
+def test_points_and_lines_are_the_documents_numbers(drawn, case):
+    document, found = drawn[case]
+    allocations, n = document["comparison"]["allocations"], len(document["users"])
+    rows = [rows_of(panel.spec) for panel in found["shares"].panels]
+    for key, allocation in enumerate(allocations):
+        shares = [user["dominant_share"] for user in allocation["users"]]
+        if n <= 24:
+            mine = {row["place"]: row["share"] for row in rows[0] if row.get("key") == key}
+            assert [mine[place] for place in range(n)] == shares
+        else:
+            ranked = sorted(share for share in shares if share > 0)
+            mine = [(row["across"], row["share"]) for row in rows[0] if row["key"] == key]
+            assert all(ranked[rank - 1] == share for rank, share in mine)
+            assert mine[0][0] == 1
+            assert mine[-1][0] == len(ranked)
+            assert [row["share"] for row in rows[1] if row.get("key") == key][-1] == pytest.approx(1)
+    for panel, (across, upwards) in zip(
+        found["fairness"].panels, (("sum_of_shares", "lowest"), ("sum_of_shares", "nash"), ("utilization", "jain")),
+        strict=True,
+    ):  # fmt: skip
+        points = {row["key"]: (row["across"], row["upwards"]) for row in rows_of(panel.spec) if "key" in row}
+        assert [points[k] for k in range(len(allocations))] == [(m[across], m[upwards]) for m in document["measures"]]
+    for place, panel in enumerate(found["stops"].panels):
+        counts = [row["count"] for row in rows_of(panel.spec)]
+        assert counts[: len(document["resources"])] == [r["stopped"][place] for r in document["resources"]]
+    (swept,) = document["sweeps"]
+    lowest, total, used = (rows_of(panel.spec) for panel in found["sweep-1"].panels)
+    assert [(row["at"], row["value"]) for row in lowest] == [(step["at"], step["lowest"]) for step in swept["steps"]]
+    assert [row["value"] for row in total] == [step["sum_of_shares"] for step in swept["steps"]]
+    for row in used:
+        (step,) = (step for step in swept["steps"] if step["at"] == row["at"])
+        assert row["value"] == step["used"][row["key"]]
 
 
-@pytest.mark.parametrize("case", CASES)
+@cases
+def test_maps_and_changes_are_the_documents_numbers(drawn, case):
+    document, found = drawn[case]
+    for place, panel in enumerate(found["classes"].panels if document["machines"] else ()):
+        for row in rows_of(panel.spec):
+            cell = document["machines"][row["row"]]["resources"][row["column"]]["allocations"][place]
+            assert (row["used"], row["stopped"]) == (cell["utilization"], cell["stopped"])
+    if "whatif-1" in found:
+        parts = {clean(user["name"]): user["part"] for user in document["whatifs"][0]["users"]}
+        rows = [row for row in rows_of(found["whatif-1"].panels[0].spec) if "tip" in row]
+        assert [row["part"] for row in rows] == sorted((row["part"] for row in rows), reverse=True)
+        assert all(parts[row["tip"].rpartition(": ")[0]] == row["part"] for row in rows)
+
+
+@cases
 def test_every_figure_is_told_in_words_and_uses_known_inks(drawn, case):
     _, found = drawn[case]
     assert {"holdings", "shares", "stops", "fairness", "sweep-1"} <= found.keys()
@@ -73,43 +131,72 @@ def test_every_figure_is_told_in_words_and_uses_known_inks(drawn, case):
         assert figure.caption.endswith(".")
         assert figure.alternative.endswith(".")
         for panel in figure.panels:
-            for mark in panel.marks:
-                inks = {mark.fill, mark.stroke} if isinstance(mark, Box) else {mark.ink}
-                assert inks - {""} <= INKS["light"].keys()
+            json.dumps(panel.spec, allow_nan=False)
+            inks = {
+                name for text in texts_of(panel.spec) for name in re.findall(r"^(?:var\(--|url\(#)([\w-]+)\)$", text)
+            }
+            assert inks
+            assert inks <= INKS["light"].keys()
+            assert not [text for text in texts_of(panel.spec) if re.match("#[0-9A-Fa-f]{3}", text)]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_figure_is_a_picture_in_both_formats(drawn, case):
+@cases
+def test_a_legend_names_every_key_and_no_two_look_alike(drawn, case):
     for figure in drawn[case][1].values():
-        whole = figure.whole()
-        text = standalone(whole)
+        looks = [(key.paint, key.shape, key.dash) for key in figure.keys]
+        assert len(set(looks)) == len(looks)
+        keys = {row["key"] for panel in figure.panels for row in rows_of(panel.spec) if "key" in row}
+        assert not figure.keys or max(keys) < len(figure.keys)
+        if figure.name in ("shares", "fairness"):
+            # Told apart without colour too.
+            assert len({(key.shape, key.dash) for key in figure.keys}) == len(figure.keys)
+
+
+@cases
+def test_every_figure_is_a_picture(drawn, case):
+    for figure in drawn[case][1].values():
+        text = figure.whole().svg()
         tree = ElementTree.fromstring(text.encode("utf-8", "surrogatepass"))
-        assert float(tree.get("width")) == pytest.approx(whole.width, abs=0.01)
         assert len(list(tree.iter("{http://www.w3.org/2000/svg}text"))) >= 3
+        # Colours are written out: a file has no page around it.
+        assert "var(--" not in text
+        for ink in re.findall(r"url\(#(user\d+)\)", text):
+            assert f'<pattern id="{ink}"' in text
 
 
-def test_a_png_is_the_same_bytes_again_and_twice_as_many_dots():
-    pytest.importorskip("matplotlib")
-    whole = figures(study(NSDI))["fairness"].whole()
-    first = png(whole)
-    assert first == png(whole)
-    assert first.startswith(b"\x89PNG")
-    wide = int.from_bytes(first[16:20], "big")
-    assert wide == pytest.approx(2 * whole.width, abs=2)
+def test_a_picture_is_written_in_three_formats_and_the_same_again(tmp_path, drawn):
+    chart = drawn["hostile"][1]["holdings"].whole()
+    assert chart.png() == chart.png()
+    for ending, begins in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        chart.save(tmp_path / f"picture.{ending}")
+        assert (tmp_path / f"picture.{ending}").read_bytes().startswith(begins)
+    with pytest.raises(InstanceError, match=r"\.gif: a picture is written as \.svg, \.png, \.pdf"):
+        chart.save(tmp_path / "picture.gif")
 
 
-def test_hostile_names_are_drawn_too(drawn):
-    pytest.importorskip("matplotlib")
-    for name in ("holdings", "shares", "classes"):
-        assert png(drawn["hostile"][1][name].whole())
+def test_names_are_strings_of_a_list_wherever_an_expression_is(drawn):
+    for figure in drawn["hostile"][1].values():
+        for panel in figure.panels:
+            expressions = [text for text in texts_of(panel.spec) if text.endswith("[datum.value]")]
+            for text in expressions:
+                assert isinstance(json.loads(text.removesuffix("[datum.value]")), list)
+    assert json.loads(named(HOSTILE).removesuffix("[datum.value]")) == [clean(name) for name in HOSTILE]
 
 
 def test_policies_at_one_point_are_named_together():
     panel = figures(study(CASES["pool"], ["drf", "alpha:0", "utilitarian"]))["fairness"].panels[0]
-    names = [mark.text for mark in panel.marks if isinstance(mark, Words)]
-    assert "alpha:0, utilitarian" in names
-    dots = [mark for mark in panel.marks if isinstance(mark, Dot)]
-    assert len({dot.radius for dot in dots}) == 2
+    rows = rows_of(panel.spec)
+    assert "alpha:0, utilitarian" in [row["text"] for row in rows if "text" in row]
+    assert len({row["size"] for row in rows if "size" in row}) == 2
+
+
+def test_labels_do_not_cover_each_other():
+    many = ["drf", "asset", "ceei", "utilitarian", "tasks", "alpha:2", "alpha:0.5", "single:cpu"]
+    for panel in figures(study(crowd(30), many))["fairness"].panels:
+        labels = [row for row in rows_of(panel.spec) if "text" in row]
+        named_here = {name for row in labels for name in row["text"].split(", ")}
+        assert len(named_here) == len(many)
+        assert all(abs(row["lower"]) <= 120 for row in labels)
 
 
 @pytest.mark.parametrize("theme", INKS)
@@ -124,7 +211,15 @@ def test_letters_are_readable_and_parts_are_seen(theme):
         if name.startswith("policy") or name == "outline":
             assert contrast(colour, inks["paper"]) >= 3, name
     assert set(PAGE) <= inks.keys()
-    assert OTHERS not in STYLES
+    assert "others" not in USER_INKS
+
+
+def test_neighbours_differ_by_more_than_colour():
+    paths = [HATCHES[ink] for ink in USER_INKS]
+    assert all(one != other for one, other in pairwise(paths))
+    assert len(set(DASHES)) == len(set(POLICY_SHAPES)) == 6
+    assert hatches().count("<pattern") == sum(map(bool, paths))
+    ElementTree.fromstring(f"<defs>{hatches(INKS['dark'])}</defs>")
 
 
 def test_contrast_is_that_of_wcag():
@@ -132,39 +227,39 @@ def test_contrast_is_that_of_wcag():
     assert contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("values", "zero"),
-    [
-        ([0.5], False),
-        ([0], False),
-        ([0], True),
-        ([1, 1 + 1e-12], False),
-        ([3, 97], True),
-        ([-2, 5], True),
-        ([1e-9], True),
-    ],
-)
-def test_a_scale_holds_its_values_between_ticks(values, zero):
-    scale = axes.linear(values, 10, 110, zero=zero)
-    assert all(10 <= scale(value) <= 110 for value in values)
-    assert 2 <= len(scale.ticks) <= 7
-    names = axes.names_for(scale.ticks)
-    assert len(set(names)) == len(names)
-    assert [scale(tick) for tick in scale.ticks] == sorted(scale(tick) for tick in scale.ticks)
+@pytest.mark.parametrize("values", [[0.5], [0], [1, 1 + 1e-12], [3, 97], [-2, 5], [1e-9]])
+def test_a_scale_holds_its_values(values):
+    low, high = span(values, 0.1)["domain"]
+    assert low < min(values) <= max(values) < high
 
 
 def test_a_small_difference_is_not_made_to_look_large():
-    scale = axes.linear([0.999, 1.0], 0, 100, least=0.1, most=1.0)
-    assert scale.high - scale.low == pytest.approx(0.1)
-    assert scale.high == 1
-    assert scale(1.0) - scale(0.999) < 2
+    low, high = span([0.999, 1.0], 0.1, 1.0)["domain"]
+    assert high - low >= 0.1
+    assert 1.0 <= high < 1.01
 
 
-def test_a_scale_of_powers_of_ten():
-    scale = axes.logarithmic([2e-5, 0.3], 0, 100)
-    assert (scale.low, scale.high) == (1e-5, 1)
-    assert scale(0) == 0
-    assert scale(1) == 100
+def test_a_line_is_thinned_to_what_is_seen():
+    points = [(float(i), float(i % 2)) for i in range(5)]
+    assert thinned(points) == points
+    many = thinned([(float(i), i / 1e5) for i in range(100_001)])
+    assert len(many) < 1000
+    assert (many[0], many[-1]) == ((0.0, 0.0), (100_000.0, 1.0))
+    assert thinned([(1.0, 1.0)]) == [(1.0, 1.0)]
+
+
+def test_a_legend_is_taken_away_and_rows_are_not():
+    spec = {"legend": {"title": None}, "data": {"values": [{"legend": 1}]}, "layer": [{"legend": {}}]}
+    assert unkeyed(spec) == {"legend": None, "data": {"values": [{"legend": 1}]}, "layer": [{"legend": None}]}
+
+
+def test_the_library_is_what_its_letters_unpack_to():
+    import base64
+    import gzip
+
+    script, packed = library()
+    assert gzip.decompress(base64.b64decode(packed)).decode() == script
+    assert "vegaEmbed" in script
 
 
 @pytest.mark.parametrize(
@@ -190,11 +285,3 @@ def test_percentages_and_columns():
     assert fixed([1 / 3, 2 / 3], share=True) == ["33.3", "66.7"]
     assert fixed([1e-9, 1.0, 2.5]) == ["<0.01", "1.00", "2.50"]
     assert fixed([1, 2], pool=[1, 2, 0.25]) == ["1.00", "2.00"]
-
-
-def test_a_long_name_is_cut_to_its_room():
-    for text in ("a" * 300, "漢" * 300, "W" * 300):
-        short = fitted(text, 100)
-        assert width_of(short) <= 100
-        assert re.fullmatch(r"(.)\1*…", short)
-    assert fitted("short", 100) == "short"

@@ -1,5 +1,7 @@
 """The page: its numbers are those of the JSON, its bytes those of yesterday, and no name does more than stand there."""
 
+import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -16,7 +18,9 @@ from drfopt.model.instance import Instance
 from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
+from drfopt.reporting.charts import library, unkeyed
 from drfopt.reporting.contents import MOST_ROWS
+from drfopt.reporting.figures import figures
 from drfopt.reporting.views import at
 from drfopt.solving.comparing import compare
 
@@ -97,7 +101,7 @@ def test_the_document_is_what_compare_finds(shown):
 
 def test_the_json_inside_the_page_is_the_document(shown):
     document, _, reader = shown
-    (inside,) = [text for kind, text in reader.scripts if kind == "application/json"]
+    inside, _ = [text for kind, text in reader.scripts if kind == "application/json"]
     assert json.loads(inside) == json.loads(json.dumps(document))
 
 
@@ -149,12 +153,27 @@ def test_nothing_comes_from_elsewhere(shown):
     assert "@import" not in text
 
 
+def test_the_drawings_are_those_of_the_figures(shown):
+    document, _, reader = shown
+    inside = json.loads([text for kind, text in reader.scripts if kind == "application/json"][1])
+    drawn = figures(document)
+    assert inside["figures"].keys() == drawn.keys()
+    for name, figure in drawn.items():
+        for spec, panel in zip(inside["figures"][name], figure.panels, strict=True):
+            # Told apart by what the page adds: its width, what is chosen, and its own legend.
+            assert spec.items() >= json.loads(json.dumps(unkeyed(panel.spec))).items()
+    assert sum(a.get("class") == "drawing" for _, a in reader.elements) == sum(len(f.panels) for f in drawn.values())
+
+
 def test_only_the_pages_own_scripts_stand_in_it(shown):
     _, text, reader = shown
-    assert [kind for kind, _ in reader.scripts] == ["application/json", None]
+    assert [kind for kind, _ in reader.scripts] == ["application/json", "application/json", "text/plain", None]
     (policy,) = [a["content"] for tag, a in reader.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert "default-src 'none'" in policy
-    assert "script-src 'sha256-" in policy
+    # The page's script, and the library that it unpacks.
+    ours = [reader.scripts[-1][1], library()[0]]
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in ours]
+    assert f"script-src 'sha256-{digests[0]}' 'sha256-{digests[1]}';" in policy
     assert "unsafe" not in policy.replace("style-src 'unsafe-inline'", "")
     assert "{{ 7" not in text.split("<script")[0] or "{{ 7 * 7 }}" in text
 
@@ -170,7 +189,10 @@ def test_the_page_can_be_read_without_looking(shown):
         if tag == "a":
             assert attributes["href"][1:] in ids
         if tag == "svg":
-            assert attributes.get("aria-hidden") == "true" or attributes["aria-label"]
+            assert attributes.get("aria-hidden") == "true"
+        if attributes.get("class") == "drawing":
+            assert attributes["role"] == "img"
+            assert attributes["aria-label"]
         if "aria-labelledby" in attributes:
             assert attributes["aria-labelledby"] in ids
         if tag == "th":

@@ -19,6 +19,9 @@ pytestmark = pytest.mark.browser
 WIDTHS = (360, 768, 1440)
 USERS = 500
 
+READY = "html[data-ready=yes]"
+"""What stands on the page when all its drawings do."""
+
 OWN = ("file:", "data:", "blob:")
 """Addresses that need no network."""
 
@@ -67,7 +70,7 @@ def opened(browser, pages):
             "request", lambda request: request.url.startswith(("file:", "data:", "blob:")) or said.append(request.url)
         )
         tab.goto(pages[name][1])
-        assert tab.evaluate("document.documentElement.dataset.ready") == "yes"
+        tab.locator(READY).wait_for()
         return tab
 
     yield open_
@@ -98,16 +101,16 @@ def cells(tab, table, place):
 def test_the_page_is_no_wider_than_the_screen_and_all_plots_are_there(opened, pages, name, width):
     tab = opened(name, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    plots = tab.locator("svg.drawing")
+    plots = tab.locator(".drawing svg")
     assert plots.count() >= 12
     sizes = plots.evaluate_all(
         "all => all.map(one => { const b = one.getBoundingClientRect(); return [b.width, b.height]; })"
     )
     assert all(w >= 250 and h >= 30 for w, h in sizes)
     letters = tab.evaluate(
-        """() => Math.min(...[...document.querySelectorAll("svg.drawing text")].map((text) => {
+        """() => Math.min(...[...document.querySelectorAll(".drawing svg text")].map((text) => {
             const matrix = text.getScreenCTM();
-            return parseFloat(text.getAttribute("font-size")) * Math.hypot(matrix.a, matrix.b);
+            return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(matrix.a, matrix.b);
         }))"""
     )
     assert letters >= 9
@@ -117,7 +120,7 @@ def test_the_page_is_no_wider_than_the_screen_and_all_plots_are_there(opened, pa
 def test_names_and_letters_of_drawings_stay_on_their_sheet(opened, name):
     tab = opened(name)
     outside = tab.evaluate(
-        """() => [...document.querySelectorAll("svg.drawing text")].filter((text) => {
+        """() => [...document.querySelectorAll(".drawing svg text")].filter((text) => {
             const box = text.getBoundingClientRect(), sheet = text.ownerSVGElement.getBoundingClientRect();
             return box.left < sheet.left - 4 || box.right > sheet.right + 4;
         }).map((text) => text.textContent)"""
@@ -241,11 +244,12 @@ CONTRAST = """() => {
         if (![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
         const drawn = element.namespaceURI.endsWith("svg");
         const style = getComputedStyle(element);
-        // Letters on a shade without a halo: the palette's own test has looked at them.
-        const onShade = drawn && /f-on-/.test(element.className.baseVal) && style.stroke === "none";
-        if (onShade || element.tagName === "title") continue;
+        // Letters on a part: the palette's own test has looked at them and their part's colour.
+        const onPart = drawn && /--on-/.test(element.getAttribute("fill"));
+        const halo = drawn && style.stroke !== "none";
+        if (onPart || halo || element.tagName === "title") continue;
         const ink = parse(drawn ? style.fill : style.color);
-        const under = drawn && style.stroke !== "none" ? parse(style.stroke) : paper(element);
+        const under = paper(element);
         const [a, b] = [light(ink), light(under)].sort((x, y) => y - x);
         const ratio = (a + 0.05) / (b + 0.05);
         counted += 1;
@@ -322,7 +326,7 @@ def test_print_is_black_on_white_without_what_cannot_be_pressed(opened, name):
     assert visible == 0
     heads = tab.locator("thead tr:last-child th span")
     assert heads.count() and all(head.is_visible() for head in heads.all() if head.text_content())
-    assert tab.locator("svg.drawing").first.is_visible()
+    assert tab.locator(".drawing svg").first.is_visible()
     assert not tab.evaluate(CONTRAST)
     assert tab.pdf().startswith(b"%PDF")
 
@@ -333,6 +337,46 @@ def test_the_numbers_are_saved_as_a_file(opened, pages):
         tab.get_by_role("button", name="Save the numbers as JSON").click()
     path = waiting.value.path()
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(pages["pool"][0]))
+
+
+def test_what_is_chosen_in_the_legend_stands_alone(opened):
+    tab = opened("machines")
+    figure = tab.locator("#holdings")
+    faded = "all => all.filter((one) => Number(getComputedStyle(one).opacity) < 1).length"
+    bars = figure.locator(".mark-rect path[fill*=user]")
+    assert bars.count() >= 9
+    assert bars.evaluate_all(faded) == 0
+    button = figure.get_by_role("button", name="web")
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true"
+    figure.locator(".mark-rect path[fill*=user1][opacity^='0.1']").first.wait_for()
+    seen = bars.evaluate_all("all => all.filter((one) => one.getAttribute('fill').includes('user0')).length")
+    assert bars.evaluate_all(faded) == bars.count() - seen
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    figure.locator(".mark-rect path[fill*=user1]:not([opacity^='0.1'])").first.wait_for()
+    assert bars.evaluate_all(faded) == 0
+
+
+@pytest.mark.parametrize("name", ["machines", "hostile"])
+def test_a_pointer_is_told_what_it_rests_on(opened, pages, name):
+    tab = opened(name)
+    first = tab.locator("#holdings .mark-rect path[fill*=user]").first
+    # On its letters, where it has some: they tell the same.
+    first.hover(force=True)
+    told = tab.locator("#vg-tooltip-element.visible")
+    told.wait_for()
+    user = pages[name][0]["users"][0]["name"]
+    assert told.text_content().startswith(f"{clean(user)}: ")
+    assert tab.evaluate("window.hacked === undefined")
+
+
+def test_the_theme_paints_the_drawings_too(opened):
+    tab = opened("pool")
+    ink = "getComputedStyle(document.querySelector('.drawing text')).fill"
+    light = tab.evaluate(ink)
+    tab.locator("#theme").click()
+    assert tab.evaluate(ink) != light
 
 
 def test_hostile_names_do_nothing(opened):
@@ -351,17 +395,20 @@ def test_a_script_that_got_in_would_not_run(browser, pages, tmp_path):
     path.write_text(text.replace("</main>", "<script>window.hacked = 1</script></main>"), encoding="utf-8")
     tab = browser.new_page()
     tab.goto(path.as_uri())
+    tab.locator(READY).wait_for()
     assert tab.evaluate("window.hacked === undefined")
-    assert tab.evaluate("document.documentElement.dataset.ready") == "yes"
     tab.close()
 
 
-def test_the_page_says_all_without_scripts(browser, pages):
+def test_the_page_has_all_numbers_without_scripts(browser, pages):
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
     tab.goto(pages["crowd"][1])
     assert tab.locator("#table-users tbody tr").count() == USERS
-    assert tab.locator("svg.drawing").count() >= 12
+    # Every drawing in words, and that it is one.
+    assert tab.locator(".drawing[aria-label]").count() >= 12
+    assert tab.locator("figure details p").count() >= 6
+    assert tab.locator("noscript").first.is_visible()
     assert not tab.get_by_role("button").count()
     context.close()
 

@@ -202,13 +202,12 @@ class _State:
         poorest = min(self.y * self.t)
         amounts = np.where(self.v * self.y[space.user] > poorest * least, self.v, NONE)
         capped = space.limited & (self.nu * self.t > self.h * self.y)
-        stretch = np.where(capped, space.u / space.total(amounts), ONE)
         prices = {
             cell: Fraction(p) / room
             for cell, p, slack, room in zip(space.cells, self.p, self.slack, space.room, strict=True)
             if p > poorest * slack
         }
-        return MarketOptimum([Fraction(x) for x in amounts * stretch[space.user]], prices, capped.tolist())
+        return MarketOptimum([Fraction(x) for x in amounts], prices, capped.tolist())
 
     def next(self, least: Decimal) -> "_State":
         """Return the iterate after a predictor and a corrector."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..drawing import Figure
+from ..charts import Figure
 from . import changes, classes, columns, shares, steps, stops, tradeoff
 
 __all__ = ["FIGURES", "figures"]

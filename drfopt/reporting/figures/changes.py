@@ -1,19 +1,18 @@
-"""What changes of the cluster do to its users: who wins and who loses, and by what part of what she had."""
+"""What changes of the cluster do to its users: who wins and who loses, and by what part of what it had."""
 
 from typing import Any
 
-from ..drawing import Box, Drawing, Figure, Key, Line, Mark, Words, fitted
+from ...base.tables import clean
+from ..charts import ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis
 from ..numbers import number, percent
-from .axes import PANEL, linear, x_axis
 
 __all__ = ["figure"]
 
 MOST = 24
 """Users who are shown: of more, those for whom most changes."""
 
-NAMES, ROW, TOP = 120.0, 22.0, 8.0
-
-INKS = {"wins": "policy0", "loses": "policy1"}
+KEYS = (Key("wins", ink("policy0")), Key("loses", ink("policy1")))
+VERDICTS = {key.name: place for place, key in enumerate(KEYS)}
 
 
 def figure(found: dict[str, Any], place: int) -> Figure | None:
@@ -32,19 +31,39 @@ def figure(found: dict[str, Any], place: int) -> Figure | None:
         alternative=f"{verdicts['wins']} users win and {verdicts['loses']} lose; from {percent(shown[-1]['part'])} to "
         f"{percent(shown[0]['part'])}.",
         panels=(_panel(shown),),
-        keys=(Key("wins", INKS["wins"]), Key("loses", INKS["loses"])),
+        keys=KEYS,
     )
 
 
-def _panel(users: list[dict[str, Any]]) -> Drawing:
-    bottom = TOP + ROW * len(users)
-    x = linear([user["part"] for user in users], NAMES, PANEL - 20, zero=True)
-    marks: list[Mark] = x_axis(x, TOP, bottom, share=True)
-    for row, user in enumerate(users):
-        y, at = TOP + row * ROW, x(user["part"])
-        left, right = min(at, x(0)), max(at, x(0))
-        tip = f"{user['name']}: {number(user['before'])} tasks before, {number(user['after'])} after"
-        marks.append(Words(NAMES - 10, y + 15, fitted(user["name"], NAMES - 12), "end", tip=user["name"]))
-        marks.append(Box(left, y + 4, max(right - left, 1.0), ROW - 8, fill=INKS[user["verdict"]], tip=tip))
-    marks.append(Line(((x(0), TOP), (x(0), bottom)), "ink"))
-    return Drawing(PANEL, bottom + 24, tuple(marks))
+def _panel(users: list[dict[str, Any]]) -> Panel:
+    rows = [
+        {
+            "place": place,
+            "key": VERDICTS[user["verdict"]],
+            "part": user["part"],
+            "tip": clean(f"{user['name']}: {number(user['before'])} tasks before, {number(user['after'])} after"),
+        }
+        for place, user in enumerate(users)
+    ]
+    across = number_axis("part", share=True)
+    spec = {
+        "height": ROW * len(users),
+        "data": {"values": rows},
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": {"band": 0.65}},
+                "encoding": {
+                    "y": name_axis([user["name"] for user in users]),
+                    "x": across,
+                    "tooltip": {"field": "tip"},
+                    **colours(KEYS),
+                },
+            },
+            {
+                "data": {"values": [{"part": 0}]},
+                "mark": {"type": "rule", "stroke": ink("ink"), "tooltip": None},
+                "encoding": {"x": across},
+            },
+        ],
+    }
+    return Panel(spec)

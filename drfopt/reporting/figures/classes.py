@@ -2,18 +2,22 @@
 
 from typing import Any
 
-from ..drawing import Box, Drawing, Figure, Key, Mark, Words, fitted
+from ...base.tables import clean
+from ..charts import FADED, Figure, Key, Panel, Spec, ink, name_axis
 from ..holdings import title_of
 from ..numbers import amount, percent
 from ..palette import SHADES
-from .axes import PANEL, SMALL
 
 __all__ = ["figure"]
 
 MOST_CLASSES = 40
 """Classes that are shown; of more, those on which most users are stopped, then the largest."""
 
-NAMES, ROW, TOP, LEAST = 150.0, 20.0, 26.0, 46.0
+ROW, NAMES, LEAST = 20, 150, 46
+"""Pixels of a row, of the names at its left, and of a resource at least."""
+
+LEVELS = ("idle", "20 %", "40 %", "60 %", "80 %", "used up")
+KEYS = tuple(Key(name, ink(shade)) for name, shade in zip(LEVELS, SHADES, strict=True))
 
 
 def figure(document: dict[str, Any]) -> Figure | None:
@@ -37,10 +41,7 @@ def figure(document: dict[str, Any]) -> Figure | None:
             _panel(title_of(a["policy"], a["integer"]), place, [machines[k] for k in shown])
             for place, a in enumerate(allocations)
         ),
-        keys=tuple(
-            Key(name, ink)
-            for name, ink in zip(("idle", "20 %", "40 %", "60 %", "80 %", "used up"), SHADES, strict=True)
-        ),
+        keys=KEYS,
     )
 
 
@@ -61,33 +62,49 @@ def _told(allocation: dict[str, Any], place: int, machines: list[dict[str, Any]]
     return f"{title}: users are stopped by {names}." if full else f"{title}: no class stops anybody."
 
 
-def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Drawing:
+def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Panel:
     resources = [resource["name"] for resource in machines[0]["resources"]]
-    wide = max((PANEL - NAMES) / len(resources), LEAST)
-    marks: list[Mark] = [
-        Words(NAMES + (j + 0.5) * wide, 16, fitted(name, wide - 4, SMALL), "middle", "muted", SMALL, tip=name)
-        for j, name in enumerate(resources)
+    rows = [
+        _cell(machine["name"], resource, resource["allocations"][place]) | {"row": row, "column": column}
+        for row, machine in enumerate(machines)
+        for column, resource in enumerate(machine["resources"])
     ]
-    for k, machine in enumerate(machines):
-        y = TOP + k * ROW
-        name = machine["name"]
-        marks.append(Words(NAMES - 8, y + 14, fitted(name, NAMES - 10, SMALL), "end", size=SMALL, tip=name))
-        for j, resource in enumerate(machine["resources"]):
-            marks.extend(_cell(resource, resource["allocations"][place], NAMES + j * wide, y, wide, machine["name"]))
-    return Drawing(NAMES + wide * len(resources), TOP + ROW * len(machines) + 4, tuple(marks), title)
+    used = {"transform": [{"filter": "datum.used !== null"}]}
+    text = {"type": "text", "baseline": "middle"}
+    spec: Spec = {
+        "height": ROW * len(machines),
+        "data": {"values": rows},
+        "encoding": {
+            "y": name_axis([machine["name"] for machine in machines], NAMES) | {"field": "row"},
+            "x": name_axis(resources, LEAST + 20, orient="top", labelColor=ink("muted")) | {"field": "column"},
+            "opacity": FADED,
+            "tooltip": {"field": "tip"},
+        },
+        "layer": [
+            {**used, "mark": {"type": "rect", "cornerRadius": 2, "stroke": ink("card"), "strokeWidth": 2},
+             "encoding": {"color": _shaded([key.paint for key in KEYS])}},
+            {"transform": [{"filter": "datum.stopped > 0"}],
+             "mark": {"type": "rect", "fill": None, "stroke": ink("alarm"), "strokeWidth": 2, "cornerRadius": 2,
+                      "width": {"band": 0.96}, "height": {"band": 0.86}}},
+            {**used, "mark": text,
+             "encoding": {"text": {"field": "text"}, "fill": _shaded([ink(f"on-{shade}") for shade in SHADES])}},
+            {"transform": [{"filter": "datum.used === null"}], "mark": text | {"text": "–", "fill": ink("muted")}},
+        ],
+    }  # fmt: skip
+    return Panel(spec, title, NAMES + LEAST * len(resources))
 
 
-def _cell(resource: dict[str, Any], cell: dict[str, Any], x: float, y: float, wide: float, owner: str) -> list[Mark]:
-    used = cell["utilization"]
-    if used is None:
-        return [Words(x + wide / 2, y + 14, "–", "middle", "muted", SMALL)]
-    ink = SHADES[min(max(int(used * (len(SHADES) - 1) + 0.5), 0), len(SHADES) - 1)]
-    tip = f"{owner}: {amount(cell['used'])} of {amount(resource['capacity'])} {resource['name']} used ({percent(used)})"
-    if cell["stopped"]:
-        tip += f", stops {cell['stopped']} users"
-    marks: list[Mark] = [Box(x + 1, y + 1, wide - 2, ROW - 2, fill=ink, round=2, tip=tip)]
-    if cell["stopped"]:
-        marks.append(Box(x + 1.75, y + 1.75, wide - 3.5, ROW - 3.5, stroke="alarm", edge=2, round=2))
-    text = f"{100 * used:.0f}"
-    marks.append(Words(x + wide / 2, y + 14, text, "middle", f"on-{ink}", SMALL, bold=bool(cell["stopped"])))
-    return marks
+def _shaded(values: list[str]) -> Spec:
+    scale = {"domain": list(range(len(SHADES))), "range": values}
+    return {"field": "key", "type": "nominal", "scale": scale, "legend": None}
+
+
+def _cell(owner: str, resource: dict[str, Any], cell: dict[str, Any]) -> dict[str, Any]:
+    part = cell["utilization"]
+    if part is None:
+        return {"used": None, "stopped": 0, "key": 0, "text": "–", "tip": clean(f"{owner} has no {resource['name']}")}
+    tip = f"{owner}: {amount(cell['used'])} of {amount(resource['capacity'])} {resource['name']} used ({percent(part)})"
+    tip += f", stops {cell['stopped']} users" if cell["stopped"] else ""
+    shade = min(max(int(part * (len(SHADES) - 1) + 0.5), 0), len(SHADES) - 1)
+    row = {"used": part, "stopped": cell["stopped"], "key": shade}
+    return row | {"text": f"{100 * part:.0f}", "tip": clean(tip)}

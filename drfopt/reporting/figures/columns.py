@@ -3,134 +3,140 @@
 One column a resource, from 0 to 100 % of the cluster, stacked by user; many resources lie on their side.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...base.tables import clean
 from ...base.tolerances import CAPACITY
-from ..drawing import Box, Drawing, Figure, Key, Line, Mark, Words, fitted, width_of
+from ..charts import FADED, HEIGHT, ROW, Figure, Key, Panel, Spec, colours, ink, name_axis, number_axis, paint
 from ..holdings import Part, parts_of, title_of
 from ..numbers import amount, percent
-from .axes import PANEL, SMALL
 
-__all__ = ["figure"]
+__all__ = ["columns", "figure", "shares_of"]
 
 MOST_COLUMNS = 6
 """Resources beyond which they lie on their side, where names have room."""
 
-HEIGHT, TOP, LEFT = 220.0, 10.0, 44.0
-NAMES, ROW = 104.0, 24.0
+LETTERS = 28
+"""Letters beside each other in all columns of a panel together: so much is written on each part."""
 
-LOWEST = 15.0
-"""Pixels that a part must be high to carry its amount."""
-
-VISIBLE = 0.4
-"""Pixels below which a part is not drawn; together with all others it still adds up."""
+LOWEST = 0.065
+"""Part of a column that a part must be high to carry its amount: a line of text."""
 
 
 def figure(document: dict[str, Any]) -> Figure:
     """Return one panel a policy."""
     allocations = document["comparison"]["allocations"]
     users = [user["name"] for user in document["users"]]
-    shares = [_shares(allocation, document) for allocation in allocations]
+    resources = [(resource["name"], resource["capacity"]) for resource in document["resources"]]
+    held = [np.array([list(user["usage"].values()) for user in a["users"]], dtype=float) for a in allocations]
+    shares = [shares_of(amounts, resources) for amounts in held]
     parts = parts_of(users, shares)
-    panels = tuple(
-        _panel(document, allocation, share, parts) for allocation, share in zip(allocations, shares, strict=True)
-    )
-    keys = [Key(part.name, part.ink, part.style.hatch) for part in parts]
-    if any((share.sum(axis=0) < 1 - CAPACITY).any() for share in shares):
-        keys.append(Key("unused", "outline", shape="empty"))
     many = "" if len(users) == len(parts) else f" {len(parts) - 1} users by name, and the others together."
     return Figure(
         name="holdings",
         title="Who holds what of every resource",
         caption=f"Each bar is all that the cluster has of a resource, divided among the users.{many}",
-        alternative=_told(document, allocations),
-        panels=panels,
-        keys=tuple(keys),
+        alternative=_told(allocations),
+        panels=tuple(
+            Panel(columns(resources, share, parts, shares), title_of(a["policy"], a["integer"]))
+            for a, share in zip(allocations, shares, strict=True)
+        ),
+        keys=_keys(parts, shares),
     )
 
 
-def _shares(allocation: dict[str, Any], document: dict[str, Any]) -> np.ndarray:
+def shares_of(held: np.ndarray, resources: Sequence[tuple[str, float]]) -> np.ndarray:
     """Return the fraction of every resource that each user holds, (n, m)."""
-    held = np.array([list(user["usage"].values()) for user in allocation["users"]], dtype=float)
-    capacity = np.array([resource["capacity"] for resource in document["resources"]])
+    capacity = np.array([capacity for _, capacity in resources], dtype=float)
     return np.divide(held, capacity, where=capacity > 0, out=np.zeros(held.shape))
 
 
-def _told(document: dict[str, Any], allocations: list[dict[str, Any]]) -> str:
+def _keys(parts: Sequence[Part], shares: Sequence[np.ndarray]) -> tuple[Key, ...]:
+    """Return the legend: the parts in the order in which they are stacked, and what is left."""
+    keys = [Key(part.name, paint(part.ink)) for part in parts]
+    if any((share.sum(axis=0) < 1 - CAPACITY).any() for share in shares):
+        keys.append(Key("unused", ink("paper")))
+    return tuple(keys)
+
+
+def columns(
+    resources: Sequence[tuple[str, float]], shares: np.ndarray, parts: Sequence[Part], beside: Sequence[np.ndarray]
+) -> Spec:
+    """Return the columns of one allocation, from the shares (n, m) and those of all that one legend is for."""
+    upright, rows = len(resources) <= MOST_COLUMNS, []
+    for place, (name, capacity) in enumerate(resources):
+        base = 0.0
+        for key, part in enumerate(parts):
+            share = float(shares[part.members, place].sum())
+            held = share * capacity
+            texts = (f"{amount(held)} {clean(name)}", amount(held))
+            fits = [text for text in texts if len(text) <= LETTERS / len(resources)] if upright else []
+            tip = f"{part.name}: {amount(held)} of {amount(capacity)} {name} ({percent(share)})"
+            text = fits[0] if fits and share >= LOWEST else ""
+            row = {"place": place, "key": key, "from": base, "to": base + share, "share": share, "held": held}
+            rows.append(row | {"text": text, "tip": clean(tip)})
+            base += share
+    names = [name for name, _ in resources]
+    along, across, to = ("y", "x", "y2") if upright else ("x", "y", "x2")
+    whole = {"domain": [0, 1], "nice": False}
+    inks = [part.ink for part in parts]
+    on_parts = {
+        "fill": _scaled([ink(f"on-{name}") for name in inks]),
+        "stroke": _scaled([ink(name) for name in inks]),
+    }
+    middle = {
+        along: {"field": "middle", "type": "quantitative", "scale": whole},
+        "text": {"field": "text"},
+        "tooltip": {"field": "tip"},
+    }
+    label = {"transform": [{"filter": "datum.text"}, {"calculate": "(datum.from + datum.to) / 2", "as": "middle"}]}
+    letters: Spec = {"type": "text", "fontSize": 11, "baseline": "middle"}
+    return {
+        "height": HEIGHT if upright else (ROW + 2) * len(resources),
+        "data": {"values": rows},
+        "encoding": {
+            across: name_axis(names, int(LETTERS * 8 / len(resources)) if upright else 96)
+            | {"scale": {"paddingInner": 0.28, "paddingOuter": 0.14}},
+        },
+        "layer": [
+            {
+                "mark": {"type": "bar", "stroke": ink("card"), "strokeWidth": 0.6},
+                "encoding": {
+                    along: number_axis("from", share=True, scale=whole, values=[0, 0.25, 0.5, 0.75, 1]),
+                    to: {"field": "to"},
+                    **colours(_keys(parts, beside)),
+                    "tooltip": {"field": "tip"},
+                },
+            },
+            {
+                # The edge is the whole resource: what stays white inside it is idle.
+                "data": {"values": [{"place": place, "from": 0, "to": 1} for place in range(len(resources))]},
+                "mark": {"type": "bar", "fill": None, "stroke": ink("outline"), "strokeWidth": 1, "tooltip": None},
+                "encoding": {along: {"field": "from", "type": "quantitative"}, to: {"field": "to"}},
+            },
+            # The letters stand twice: once broad in the part's own colour, which keeps its hatch away from them.
+            {
+                **label,
+                "mark": letters | {"strokeWidth": 7, "strokeJoin": "round"},
+                "encoding": middle | {"stroke": on_parts["stroke"], "opacity": FADED},
+            },
+            {**label, "mark": letters, "encoding": middle | {"fill": on_parts["fill"], "opacity": FADED}},
+        ],
+    }
+
+
+def _scaled(values: list[str]) -> Spec:
+    scale = {"domain": list(range(len(values))), "range": values}
+    return {"field": "key", "type": "nominal", "scale": scale, "legend": None}
+
+
+def _told(allocations: list[dict[str, Any]]) -> str:
     return " ".join(
         f"{title_of(a['policy'], a['integer'])}: "
         + ", ".join(f"{percent(r['utilization'])} of {r['name']} used" for r in a["resources"])
         + "."
         for a in allocations
     )
-
-
-def _panel(document: dict[str, Any], allocation: dict[str, Any], shares: np.ndarray, parts: list[Part]) -> Drawing:
-    resources = document["resources"]
-    upright = len(resources) <= MOST_COLUMNS
-    title = title_of(allocation["policy"], allocation["integer"])
-    marks: list[Mark] = _scale(len(resources), upright)
-    for j, resource in enumerate(resources):
-        x, y, long, thick = _place(j, len(resources), upright)
-        base = 0.0
-        for part in parts:
-            share = float(shares[part.members, j].sum())
-            size = share * long
-            if size >= VISIBLE:
-                held = share * resource["capacity"]
-                of_all = f"{amount(resource['capacity'])} {resource['name']} ({percent(share)})"
-                tip = f"{part.name}: {amount(held)} of {of_all}"
-                box = (x, y + long - base - size, thick, size) if upright else (x + base, y, size, thick)
-                edge = "card" if size > 3 else ""
-                marks.append(Box(*box, fill=part.ink, stroke=edge, hatch=part.style.hatch, tip=tip))
-                marks.extend(_label(box, amount(held), resource["name"], part.ink))
-            base += size
-        marks.append(Box(x, y, *((thick, long) if upright else (long, thick)), stroke="outline"))
-        marks.append(_name(resource["name"], x, y, long, thick, upright))
-    height = TOP + HEIGHT + 28 if upright else TOP + ROW * len(resources) + 26
-    return Drawing(PANEL, height, tuple(marks), title)
-
-
-def _place(j: int, m: int, upright: bool) -> tuple[float, float, float, float]:
-    """Return x, y, length and thickness of a bar."""
-    if not upright:
-        return NAMES, TOP + j * ROW + 3, PANEL - NAMES - 12, ROW - 6
-    pitch = (PANEL - LEFT - 6) / m
-    thick = min(0.7 * pitch, 92.0)
-    return LEFT + (j + 0.5) * pitch - thick / 2, TOP, HEIGHT, thick
-
-
-def _scale(m: int, upright: bool) -> list[Mark]:
-    marks: list[Mark] = []
-    for quarter in range(0, 101, 25):
-        if upright:
-            y = TOP + HEIGHT * (1 - quarter / 100)
-            marks.append(Line(((LEFT, y), (PANEL - 4, y)), "line"))
-            marks.append(Words(LEFT - 6, y + 4, f"{quarter} %", "end", "muted", SMALL))
-        else:
-            x, bottom = NAMES + (PANEL - NAMES - 12) * quarter / 100, TOP + ROW * m
-            marks.append(Line(((x, TOP), (x, bottom)), "line"))
-            marks.append(Words(min(x, PANEL - 20), bottom + 16, f"{quarter} %", "middle", "muted", SMALL))
-    return marks
-
-
-def _name(name: str, x: float, y: float, long: float, thick: float, upright: bool) -> Words:
-    if upright:
-        return Words(x + thick / 2, y + long + 18, fitted(name, thick * 1.4), "middle", tip=name)
-    return Words(x - 8, y + thick / 2 + 4, fitted(name, NAMES - 10), "end", tip=name)
-
-
-def _label(box: tuple[float, float, float, float], held: str, resource: str, ink: str) -> list[Mark]:
-    x, y, width, height = box
-    texts = (f"{held} {resource}", held)
-    text = next((text for text in texts if width_of(text, SMALL) <= width - 6), None)
-    if text is None or height < LOWEST:
-        return []
-    room = width_of(text, SMALL) + 4
-    middle = x + width / 2, y + height / 2
-    return [
-        Box(middle[0] - room / 2, middle[1] - 7, room, 14, fill=ink, round=3),
-        Words(middle[0], middle[1] + 4, text, "middle", f"on-{ink}", SMALL, halo=ink),
-    ]

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from ..drawing import Box, Drawing, Figure, Mark, Words, fitted
+from ...base.tables import clean
+from ..charts import ROW, Figure, Panel, ink, name_axis
 from ..holdings import title_of
-from .axes import PANEL
-from .policies import style_of
+from ..palette import POLICY_INKS
 
 __all__ = ["figure"]
-
-NAMES, ROW, TOP, COUNT = 110.0, 26.0, 6.0, 46.0
 
 
 def figure(document: dict[str, Any]) -> Figure:
@@ -31,7 +29,7 @@ def figure(document: dict[str, Any]) -> Figure:
             for a, counted in zip(allocations, rows, strict=True)
         ),
         panels=tuple(
-            _panel(title_of(a["policy"], a["integer"]), [counted[r] for r in kept], most, style_of(place)[0])
+            _panel(title_of(a["policy"], a["integer"]), [counted[r] for r in kept], most, place)
             for place, (a, counted) in enumerate(zip(allocations, rows, strict=True))
         ),
     )
@@ -48,13 +46,26 @@ def _rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
     ]
 
 
-def _panel(title: str, rows: list[tuple[str, int]], most: int, ink: str) -> Drawing:
-    marks: list[Mark] = []
-    for place, (name, count) in enumerate(rows):
-        y = TOP + place * ROW
-        length = count / most * (PANEL - NAMES - COUNT)
-        marks.append(Words(NAMES - 10, y + 17, fitted(name, NAMES - 12), "end", tip=name))
-        if count:
-            marks.append(Box(NAMES, y + 4, max(length, 1.0), ROW - 8, fill=ink, tip=f"{name}: {count} users"))
-        marks.append(Words(NAMES + length + 6, y + 17, f"{count:,}", ink="ink" if count else "muted"))
-    return Drawing(PANEL, TOP + ROW * len(rows) + 4, tuple(marks), title)
+def _panel(title: str, rows: list[tuple[str, int]], most: int, policy: int) -> Panel:
+    values = [
+        {"place": place, "count": count, "text": f"{count:,}", "tip": clean(f"{name}: {count} users")}
+        for place, (name, count) in enumerate(rows)
+    ]
+    spec = {
+        "height": (ROW + 2) * len(rows),
+        "data": {"values": values},
+        "encoding": {
+            "y": name_axis([name for name, _ in rows]),
+            # Room at the right for the number of the longest bar.
+            "x": {"field": "count", "type": "quantitative", "axis": None, "scale": {"domain": [0, 1.2 * most]}},
+            "tooltip": {"field": "tip"},
+        },
+        "layer": [
+            {"mark": {"type": "bar", "fill": ink(POLICY_INKS[policy % len(POLICY_INKS)]), "height": {"band": 0.7}}},
+            {
+                "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 6},
+                "encoding": {"text": {"field": "text"}},
+            },
+        ],
+    }
+    return Panel(spec, title)

@@ -106,5 +106,42 @@
     next.addEventListener("click", () => { page += 1; show(); if (next.disabled) back.focus(); });
     show();
   }
-  root.dataset.ready = "yes";
+
+  // ---- drawings: the library is unpacked first; names only ever stand in their data ----
+  const unpack = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  };
+
+  const draw = async () => {
+    const script = document.createElement("script");
+    script.textContent = await unpack(document.getElementById("library").textContent);
+    document.head.append(script);
+    const { config, figures } = JSON.parse(document.getElementById("drawings").textContent);
+    const drawing = Object.entries(figures).map(async ([name, specs]) => {
+      const figure = document.getElementById(name);
+      const places = figure.querySelectorAll(".drawing");
+      const drawn = await Promise.all(specs.map((spec, place) => vegaEmbed(places[place], spec, {
+        mode: "vega-lite", renderer: "svg", ast: true, actions: false, config, defaultStyle: false,
+        tooltip: { disableDefaultStyle: true }, loader: { load: () => Promise.reject(new Error("no network")) },
+      })));
+      const buttons = [...figure.querySelectorAll(".legend li")].map((entry) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.title = "Show this, and what else is chosen";
+        button.setAttribute("aria-pressed", "false");
+        button.append(...entry.childNodes);
+        entry.append(button);
+        return button;
+      });
+      buttons.forEach((button) => button.addEventListener("click", () => {
+        button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") === "false");
+        const chosen = buttons.flatMap((one, key) => (one.getAttribute("aria-pressed") === "true" ? [key] : []));
+        for (const { view } of drawn) view.signal("chosen", chosen).runAsync();
+      }));
+    });
+    await Promise.all(drawing);
+  };
+
+  draw().finally(() => { root.dataset.ready = "yes"; });
 })();
