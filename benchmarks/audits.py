@@ -139,7 +139,7 @@ def find_counterexamples(bench: Bench, size: str) -> list[Row]:
     return bench.measure("audit-counterexamples", case)
 
 
-def _found(claim: claims.Claim, jobs: int) -> Search:
+def _found(claim: claims.PropertyClaim, jobs: int) -> Search:
     """Search growing spaces for one cell, without being told where."""
     for users, resources, demand, capacity in SPACES:
         space = Space(users, resources, demand, capacity)

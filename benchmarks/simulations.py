@@ -122,7 +122,7 @@ def section_7_2(bench: Bench, size: Sweep) -> list[Row]:
     for cpu in size.cpu:
         for memory in size.memory:
 
-            def judge(given: tuple[float, float], found: section72.Region) -> Verdict:
+            def judge(given: tuple[float, float], found: section72.AssumptionRegion) -> Verdict:
                 jobs = ", ".join(
                     f"{name} {count:g}"
                     for name, count in zip(section72.SCHEMES, found.large_jobs[0, 0, 0], strict=True)

@@ -14,25 +14,25 @@ from ..base.tolerances import LEVEL_CEEI
 from ..model.policies import Policy
 from ..solving.batches.batch import solve_many
 from .bounds import around
-from .economy import Cluster
+from .economy import Economy
 from .outcomes import Outcome
 
 __all__ = ["pays", "rough"]
 
 
-def pays(cluster: Cluster, policy: Policy) -> bool:
+def pays(cluster: Economy, policy: Policy) -> bool:
     """Say whether the exact outcome takes so long that a rough one is worth having: markets that are no single line."""
     pool = cluster.machines is None and not cluster.weighted_per_resource
     return pool and policy.name == "ceei" and (cluster.m > 2 or any(limit is not None for limit in cluster.limits))
 
 
-def rough(clusters: Iterable[Cluster], policy: Policy) -> Mapping[Cluster, Outcome]:
+def rough(clusters: Iterable[Economy], policy: Policy) -> Mapping[Economy, Outcome]:
     """Return the outcomes of those clusters that a batch can take, enclosed in the error of their certificates."""
-    shapes: dict[tuple[int, int], list[Cluster]] = {}
+    shapes: dict[tuple[int, int], list[Economy]] = {}
     for cluster in dict.fromkeys(clusters):
         if cluster.n and all(cluster.pool):
             shapes.setdefault((cluster.n, cluster.m), []).append(cluster)
-    found: dict[Cluster, Outcome] = {}
+    found: dict[Economy, Outcome] = {}
     for alike in shapes.values():
         limits = [[np.inf if limit is None else float(limit) for limit in c.limits] for c in alike]
         try:

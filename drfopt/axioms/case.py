@@ -9,7 +9,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.numbers.enclosures import Enclosure
 from ..model.policies import Policy
 from .bounds import Number, high, least, low, reaches, times, total
-from .economy import Cluster, Row
+from .economy import Economy, Row
 from .outcomes import Outcome, outcome, packed
 
 __all__ = ["Scene"]
@@ -20,11 +20,11 @@ class Scene:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: Economy,
         policy: Policy,
         integer: bool = False,
         deadline: Deadline = NEVER,
-        rough: Mapping[Cluster, Outcome] | None = None,
+        rough: Mapping[Economy, Outcome] | None = None,
     ):
         self.cluster, self.policy, self.integer, self.deadline = cluster, policy, integer, deadline
         self._rough = rough or {}
@@ -58,12 +58,12 @@ class Scene:
         """
         return self.market and self.policy.alpha >= 1
 
-    def run(self, cluster: Cluster) -> Outcome:
+    def run(self, cluster: Economy) -> Outcome:
         """Return the policy's outcome on another cluster."""
         self.deadline.check("the audit")
         return outcome(cluster, self.policy, self.integer)
 
-    def nobody_loses(self, cluster: Cluster, users: Sequence[int]) -> bool:
+    def nobody_loses(self, cluster: Economy, users: Sequence[int]) -> bool:
         """Say whether rough outcomes show that these users, who are those of another cluster, have no less there."""
         before, after = self._rough.get(self.cluster), self._rough.get(cluster)
         if before is None or after is None:

@@ -16,7 +16,19 @@ from functools import cached_property
 from ..model.instance import Instance, Machine
 from .properties.table import EIGHT, PROPERTIES
 
-__all__ = ["BREAKS", "CLAIMS", "DOMAINS", "HOLDS", "MACHINES", "POSITIVE", "SHORT", "TIES", "WHOLE", "ZERO", "Claim"]
+__all__ = [
+    "BREAKS",
+    "CLAIMS",
+    "DOMAINS",
+    "HOLDS",
+    "MACHINES",
+    "POSITIVE",
+    "SHORT",
+    "TIES",
+    "WHOLE",
+    "ZERO",
+    "PropertyClaim",
+]
 
 POSITIVE, ZERO, WHOLE, MACHINES = "positive demands", "zero demands", "whole tasks", "machines"
 
@@ -37,7 +49,7 @@ HOLDS, BREAKS, TIES = "holds", "fails", "depends on ties"
 
 
 @dataclass(frozen=True)
-class Claim:
+class PropertyClaim:
     """A row of the table.
 
     Attributes
@@ -77,16 +89,16 @@ class Claim:
         return Instance(rows, machines=machines, name=name, source=self.source)
 
 
-def _holds(policy: str, domain: str, **because: str) -> Iterator[Claim]:
+def _holds(policy: str, domain: str, **because: str) -> Iterator[PropertyClaim]:
     for letters, reason in because.items():
         proof, _, source = reason.partition(" @ ")
-        yield Claim(policy, SHORT[letters], domain, HOLDS, proof, source=source or OWN)
+        yield PropertyClaim(policy, SHORT[letters], domain, HOLDS, proof, source=source or OWN)
 
 
-def _fails(policy: str, domain: str, **where: str) -> Iterator[Claim]:
+def _fails(policy: str, domain: str, **where: str) -> Iterator[PropertyClaim]:
     for letters, place in where.items():
         at, _, source = place.partition(" @ ")
-        yield Claim(policy, SHORT[letters], domain, BREAKS, "the witness of its instance", at, source or OWN)
+        yield PropertyClaim(policy, SHORT[letters], domain, BREAKS, "the witness of its instance", at, source or OWN)
 
 
 SHORT = {row.short: row.name for row in PROPERTIES}
@@ -125,7 +137,7 @@ _DRF = (
 )  # fmt: skip
 
 
-def _as_drf(policy: str) -> Iterator[Claim]:
+def _as_drf(policy: str) -> Iterator[PropertyClaim]:
     for claim in _DRF:
         yield replace(
             claim, policy=policy, because=f"{ALIKE}: {claim.because}" if claim.verdict == HOLDS else claim.because
@@ -161,8 +173,10 @@ CLAIMS = (
             PM="1 1 | 1,2 1,3 2,1", RM="1 1 | 1,2 3,1", EF1="2 2 | 1,1 1,3 3,2", NJC="1 2 | 1,3 2,1",
             GSP="1 1 | 1,1 1,2 3,1"),
     *_holds("utilitarian", ZERO, PE=BEST),
-    Claim("utilitarian", SRF, ZERO, TIES, "however one resource is divided, its shares add up to 1"),
-    Claim("utilitarian", BF, ZERO, TIES, "however a resource that all need most is divided, its shares add up to 1"),
+    PropertyClaim("utilitarian", SRF, ZERO, TIES, "however one resource is divided, its shares add up to 1"),
+    PropertyClaim(
+        "utilitarian", BF, ZERO, TIES, "however a resource that all need most is divided, its shares add up to 1"
+    ),
     *_holds("alpha:2", ZERO, SI=ALPHA, EF=ORDER, PE=PRICED, SRF=ONE, BF=ONLY, EF1=UNENVIED),
     *_fails("alpha:2", POSITIVE, SP="1 1 | 1,1 1,2 3,1", PM="1 1 | 1,1 1,2 3,1", RM="1 1 | 1,1 1,2 3,1",
             NJC="1 1 | 1,2 3,2", GSP="1 1 | 1,2 1,2 2,1"),

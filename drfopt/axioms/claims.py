@@ -7,15 +7,15 @@ from functools import cache
 from ..base.errors import PolicyError, suggestion
 from ..base.tables import Column, Sheet
 from .auditing import audit
-from .claim_rows import BREAKS, CLAIMS, DOMAINS, HOLDS, MACHINES, POSITIVE, SHORT, TIES, WHOLE, ZERO, Claim
+from .claim_rows import BREAKS, CLAIMS, DOMAINS, HOLDS, MACHINES, POSITIVE, SHORT, TIES, WHOLE, ZERO, PropertyClaim
 from .counterexamples.searching import Search, search
 from .counterexamples.space import Space
 from .properties.table import properties_named
 from .verdicts import FAILS, Finding
 
 __all__ = [
-    "BREAKS", "CLAIMS", "DOMAINS", "HOLDS", "MACHINES", "POSITIVE", "WHOLE", "ZERO", "Claim", "Standing", "claim_for",
-    "proven", "selected", "sheet", "table",
+    "BREAKS", "CLAIMS", "DOMAINS", "HOLDS", "MACHINES", "POSITIVE", "WHOLE", "ZERO", "PropertyClaim", "TestedClaim",
+    "claim_for", "proven", "selected", "sheet", "table",
 ]  # fmt: skip
 
 CALLED = {
@@ -28,7 +28,7 @@ CALLED = {
 POLICIES = tuple(dict.fromkeys(claim.policy for claim in CLAIMS))
 
 
-def claim_for(policy: str, property: str, domain: str) -> Claim | None:
+def claim_for(policy: str, property: str, domain: str) -> PropertyClaim | None:
     """Return the claim that settles a cell, by implication where it stands in another domain; None where none does.
 
     Raises
@@ -56,12 +56,12 @@ def claim_for(policy: str, property: str, domain: str) -> Claim | None:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TestedClaim:
     """A claim after it has been put to the test.
 
     Attributes
     ----------
-    claim : Claim
+    claim : PropertyClaim
     stands : bool
         Its instance fails as claimed, or no small instance of its domain fails.
     finding : Finding or None
@@ -70,7 +70,7 @@ class Standing:
         Instances of the domain that were audited.
     """
 
-    claim: Claim
+    claim: PropertyClaim
     stands: bool
     finding: Finding | None = None
     tried: int = 0
@@ -83,19 +83,19 @@ class Standing:
         return f"{self.claim.because}; {self.tried} instances audited without a violation"
 
 
-def proven(claim: Claim) -> Standing:
+def proven(claim: PropertyClaim) -> TestedClaim:
     """Return what is left of a claim after its instance, or every small instance of its domain, has been audited."""
     if claim.verdict == TIES:
-        return Standing(claim, stands=True)
+        return TestedClaim(claim, stands=True)
     if claim.verdict == BREAKS:
         finding = audit(claim.instance(), claim.policy, claim.property, integer=claim.integer).results[0]
-        return Standing(claim, finding.verdict == FAILS and not finding.tied, finding)
+        return TestedClaim(claim, finding.verdict == FAILS and not finding.tied, finding)
     tried, failed = 0, 0
     for space in SPACES:
         found = _survey(claim.policy, claim.domain, space)
         tried += found.audited
         failed += found.verdicts[claim.property][FAILS]
-    return Standing(claim, failed == 0, tried=tried)
+    return TestedClaim(claim, failed == 0, tried=tried)
 
 
 SPACES = ((2, 2, 3), (3, 1, 3), (3, 2, 2))
@@ -142,7 +142,7 @@ def table(domains: Sequence[str] = DOMAINS) -> str:
 MARKS = {HOLDS: "yes", BREAKS: "no", TIES: "tie"}
 
 
-def sheet(standings: Sequence[Standing]) -> Sheet:
+def sheet(standings: Sequence[TestedClaim]) -> Sheet:
     """Return what was claimed and what the test of it said, a row a claim."""
     letters = {name: short for short, name in SHORT.items()}
     rows = [
@@ -179,7 +179,7 @@ def sheet(standings: Sequence[Standing]) -> Sheet:
     return Sheet(f"{len(rows)} claims", columns, rows, notes, document=lambda: document)
 
 
-def selected(policy: str | None = None, property: str | None = None) -> tuple[Claim, ...]:
+def selected(policy: str | None = None, property: str | None = None) -> tuple[PropertyClaim, ...]:
     """Return the claims on a policy and a property, or on all of them."""
     if policy is not None and policy not in POLICIES:
         raise PolicyError(f"no claim speaks of {policy!r}{suggestion(policy, POLICIES)} (known: {', '.join(POLICIES)})")

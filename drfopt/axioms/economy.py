@@ -8,13 +8,13 @@ from functools import cached_property
 from ..model.instance import Instance
 from ..model.machine import Machine
 
-__all__ = ["Cluster", "MachineClass", "cluster_of"]
+__all__ = ["Economy", "IdenticalMachines", "cluster_of"]
 
 Row = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class MachineClass:
+class IdenticalMachines:
     """Identical machines: the capacity (m,) of one, how many there are, and who may use them (n,)."""
 
     name: str
@@ -33,7 +33,7 @@ class MachineClass:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Economy:
     """Users and a pool, or machines, as `Fraction`s.
 
     Attributes
@@ -45,7 +45,7 @@ class Cluster:
     limits : (n,)
         None for no limit.
     users, resources : tuples of str
-    machines : tuple of MachineClass or None
+    machines : tuple of IdenticalMachines or None
     """
 
     demands: tuple[Row, ...]
@@ -54,7 +54,7 @@ class Cluster:
     limits: tuple[Fraction | None, ...]
     users: tuple[str, ...]
     resources: tuple[str, ...]
-    machines: tuple[MachineClass, ...] | None = None
+    machines: tuple[IdenticalMachines, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -83,7 +83,7 @@ class Cluster:
 
     # ---- what if ----------------------------------------------------------------------------------------------
 
-    def keeping(self, users: Sequence[int]) -> "Cluster":
+    def keeping(self, users: Sequence[int]) -> "Economy":
         """Return the cluster with these users only, in this order."""
 
         def pick(values: tuple) -> tuple:
@@ -99,38 +99,38 @@ class Cluster:
             machines=machines,
         )
 
-    def without(self, user: int) -> "Cluster":
+    def without(self, user: int) -> "Economy":
         """Return the cluster after a user has left."""
         return self.keeping([i for i in range(self.n) if i != user])
 
-    def server(self, k: int) -> tuple[list[int], "Cluster"]:
+    def server(self, k: int) -> tuple[list[int], "Economy"]:
         """Return the users who may run something on machines of class k, and one of these as their pool."""
         machine = (self.machines or ())[k]
         users = [i for i, row in enumerate(self.demands) if machine.fits(i, row)]
         return users, replace(self.keeping(users), pool=machine.capacity, machines=None)
 
-    def reporting(self, user: int, demand: Row) -> "Cluster":
+    def reporting(self, user: int, demand: Row) -> "Economy":
         """Return the cluster as it looks when the user says her task needs `demand`, and knows no limit."""
         return self.reporting_all({user: demand})
 
-    def reporting_all(self, reports: dict[int, Row]) -> "Cluster":
+    def reporting_all(self, reports: dict[int, Row]) -> "Economy":
         """Return the cluster as it looks with these reports."""
         demands = tuple(reports.get(i, row) for i, row in enumerate(self.demands))
         limits = tuple(None if i in reports else limit for i, limit in enumerate(self.limits))
         return replace(self, demands=demands, limits=limits)
 
-    def with_capacity(self, j: int, capacity: Fraction, k: int | None = None) -> "Cluster":
+    def with_capacity(self, j: int, capacity: Fraction, k: int | None = None) -> "Economy":
         """Return the cluster with another capacity of resource j: of the pool, or of every machine of class k."""
         if self.machines is None or k is None:
             return replace(self, pool=_put(self.pool, j, capacity))
         changed = replace(self.machines[k], capacity=_put(self.machines[k].capacity, j, capacity))
         return self._with_class(k, changed)
 
-    def with_machines(self, k: int, count: int) -> "Cluster":
+    def with_machines(self, k: int, count: int) -> "Economy":
         """Return the cluster with another number of machines of class k."""
         return self if self.machines is None else self._with_class(k, replace(self.machines[k], count=count))
 
-    def _with_class(self, k: int, changed: MachineClass) -> "Cluster":
+    def _with_class(self, k: int, changed: IdenticalMachines) -> "Economy":
         machines = tuple(changed if number == k else c for number, c in enumerate(self.machines or ()))
         pool = tuple(sum((c.room[j] for c in machines), Fraction(0)) for j in range(self.m))
         return replace(self, machines=machines, pool=pool)
@@ -157,15 +157,15 @@ class Cluster:
         )
 
 
-def cluster_of(instance: Instance) -> Cluster:
-    """Return an instance as a `Cluster`."""
+def cluster_of(instance: Instance) -> Economy:
+    """Return an instance as a `Economy`."""
     machines = None
     if instance.machines is not None:
         machines = tuple(
-            MachineClass(machine.name, row, machine.count, tuple(bool(e) for e in instance.eligible[:, k]))
+            IdenticalMachines(machine.name, row, machine.count, tuple(bool(e) for e in instance.eligible[:, k]))
             for k, (machine, row) in enumerate(zip(instance.machines, instance.exact_machine_capacity, strict=True))
         )
-    return Cluster(
+    return Economy(
         demands=instance.exact_demands,
         pool=instance.exact_capacity,
         weights=instance.exact_weights,

@@ -28,7 +28,7 @@ from ..engines.reference.filling import progressive_filling
 from ..model.instance import Instance
 from ..solving.allocating import solve
 from .bounds import Number, low
-from .economy import Cluster, Row
+from .economy import Economy, Row
 
 __all__ = ["Equilibrium", "clear"]
 
@@ -53,7 +53,7 @@ class Equilibrium:
     priced: frozenset[int]
 
 
-def clear(cluster: Cluster) -> Equilibrium:
+def clear(cluster: Economy) -> Equilibrium:
     """Return the equilibrium of a pool; who needs what is not there, or has a limit of 0, has 0 tasks."""
     taking = [
         i
@@ -78,7 +78,7 @@ def clear(cluster: Cluster) -> Equilibrium:
     return Equilibrium(tuple(tasks), tuple(prices), frozenset(priced))
 
 
-def _markets(cluster: Cluster, users: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def _markets(cluster: Economy, users: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Return users and resources of each part of the pool that shares nothing with another part."""
     parts: list[tuple[list[int], set[int]]] = []
     for i in users:

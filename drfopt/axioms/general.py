@@ -6,7 +6,7 @@ from dataclasses import replace
 from ..base.deadline import Deadline
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .auditing import Audit, audit
-from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, Claim, claim_for
+from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, PropertyClaim, claim_for
 from .counterexamples.searching import in_whole, search, told
 from .counterexamples.space import Space
 from .properties.table import PROPERTIES, properties_named
@@ -63,7 +63,7 @@ def _finding(policy: Policy, name: str, integer: bool, deadline: Deadline) -> Fi
     return Finding(name, UNDECIDED, exact=False, trials=tried, note=note)
 
 
-def _claim(policy: Policy, name: str, domain: str) -> Claim | None:
+def _claim(policy: Policy, name: str, domain: str) -> PropertyClaim | None:
     """Return the claim on the policy, or on all of its kind."""
     kind = policy.name
     if policy.objective == "alpha":

@@ -18,7 +18,7 @@ from ..engines.reference.filling import progressive_filling
 from ..model.policies import Policy
 from ..solving.allocating import solve
 from .bounds import Number, around, exactly, low
-from .economy import Cluster
+from .economy import Economy
 from .exact_market import clear
 
 __all__ = ["Outcome", "outcome", "packed", "rates"]
@@ -68,7 +68,7 @@ class Outcome:
         return (self.tasks[i],) if self.placement is None else self.placement[i]
 
 
-def rates(cluster: Cluster, policy: Policy) -> list[Fraction]:
+def rates(cluster: Economy, policy: Policy) -> list[Fraction]:
     """Return the exact level of one task of each user, (n,)."""
     if cluster.machines is not None:
         return policy.exact_rates(cluster.instance())
@@ -76,12 +76,12 @@ def rates(cluster: Cluster, policy: Policy) -> list[Fraction]:
     return policy.exact_levels(shares, cluster.weights, cluster.weighted_per_resource, column_of(cluster, policy))
 
 
-def column_of(cluster: Cluster, policy: Policy) -> int | None:
+def column_of(cluster: Economy, policy: Policy) -> int | None:
     """Return the resource that a policy of one resource compares."""
     return cluster.resources.index(policy.argument) if policy.measure == "single" else None
 
 
-def outcome(cluster: Cluster, policy: Policy, integer: bool = False) -> Outcome:
+def outcome(cluster: Economy, policy: Policy, integer: bool = False) -> Outcome:
     """Return what the policy gives on the cluster."""
     if not cluster.n:
         return Outcome((), None if cluster.machines is None else ())
@@ -91,16 +91,16 @@ def outcome(cluster: Cluster, policy: Policy, integer: bool = False) -> Outcome:
     return _computed(cluster, policy, integer)
 
 
-def packed(cluster: Cluster, policy: Policy) -> Outcome:
+def packed(cluster: Economy, policy: Policy) -> Outcome:
     """Return whole tasks on machines with the packing that the policy's engine found for them."""
     return _computed(cluster, policy, integer=True)
 
 
-def _filling(cluster: Cluster, policy: Policy) -> Outcome:
+def _filling(cluster: Economy, policy: Policy) -> Outcome:
     return Outcome(tuple(progressive_filling(cluster.demands, cluster.pool, rates(cluster, policy), cluster.limits)))
 
 
-def _servers(cluster: Cluster, policy: Policy) -> Outcome:
+def _servers(cluster: Economy, policy: Policy) -> Outcome:
     """Fill one machine of each class by itself, in shares of that machine."""
     amounts = [[NOTHING] * len(cluster.machines or ()) for _ in range(cluster.n)]
     for k, machine in enumerate(cluster.machines or ()):
@@ -110,12 +110,12 @@ def _servers(cluster: Cluster, policy: Policy) -> Outcome:
     return Outcome(tuple(sum(row, NOTHING) for row in amounts), tuple(map(tuple, amounts)))
 
 
-def _market(cluster: Cluster, policy: Policy) -> Outcome:
+def _market(cluster: Economy, policy: Policy) -> Outcome:
     found = clear(cluster)
     return Outcome(found.tasks, priced=found.priced)
 
 
-def _program(cluster: Cluster, policy: Policy) -> Outcome:
+def _program(cluster: Economy, policy: Policy) -> Outcome:
     values = rates(cluster, policy)
     rows = [[row[j] for row in cluster.demands] for j in range(cluster.m)]
     room = list(cluster.pool)
@@ -129,7 +129,7 @@ def _program(cluster: Cluster, policy: Policy) -> Outcome:
     return Outcome(tuple(tasks), tied=not unique)
 
 
-def _whole(cluster: Cluster, policy: Policy) -> Outcome:
+def _whole(cluster: Economy, policy: Policy) -> Outcome:
     machines = [(cluster.pool, 1)]
     eligible = None
     if cluster.machines is not None:
@@ -151,7 +151,7 @@ def _whole(cluster: Cluster, policy: Policy) -> Outcome:
     return Outcome(tuple(Fraction(x) for x in chosen), placement, tied=len(best.allocations) > 1, span=span)
 
 
-def _computed(cluster: Cluster, policy: Policy, integer: bool) -> Outcome:
+def _computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
     instance = cluster.instance()
     if integer:
         whole = solve(instance, policy, integer=True)
@@ -179,9 +179,9 @@ def _known(value: Any, error: float) -> Number:
     return around(value, error) if error else value
 
 
-Takes = Callable[[Cluster, Policy, bool], bool]
+Takes = Callable[[Economy, Policy, bool], bool]
 
-KINDS: tuple[tuple[Takes, Callable[[Cluster, Policy], Outcome]], ...] = (
+KINDS: tuple[tuple[Takes, Callable[[Economy, Policy], Outcome]], ...] = (
     (lambda c, p, whole: whole and p.objective in ("leximin", "sum") and _small(c), _whole),
     (lambda c, p, whole: whole and p.alpha == 1 and _small(c), _whole),
     (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
@@ -198,5 +198,5 @@ MANY = 6
 """Users up to which whole tasks are written down."""
 
 
-def _small(cluster: Cluster) -> bool:
+def _small(cluster: Economy) -> bool:
     return cluster.n <= MANY

@@ -15,7 +15,7 @@ from ..solving.scheduling import schedule
 from .auditing import audit
 from .bounds import shown
 from .case import Scene
-from .economy import Cluster, cluster_of
+from .economy import Economy, cluster_of
 from .manipulation.misreport import worth
 from .outcomes import outcome, rates
 from .properties.sharing_incentive import part
@@ -65,7 +65,7 @@ class Theorem:
     number: int
     claim: str
     instance: str
-    tell: Callable[[Cluster], tuple[Sequence[str], str, bool]]
+    tell: Callable[[Economy], tuple[Sequence[str], str, bool]]
 
     def told(self) -> Told:
         """Compute it."""
@@ -90,28 +90,28 @@ def theorem(number: int) -> Theorem:
     return known[number]
 
 
-def _tasks(cluster: Cluster, policy: str) -> str:
+def _tasks(cluster: Economy, policy: str) -> str:
     return row(outcome(cluster, policy_named(policy)).tasks)
 
 
-def _fails(cluster: Cluster, policy: str, property: str) -> tuple[str, bool]:
+def _fails(cluster: Economy, policy: str, property: str) -> tuple[str, bool]:
     (finding,) = audit(cluster.instance(), policy, property).results
     return str(finding.witness), finding.verdict == FAILS
 
 
-def _first(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _first(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     witness, fails = _fails(cluster, "asset", "sharing-incentive")
     lines = (f"asset fairness gives {_tasks(cluster, 'asset')} tasks", f"drf gives {_tasks(cluster, 'drf')} tasks")
     return lines, witness, fails
 
 
-def _second(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _second(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     witness, fails = _fails(cluster, "asset", "bottleneck-fairness")
     lines = (f"asset fairness gives {_tasks(cluster, 'asset')} tasks", f"drf gives {_tasks(cluster, 'drf')} tasks")
     return lines, witness, fails
 
 
-def _third(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _third(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     grown = cluster.with_capacity(1, 2 * cluster.pool[1])
     before, after = (outcome(c, policy_named("asset")).tasks for c in (cluster, grown))
     lines = (f"asset fairness gives {row(before)} tasks", f"with capacities {row(grown.pool)}: {row(after)}")
@@ -121,7 +121,7 @@ def _third(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     return lines, f"{cluster.users[loser]} runs {shown(after[loser])} tasks instead of {shown(before[loser])}", True
 
 
-def _fourth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _fourth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     scene = Scene(cluster, policy_named("ceei"))
     printed = (Fraction(16), Fraction(8))
     value, _ = worth(scene, 0, printed)
@@ -134,7 +134,7 @@ def _fourth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     return lines, witness, fails
 
 
-def _fifth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _fifth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     witness, fails = _fails(cluster, "ceei", "population-monotonicity")
     lines = (
         f"the market gives {_tasks(cluster, 'ceei')} tasks, irrational numbers known between fractions",
@@ -144,7 +144,7 @@ def _fifth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     return lines, witness, fails
 
 
-def _sixth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _sixth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     grown = cluster.with_capacity(1, 4 * cluster.pool[1])
     scene = Scene(grown, policy_named("drf"))
     alone = [
@@ -163,7 +163,7 @@ def _sixth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     return lines, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", both
 
 
-def _seventh(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _seventh(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     instance = cluster.instance()
     speeds = rates(cluster, policy_named("drf"))
     gaps = {}
@@ -183,7 +183,7 @@ def _seventh(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     return lines, verdict, gaps["stop"][1] <= most < gaps["skip"][1]
 
 
-def _thirteenth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _thirteenth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     speeds = rates(cluster, policy_named("drf"))
     loads = [
         sum((d[j] / c / speed for d, speed in zip(cluster.demands, speeds, strict=True)), Fraction(0))
@@ -200,7 +200,7 @@ def _thirteenth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
     return lines, f"all dominant shares are {shown(share)}" if same else "the shares differ", same
 
 
-def _fourteenth(cluster: Cluster) -> tuple[Sequence[str], str, bool]:
+def _fourteenth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     (positive,) = audit(cluster.instance(), "drf", "population-monotonicity").results
     zero = cluster_of(Instance([[0, 1], [1, 0], [1, 2]], [1, 1]))
     witness, fails = _fails(zero, "drf", "population-monotonicity")

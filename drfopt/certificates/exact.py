@@ -21,11 +21,11 @@ from .document import document
 from .feasibility import infeasibility
 from .verifier import verify
 
-__all__ = ["Link", "certify", "rounded"]
+__all__ = ["ChainLink", "certify", "rounded"]
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class ChainLink:
     """A link of an exact chain: level, whom it finishes (rows of the instance), prices (k, m) of whole classes."""
 
     level: Fraction

@@ -19,7 +19,7 @@ from ..model.packings import most_alone, shapes
 from ..model.policies import Policy
 from .exhaustive_search import playing
 
-__all__ = ["Choice", "Claim", "claims"]
+__all__ = ["Choice", "LevelClaim", "claims"]
 
 ABOVE = -1
 """In place of a row: the option to be above the level."""
@@ -40,7 +40,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Claim:
+class LevelClaim:
     """That nobody can do better at a level.
 
     Attributes
@@ -68,7 +68,7 @@ class Claim:
         """The level as the policy counts it."""
         return Fraction(self.level, self.unit)
 
-    def raised(self, level: int) -> "Claim":
+    def raised(self, level: int) -> "LevelClaim":
         """Return the claim that not all who need not stop below this level can reach another, higher one."""
         own = len(self.allowed) - 1
         choices = []
@@ -80,7 +80,7 @@ class Claim:
         return replace(self, level=level, choices=tuple(choices))
 
 
-def claims(instance: Instance, policy: Policy, tasks: list[int]) -> Iterator[Claim]:
+def claims(instance: Instance, policy: Policy, tasks: list[int]) -> Iterator[LevelClaim]:
     """Yield the claims that together say that tasks (n,) are leximin, from the lowest level up."""
     members = playing(instance)
     exact = policy.exact_rates(instance)
@@ -107,7 +107,7 @@ def claims(instance: Instance, policy: Policy, tasks: list[int]) -> Iterator[Cla
             for (shape, rate, most), number in zip(kinds, rest, strict=True)
             if number
         )
-        yield Claim(level, unit, count, tuple(n for _, n in rows), tuple(fixed), choices)
+        yield LevelClaim(level, unit, count, tuple(n for _, n in rows), tuple(fixed), choices)
         if sum(may) == count:
             for index, ((shape, rate, _), number) in enumerate(zip(kinds, may, strict=True)):
                 fixed[shape] += number * (level // rate)

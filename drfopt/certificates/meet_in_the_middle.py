@@ -26,7 +26,7 @@ from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
 from .nash_product import products
 
-__all__ = ["Halves", "TooMany"]
+__all__ = ["Halves", "TooManyChoices"]
 
 MARGIN = 1e-11
 """Loss, per unit of weight, by which rounding might misjudge an allocation: thousands of roundings of a logarithm."""
@@ -50,7 +50,7 @@ LARGE = 2**53
 """Amounts up to here are exact, in numpy's integers and floats."""
 
 
-class TooMany(Exception):
+class TooManyChoices(Exception):
     """There are too many choices to list."""
 
 
@@ -78,7 +78,7 @@ class Halves:
         self.value = products(exact)
         self.fit = all(sum(row[j] for row in self.rows) <= total for j, total in enumerate(self.room))
         if max(max(self.room, default=0), max(map(max, self.rows), default=0)) >= LARGE or max(self.most) >= LARGE:
-            raise TooMany
+            raise TooManyChoices
         self.demands = np.array(self.rows, dtype=np.int64)
         self.margin = MARGIN * float(self.weights.sum()) * max(1.0, math.log(max(self.most)))
         self.prices = self._prices()
@@ -183,7 +183,7 @@ class Halves:
                 return tasks[inside][order], terms[inside][order]
             reach *= 2
             if reach > WINDOW:
-                raise TooMany
+                raise TooManyChoices
 
     def _half(self, users: list[int], windows: list, limit: float, deadline: Deadline) -> "_Choices":
         """Return all choices of some users whose terms are within the limit."""
@@ -195,7 +195,7 @@ class Halves:
             # Terms in order: every earlier choice goes with the first so many of them.
             number = np.searchsorted(own, limit - terms, side="right")
             if number.sum() > CHOICES:
-                raise TooMany
+                raise TooManyChoices
             before = np.repeat(np.arange(len(terms), dtype=np.int32), number)
             option = np.arange(len(before)) - np.repeat(np.cumsum(number) - number, number)
             terms = terms[before] + own[option]
@@ -219,7 +219,7 @@ class Halves:
             kept += list(zip(total[good].tolist(), a[good].tolist(), b[good].tolist(), strict=True))
             kept = [row for row in kept if row[0] <= best + self.margin]
             if len(kept) > CLOSE:
-                raise TooMany
+                raise TooManyChoices
         return [self._tasks(one, a, other, b) for _, a, b in kept]
 
     def _tasks(self, one: "_Choices", a: int, other: "_Choices", b: int) -> list[int]:

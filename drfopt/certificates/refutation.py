@@ -22,7 +22,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.solvers.rows import program
 from ..model.instance import Instance
 from ..model.packings import maximal_patterns
-from .level_claims import ABOVE, Claim
+from .level_claims import ABOVE, LevelClaim
 from .packing_bound import Machines, Pool, Prices
 
 __all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
@@ -73,7 +73,7 @@ class Refutation:
         return 1 if self.low is None or self.high is None else self.low.leaves + self.high.leaves
 
 
-def holds(claim: Claim, worth: Pool | Machines, proof: Refutation, bounds: Bounds | None = None) -> bool:
+def holds(claim: LevelClaim, worth: Pool | Machines, proof: Refutation, bounds: Bounds | None = None) -> bool:
     """Say whether a refutation contradicts a claim; in integers, and without a solver."""
     bounds = {} if bounds is None else bounds
     if proof.low is None or proof.high is None:
@@ -84,7 +84,7 @@ def holds(claim: Claim, worth: Pool | Machines, proof: Refutation, bounds: Bound
     )
 
 
-def _size(claim: Claim, column: int) -> int:
+def _size(claim: LevelClaim, column: int) -> int:
     for choice in claim.choices:
         if column < len(choice.options):
             return choice.number
@@ -92,7 +92,7 @@ def _size(claim: Claim, column: int) -> int:
     return 0
 
 
-def _contradicts(claim: Claim, worth: Pool | Machines, leaf: Refutation, bounds: Bounds) -> bool:
+def _contradicts(claim: LevelClaim, worth: Pool | Machines, leaf: Refutation, bounds: Bounds) -> bool:
     found = worth.priced(leaf.prices)
     if found is None or any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
         return False
@@ -132,7 +132,7 @@ def _cheapest(each: list[int], bounds: Sequence[tuple[int, int]], number: int) -
 
 
 def refute(
-    claim: Claim,
+    claim: LevelClaim,
     instance: Instance,
     users: Sequence[int],
     worth: Pool | Machines,
@@ -164,7 +164,7 @@ def refute(
     return _Tree(claim, instance, users, worth, deadline).grow({}, branch)
 
 
-def _simple(claim: Claim, worth: Pool | Machines) -> list[Refutation]:
+def _simple(claim: LevelClaim, worth: Pool | Machines) -> list[Refutation]:
     """Return leaves to try first: one row alone; for a pool where nothing is to choose, they decide."""
     rows, none = _units(len(claim.allowed)), (0,) * len(claim.allowed)
     resources = [Refutation((row,), none) for row in _units(len(worth.room))] if isinstance(worth, Pool) else []
@@ -179,7 +179,7 @@ class _Tree:
     """The branching for one claim."""
 
     def __init__(
-        self, claim: Claim, instance: Instance, users: Sequence[int], worth: Pool | Machines, deadline: Deadline
+        self, claim: LevelClaim, instance: Instance, users: Sequence[int], worth: Pool | Machines, deadline: Deadline
     ):
         self.claim, self.worth, self.deadline = claim, worth, deadline
         self.program = _Relaxation(claim, instance, users, worth)
@@ -241,7 +241,7 @@ class _Relaxation:
     cost 1, are what is run (of a pool's resources, else of each shape) and the numbers that may stop.
     """
 
-    def __init__(self, claim: Claim, instance: Instance, users: Sequence[int], worth: Pool | Machines):
+    def __init__(self, claim: LevelClaim, instance: Instance, users: Sequence[int], worth: Pool | Machines):
         self.claim, self.worth = claim, worth
         self.high: list[float] = []
         self.cost: list[float] = []

@@ -16,7 +16,7 @@ from ..model.packings import integer_rows, maximal_patterns, most_alone, program
 from ..model.policies import Policy
 from .exhaustive_search import playing
 
-__all__ = ["TooLarge", "fewer", "optimum", "variable"]
+__all__ = ["TooLargeToAsk", "fewer", "optimum", "variable"]
 
 CBC = "CBC"
 
@@ -31,7 +31,7 @@ COLUMNS = 20_000
 """Tasks on single machines, a column each, beyond which the solver is not asked: stating that would take too long."""
 
 
-class TooLarge(Exception):
+class TooLargeToAsk(Exception):
     """The program is too large to be asked."""
 
 
@@ -79,7 +79,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
         users = [i for i in members if instance.fits[i, k]]
         columns += machine.count * len(users)
         if columns > COLUMNS:
-            raise TooLarge
+            raise TooLargeToAsk
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
             z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}

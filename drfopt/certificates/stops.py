@@ -25,7 +25,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
-from ..model.hierarchy import Ascent, Halt, Standing
+from ..model.hierarchy import Ascent, Halt, SettledState
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
@@ -79,7 +79,7 @@ class _Replay:
 
     def __init__(self, ascent: Ascent, tasks: np.ndarray):
         self.ascent, self.tasks = ascent, tasks
-        self.standing: Standing = ascent.start()
+        self.standing: SettledState = ascent.start()
         self.violations = np.zeros(len(tasks))
 
     def impossible(self, placement: np.ndarray | None) -> str:

@@ -30,12 +30,12 @@ from ..model.policies import Policy
 from . import exhaustive_search, second_solver
 from .feasibility import exactly_feasible
 from .level_bound import highest
-from .level_claims import Claim, claims
-from .meet_in_the_middle import Halves, TooMany
+from .level_claims import LevelClaim, claims
+from .meet_in_the_middle import Halves, TooManyChoices
 from .nash_product import exactly, products
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
-from .second_solver import TooLarge
+from .second_solver import TooLargeToAsk
 
 __all__ = ["AGAIN", "Finder", "certify", "score"]
 
@@ -147,7 +147,7 @@ class _Levels:
                 return self._beaten("multipliers", claim)
             except TimeLimitError:
                 return self._partly(claim, "time ran out")
-            except TooLarge:
+            except TooLargeToAsk:
                 why = f"multipliers did not suffice, and the program is too large for {self.second}"
                 return self._partly(claim, why)
             if isinstance(proof, list):
@@ -156,7 +156,7 @@ class _Levels:
         judge = " and ".join(self.judges) or "nobody to judge"
         return Certificate("bound", True, 0.0, gap=0.0, evidence={"claims": self.proven, "judge": judge})
 
-    def _proof(self, claim: Claim) -> Any:
+    def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
             proof = refute(claim, self.instance, self.users, self.worth, self.deadline)
@@ -167,11 +167,11 @@ class _Levels:
             deadline = self.deadline.sooner(PATIENCE)
             return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, deadline, self.second)
 
-    def _beaten(self, judge: str, claim: Claim) -> Certificate:
+    def _beaten(self, judge: str, claim: LevelClaim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
         return replace(self._partly(claim, why), valid=False)
 
-    def _partly(self, claim: Claim, why: str) -> Certificate:
+    def _partly(self, claim: LevelClaim, why: str) -> Certificate:
         """Return what is proven, and a bound for the first level that is not."""
         below = sum(count for _, count, _ in self.proven)
         bound = max(claim.value, self._bound(claim, below))
@@ -183,7 +183,7 @@ class _Levels:
         evidence = {"claims": self.proven, "judge": "nobody", "level": claim.value, "bound": bound}
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
-    def _bound(self, claim: Claim, below: int) -> Fraction:
+    def _bound(self, claim: LevelClaim, below: int) -> Fraction:
         """Return a level that the next user cannot exceed: some user's highest below what multipliers refute."""
         low, high = claim.level, int(highest(self.instance, self.policy, below) * claim.unit) + 1
         for _ in range(HALVINGS):
@@ -225,7 +225,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 raise SolverError(
                     f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
                 )
-    except (TimeLimitError, TooLarge):
+    except (TimeLimitError, TooLargeToAsk):
         reason = "the allocation is feasible, and there was no time to prove its objective"
         return Certificate("bound", None, 0.0, gap=gap, evidence={"judge": "nobody"}, reason=reason)
     reason = f"{judge} finds a strictly better allocation" if better else ""
@@ -235,7 +235,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
 def _halves(instance: Instance, members: list[int]) -> Halves | None:
     try:
         return Halves(instance, members)
-    except TooMany:
+    except TooManyChoices:
         return None
 
 
@@ -243,7 +243,7 @@ def _larger_product(halves: Halves, own: list[int], deadline: Deadline) -> bool 
     """Say whether some product is larger; None where there are too many allocations to list."""
     try:
         found = halves.within(max(0.0, halves.loss(own)), deadline)
-    except TooMany:
+    except TooManyChoices:
         return None
     if found is None:
         raise SolverError("the search of halves does not find the allocation at hand: it is not believed")

@@ -24,8 +24,8 @@ from ..base.numbers.quantities import exact
 __all__ = [
     "LARGEST",
     "SMALLEST",
+    "ExactTable",
     "Extent",
-    "Table",
     "as_float",
     "columns",
     "in_blocks",
@@ -71,7 +71,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Table:
+class ExactTable:
     """A read-only float array and, where it is not the whole truth, the exact values (nested tuples, None for none)."""
 
     floats: np.ndarray
@@ -155,7 +155,7 @@ def as_float(value: Fraction | None, place: str) -> float:
     return nearest
 
 
-def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: bool = False) -> Table:
+def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: bool = False) -> ExactTable:
     """Return `values` as a table of the given shape.
 
     Parameters
@@ -178,7 +178,7 @@ def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: b
     if found != shape:
         raise InstanceError(f"{places.title} has shape {found}, but {shape} is needed {places.reason}".rstrip())
     plain = _plain(values, shape)
-    return _from_values(values, shape, places, unlimited) if plain is None else Table(_freeze(plain))
+    return _from_values(values, shape, places, unlimited) if plain is None else ExactTable(_freeze(plain))
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Places:
         return f"{self.row_word} {labels[0]!r}: {self.title}{of}"
 
 
-def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
+def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> ExactTable:
     if values.shape != shape:
         raise InstanceError(f"{places.title} has shape {values.shape}, but {shape} is needed {places.reason}".rstrip())
     kept = values.dtype == np.float64 and not values.flags.writeable and values.flags.forc
@@ -216,7 +216,7 @@ def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unli
     fractions = None
     if values.dtype.kind in "iu" and values.size and int(values.max()) > EXACT_INTEGERS:
         fractions = _nest([Fraction(int(value)) for value in values.ravel()], shape)
-    return Table(_freeze(floats), fractions, extent)
+    return ExactTable(_freeze(floats), fractions, extent)
 
 
 def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
@@ -259,7 +259,7 @@ def _plain(values: Any, shape: tuple[int, ...]) -> np.ndarray | None:
     return floats + 0.0 if ((floats >= 0) & (floats < EXACT_INTEGERS)).all() else None
 
 
-def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> Table:
+def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited: bool) -> ExactTable:
     entries: list[Fraction | None] = []
     plain = True
     for index, value in zip(np.ndindex(*shape), _leaves(values, len(shape)), strict=True):
@@ -277,7 +277,7 @@ def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited:
         entries.append(entry)
     floats = [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
     array = np.array(floats, dtype=np.float64).reshape(shape)
-    return Table(_freeze(array), None if plain else _nest(entries, shape))
+    return ExactTable(_freeze(array), None if plain else _nest(entries, shape))
 
 
 def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError
-from .arrays import Places, Table, table
+from .arrays import ExactTable, Places, table
 from .naming import aligned, labels, listed, row_of, unique, with_names
 
 __all__ = ["Machine", "capacity_table", "named_classes", "resources_of"]
@@ -75,7 +75,7 @@ def resources_of(classes: Sequence[Machine]) -> Any:
     return dict.fromkeys(resource for capacity in named for resource in capacity) if named else classes[0].capacity
 
 
-def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[Table, np.ndarray]:
+def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tuple[ExactTable, np.ndarray]:
     """Return what one machine of each class has, (k, m), and how many there are, int (k,)."""
     names = unique([machine.name for machine in classes], "machine class")
     rows = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, suggestion
-from .arrays import Places, Table, table
+from .arrays import ExactTable, Places, table
 from .naming import aligned, by_user, labels, listed, row_of, some, with_names
 from .task_types import TaskType, average, given_types, settled
 
@@ -38,7 +38,7 @@ def types_of_users(rows: Any, users: Names, resources: Names, classes: Names) ->
     return averages, kinds
 
 
-def demand_table(rows: Any, users: Names, resources: Names) -> Table:
+def demand_table(rows: Any, users: Names, resources: Names) -> ExactTable:
     """Return what one task of each user needs, (n, m)."""
     if isinstance(rows, list) and any(isinstance(row, Mapping) for row in rows):
         rows = [
@@ -51,11 +51,11 @@ def demand_table(rows: Any, users: Names, resources: Names) -> Table:
     return demands
 
 
-def weight_table(weights: Any, users: Names, resources: Names) -> tuple[Table, np.ndarray | None]:
+def weight_table(weights: Any, users: Names, resources: Names) -> tuple[ExactTable, np.ndarray | None]:
     """Return the weights, (n,) or (n, m), with 1 for who has 0; and who that is, bool (n,), None for nobody."""
     n = len(users)
     if weights is None:
-        return Table(np.broadcast_to(1.0, (n,))), None  # one float, however many users
+        return ExactTable(np.broadcast_to(1.0, (n,))), None  # one float, however many users
     weights = aligned(weights, "weights", ("user", users), ("resource", resources))
     if isinstance(weights, Mapping):
         weights = by_user(weights, users, "weights", 1)
@@ -94,9 +94,9 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
     return list(value) if isinstance(value, list | tuple) else [value] * len(resources)
 
 
-def limit_table(limits: Any, users: Names, types: Types | None) -> Table:
+def limit_table(limits: Any, users: Names, types: Types | None) -> ExactTable:
     """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
-    found, places = Table(np.broadcast_to(np.inf, (len(users),))), Places("max_tasks", users)
+    found, places = ExactTable(np.broadcast_to(np.inf, (len(users),))), Places("max_tasks", users)
     limits = aligned(limits, "max_tasks", ("user", users))
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)
@@ -108,7 +108,7 @@ def limit_table(limits: Any, users: Names, types: Types | None) -> Table:
     return bounded(found, totals, users)
 
 
-def bounded(limits: Table, bounds: Sequence[Fraction | None], users: Names) -> Table:
+def bounded(limits: ExactTable, bounds: Sequence[Fraction | None], users: Names) -> ExactTable:
     """Return the limits (n,), lowered to bounds where there are any."""
     rows = zip(limits.exact(), bounds, strict=True)
     lower = [min((most for most in row if most is not None), default=None) for row in rows]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import CertificateError
 from .lots import Lot
-from .state import Cluster
+from .state import ClusterState
 
 if TYPE_CHECKING:
     from .pace import Pace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Books", "verify"]
 
 
-def verify(cluster: Cluster, pace: "Pace") -> None:
+def verify(cluster: ClusterState, pace: "Pace") -> None:
     """Count tasks and amounts anew, and compare with the books.
 
     Raises
@@ -66,7 +66,7 @@ def verify(cluster: Cluster, pace: "Pace") -> None:
 class Books:
     """The accounts of a run: every lot is entered once, when it is over or at the end of the run."""
 
-    def __init__(self, cluster: Cluster):
+    def __init__(self, cluster: ClusterState):
         self._cluster = cluster
         self._running = self._done = self._revoked = 0
 
@@ -94,6 +94,6 @@ class Books:
         _hold(cluster.started == known, cluster, f"{cluster.started} tasks were started, {known} are accounted for")
 
 
-def _hold(holds: bool, cluster: Cluster, what: str) -> None:
+def _hold(holds: bool, cluster: ClusterState, what: str) -> None:
     if not holds:
         raise CertificateError(f"the simulation of {cluster.rule.name} is wrong at {cluster.now:.6g} s: {what}")

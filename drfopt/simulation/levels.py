@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["quick", "whole_rates", "whole_weights"]
 
@@ -26,7 +26,7 @@ def whole_weights(weights: Sequence[Fraction]) -> list[int]:
     return [value // step for value in whole]
 
 
-def whole_rates(cluster: Cluster, weights: Sequence[Fraction] | None = None) -> list[list[int]]:
+def whole_rates(cluster: ClusterState, weights: Sequence[Fraction] | None = None) -> list[list[int]]:
     """Return n rows of m integers: held amounts times these are weighted shares, in a unit common to all.
 
     A resource of which there is nothing at the moment has the rate 0.

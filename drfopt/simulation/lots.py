@@ -8,7 +8,7 @@ import numpy as np
 
 from .draws import Draw, Times, times
 
-__all__ = ["ENDLESS", "Batch", "Lot"]
+__all__ = ["ENDLESS", "Lot", "StartedLot"]
 
 ENDLESS = 2**60
 """Tasks of a stage that has no end; it stays more than half of them whatever is started."""
@@ -85,7 +85,7 @@ class Lot:
         return not self.waiting and not self.running
 
 
-class Batch:
+class StartedLot:
     """Like tasks of one lot that were started together on one machine.
 
     Attributes

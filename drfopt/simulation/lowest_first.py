@@ -13,7 +13,7 @@ from typing import Any
 from ..base.errors import PolicyError, suggestion
 from .places import Full
 from .rule import Rule
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["LowestFirst"]
 
@@ -37,21 +37,21 @@ class LowestFirst(Rule):
             raise PolicyError(f"when_full is {when_full!r}{suggestion(str(when_full), WHEN_FULL)} (known: skip, stop)")
         self.when_full = when_full
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> Any:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> Any:
         """Return what is to be lowest of whoever is served next, with a task of that kind; anything that compares."""
         raise NotImplementedError
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Forget the run before."""
         self._full = Full(cluster)
         self._blocked: int | None = None
         self._stops = self.when_full == "stop"
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure everybody anew: levels are relative to what there is."""
         cluster.moved.update(dict.fromkeys(range(cluster.n)))
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Serve the lowest as long as it is possible."""
         askers, needs, free = cluster.askers, cluster.needs, cluster.free
         for user in cluster.moved:
@@ -90,7 +90,7 @@ class LowestFirst(Rule):
                 if not chances:
                     return
 
-    def _fill(self, cluster: Cluster, machine: int, kinds: list[int]) -> None:
+    def _fill(self, cluster: ClusterState, machine: int, kinds: list[int]) -> None:
         """Serve the lowest as long as it is possible on one machine: of most moments it is all there is to do."""
         askers, needs = cluster.askers, cluster.needs
         while kinds:
@@ -100,7 +100,7 @@ class LowestFirst(Rule):
             free = cluster.free[machine]
             kinds = [kind for kind in kinds if askers[kind] and min(map(sub, free, needs[kind])) >= 0]
 
-    def _note(self, cluster: Cluster, user: int) -> list[Entry]:
+    def _note(self, cluster: ClusterState, user: int) -> list[Entry]:
         """Write down the user's levels where she asks, and return what was written."""
         entries = []
         for kind, line in cluster.queues[user].items():
@@ -109,7 +109,7 @@ class LowestFirst(Rule):
             entries.append(entry)
         return entries
 
-    def _anywhere(self, cluster: Cluster) -> dict[int, list[int]]:
+    def _anywhere(self, cluster: ClusterState) -> dict[int, list[int]]:
         """Return the machines on which each kind may fit: all, but for the kind before which nobody is served."""
         blocked, self._blocked = self._blocked, None
         chances = {}

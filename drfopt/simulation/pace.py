@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..base.errors import InstanceError, suggestion
-from .lots import Batch
+from .lots import StartedLot
 from .plan import Plan
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["Pace", "Slowdown"]
 
@@ -66,7 +66,7 @@ class Pace:
         self._plan = plan
         self.speed = [1.0] * len(plan.classes)
 
-    def settle(self, cluster: Cluster, fresh: list[Batch]) -> None:
+    def settle(self, cluster: ClusterState, fresh: list[StartedLot]) -> None:
         """Work out the speeds of the machines on which something began or ended, and foresee the ends anew."""
         now = cluster.now
         new = {batch.number for batch in fresh}
@@ -83,7 +83,7 @@ class Pace:
                 if batch.end < math.inf:
                     cluster.foresee(batch.end, "ends", batch)
 
-    def _speed(self, cluster: Cluster, machine: int) -> float:
+    def _speed(self, cluster: ClusterState, machine: int) -> float:
         capacity = self._plan.capacities[self._plan.classes[machine]]
         load = [0] * len(capacity)
         for batch in cluster.on[machine].values():

@@ -4,21 +4,21 @@ from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
 from operator import sub
 
-from .state import Cluster
+from .state import ClusterState
 
-__all__ = ["Full", "Places"]
+__all__ = ["FittingMachines", "Full"]
 
 
 class Full:
     """The kinds of waiting tasks that are known to fit nowhere, by what they need of each resource."""
 
-    def __init__(self, cluster: Cluster):
+    def __init__(self, cluster: ClusterState):
         # Of each resource: what kinds need of it, ascending, and the kinds in that order.
         self._by_need: list[tuple[list[int], list[int]]] = [([], []) for _ in cluster.rooms[0]]
         self._known: set[int] = set()
         self._choosy = any(kind.classes is not None for kind in cluster.plan.kinds)
 
-    def chances(self, cluster: Cluster) -> dict[int, list[int]]:
+    def chances(self, cluster: ClusterState) -> dict[int, list[int]]:
         """Return, by kind, the machines on which it may fit, the first one last; then take all kinds to be known."""
         opened = [kind for kind in cluster.opened if cluster.askers[kind]]
         chances = {kind: cluster.able[kind][::-1] for kind in opened}
@@ -29,7 +29,7 @@ class Full:
         self.learn(cluster)
         return chances
 
-    def learn(self, cluster: Cluster) -> None:
+    def learn(self, cluster: ClusterState) -> None:
         """Take all kinds to be known for which somebody asks."""
         for kind in cluster.opened:
             if kind not in self._known:
@@ -39,7 +39,7 @@ class Full:
                     needs.insert(place, need)
                     kinds.insert(place, kind)
 
-    def fitting(self, cluster: Cluster, machine: int) -> list[int]:
+    def fitting(self, cluster: ClusterState, machine: int) -> list[int]:
         """Return the known kinds that fit on a machine and are asked for; those nobody asks for are forgotten."""
         free, needs, askers = cluster.free[machine], cluster.needs, cluster.askers
         ends = [bisect_right(line[0], room) for line, room in zip(self._by_need, free, strict=True)]
@@ -58,20 +58,20 @@ class Full:
             found = [kind for kind in found if (classes := kinds[kind].classes) is None or of in classes]
         return found
 
-    def _forget(self, cluster: Cluster, kind: int) -> None:
+    def _forget(self, cluster: ClusterState, kind: int) -> None:
         self._known.discard(kind)
         for (needs, kinds), need in zip(self._by_need, cluster.needs[kind], strict=True):
             place = kinds.index(kind, bisect_left(needs, need))
             del needs[place], kinds[place]
 
 
-class Places:
+class FittingMachines:
     """The machines on which each kind of waiting task fits, for rules that may keep a task waiting though it fits.
 
     A machine that refused a kind takes it again only when something has become free there, so nothing else is asked.
     """
 
-    def __init__(self, cluster: Cluster):
+    def __init__(self, cluster: ClusterState):
         self._full = Full(cluster)
         # Of each kind that fits somewhere the machines on which it may, as a heap, and the same as a set.
         self._heaps: dict[int, list[int]] = {}
@@ -89,7 +89,7 @@ class Places:
         """Return the first machine on which a task of the kind fits."""
         return self._heaps[kind][0]
 
-    def renew(self, cluster: Cluster) -> None:
+    def renew(self, cluster: ClusterState) -> None:
         """Take note of what has happened since the last dispatch."""
         heaps, members = self._heaps, self._members
         for kind in [kind for kind in heaps if not cluster.askers[kind] or kind in cluster.opened]:
@@ -105,7 +105,7 @@ class Places:
                     heappush(heaps[kind], machine)
         self.prune(cluster)
 
-    def prune(self, cluster: Cluster, machine: int | None = None) -> list[int]:
+    def prune(self, cluster: ClusterState, machine: int | None = None) -> list[int]:
         """Forget machines that are full, the one that was filled or all that come first; return kinds that fit nowhere.
 
         Those behind the first of a kind are looked at when it is their turn.

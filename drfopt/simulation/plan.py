@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from .scenario import Scenario
 
-__all__ = ["Kind", "Plan"]
+__all__ = ["Plan", "TaskKind"]
 
 
-class Kind(NamedTuple):
+class TaskKind(NamedTuple):
     """What a task needs, in the plan's units (m,), and the machine classes that may run it, None for all."""
 
     demand: tuple[int, ...]
@@ -31,7 +31,7 @@ class Plan:
         What one machine of each class has.
     classes : list of int (machines,)
         The class of each machine; machines of a class follow one another, in the order of the scenario.
-    kinds : list of Kind
+    kinds : list of TaskKind
     stages : nested lists [user][job][stage]
         The kind of each stage.
     weights : tuple of Fraction (n,)
@@ -41,7 +41,7 @@ class Plan:
     units: tuple[int, ...]
     capacities: tuple[tuple[int, ...], ...]
     classes: list[int]
-    kinds: list[Kind]
+    kinds: list[TaskKind]
     stages: list[list[list[int]]]
     weights: tuple[Fraction, ...]
 
@@ -60,7 +60,7 @@ class Plan:
             return tuple(int(row.get(resource, 0) * unit) for resource, unit in zip(resources, units, strict=True))
 
         names = {machine.name: k for k, machine in enumerate(scenario.machines)}
-        known: dict[Kind, int] = {}
+        known: dict[TaskKind, int] = {}
         stages: list[list[list[int]]] = []
         for user in scenario.users:
             stages.append([])
@@ -68,7 +68,7 @@ class Plan:
                 stages[-1].append([])
                 for stage in job.stages:
                     able = None if stage.machines is None else tuple(sorted({names[name] for name in stage.machines}))
-                    kind = Kind(whole(stage.demand), able)
+                    kind = TaskKind(whole(stage.demand), able)
                     stages[-1][-1].append(known.setdefault(kind, len(known)))
         return cls(
             scenario,

@@ -16,10 +16,10 @@ from operator import add, mul, sub
 from typing import Any
 
 from ..base.errors import InstanceError
-from .lots import Batch
+from .lots import StartedLot
 from .plan import Plan
 from .rule import Rule
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["Preempting", "Preemption"]
 
@@ -45,7 +45,7 @@ class _Claim:
     due: float
     user: int
     kind: int
-    warned: list[tuple[Batch, int]]
+    warned: list[tuple[StartedLot, int]]
 
 
 class Preempting(Rule):
@@ -74,7 +74,7 @@ class Preempting(Rule):
         """Ask the rule."""
         return self.rule.need(demand)
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Forget the claims of the run before."""
         self._claims: list[_Claim] = []
         units, resources = cluster.plan.units, cluster.plan.scenario.resources
@@ -84,15 +84,15 @@ class Preempting(Rule):
         ]
         self.rule.begin(cluster)
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Tell the rule."""
         self.rule.resized(cluster)
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Any:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> Any:
         """Ask the rule."""
         return self.rule.standing(cluster, user, used, running)
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Stop what is due, let the rule serve, and warn whom it is time to warn."""
         for due in [claim for claim in self._claims if claim.due <= cluster.now]:
             self._claims.remove(due)
@@ -106,7 +106,7 @@ class Preempting(Rule):
             self._claims.append(claim)
             cluster.wake(claim.due)
 
-    def _claim(self, cluster: Cluster) -> _Claim | None:
+    def _claim(self, cluster: ClusterState) -> _Claim | None:
         """Return the next claim worth making, as if all that were made had been met already."""
         used, running = list(cluster.used), list(cluster.running)
         warned: Counter[int] = Counter()
@@ -133,22 +133,22 @@ class Preempting(Rule):
 
     def _room_for(
         self,
-        cluster: Cluster,
+        cluster: ClusterState,
         user: int,
         kind: int,
         used: list[list[int]],
         running: list[int],
         warned: Counter[int],
-    ) -> list[tuple[Batch, int]] | None:
+    ) -> list[tuple[StartedLot, int]] | None:
         """Return the fewest tasks that have to be stopped for a task of the user, None if it is not worth it."""
         after = self.standing(cluster, user, list(map(add, used[user], cluster.demands[kind])), running[user] + 1)
-        best: list[tuple[Batch, int]] | None = None
+        best: list[tuple[StartedLot, int]] | None = None
         for machine in cluster.able[kind][:MACHINES]:
             if not cluster.up[machine]:
                 continue
             free = list(cluster.free[machine])
             held, tasks = list(used), list(running)
-            taken: list[tuple[Batch, int]] = []
+            taken: list[tuple[StartedLot, int]] = []
             for batch in sorted(cluster.on[machine].values(), key=lambda batch: -batch.number):
                 if min(map(sub, free, cluster.needs[kind])) >= 0:
                     break
@@ -166,14 +166,16 @@ class Preempting(Rule):
                 best = taken
         return best
 
-    def _may_lose(self, cluster: Cluster, user: int, used: list[list[int]], running: list[int], after: Any) -> bool:
+    def _may_lose(
+        self, cluster: ClusterState, user: int, used: list[list[int]], running: list[int], after: Any
+    ) -> bool:
         """Whether a user who has lost a task keeps her guarantee, and stands no lower than who has won one."""
         promised = self._guarantees[user]
         kept = all(have >= much for have, much in zip(used[user], promised, strict=True) if much)
         return kept and self.standing(cluster, user, used[user], running[user]) >= after
 
     def _move(
-        self, cluster: Cluster, used: list[list[int]], running: list[int], user: int, kind: int, count: int
+        self, cluster: ClusterState, used: list[list[int]], running: list[int], user: int, kind: int, count: int
     ) -> None:
         demand = cluster.demands[kind]
         used[user] = list(map(add, used[user], map(mul, demand, [count] * len(demand))))

@@ -152,7 +152,7 @@ def _list(value: Any) -> list:
 # ---- tables --------------------------------------------------------------------------------------------------------
 
 
-class Key(NamedTuple):
+class FileKey(NamedTuple):
     """How the value of a key is read, and whether the key has to be there."""
 
     read: Callable[[Any], Any]
@@ -160,44 +160,49 @@ class Key(NamedTuple):
 
 
 STAGE = {
-    "demand": Key(_amounts, True),
-    "tasks": Key(_count),
-    "duration": Key(_times),
-    "lasts": Key(_number),
-    "machines": Key(_names),
+    "demand": FileKey(_amounts, True),
+    "tasks": FileKey(_count),
+    "duration": FileKey(_times),
+    "lasts": FileKey(_number),
+    "machines": FileKey(_names),
 }
 JOB = {
-    "name": Key(_text),
-    "arrival": Key(_number),
-    "count": Key(_count),
-    "every": Key(_times),
-    "stages": Key(_list),
+    "name": FileKey(_text),
+    "arrival": FileKey(_number),
+    "count": FileKey(_count),
+    "every": FileKey(_times),
+    "stages": FileKey(_list),
 }
 USER = {
-    "name": Key(_text, True),
-    "jobs": Key(_list, True),
-    "weight": Key(_weight),
-    "guarantee": Key(_amounts),
-    "group": Key(_text),
-    "tier": Key(_whole),
-    "leaves": Key(_number),
+    "name": FileKey(_text, True),
+    "jobs": FileKey(_list, True),
+    "weight": FileKey(_weight),
+    "guarantee": FileKey(_amounts),
+    "group": FileKey(_text),
+    "tier": FileKey(_whole),
+    "leaves": FileKey(_number),
 }
-MACHINE = {"name": Key(_text, True), "capacity": Key(_amounts, True), "count": Key(_whole)}
-OUTAGE = {"machines": Key(_text, True), "at": Key(_number, True), "count": Key(_whole), "lasts": Key(_number)}
-GROUP = {"name": Key(_text, True), "weight": Key(_weight)}
+MACHINE = {"name": FileKey(_text, True), "capacity": FileKey(_amounts, True), "count": FileKey(_whole)}
+OUTAGE = {
+    "machines": FileKey(_text, True),
+    "at": FileKey(_number, True),
+    "count": FileKey(_whole),
+    "lasts": FileKey(_number),
+}
+GROUP = {"name": FileKey(_text, True), "weight": FileKey(_weight)}
 TOP = {
-    "name": Key(_text),
-    "source": Key(_text),
-    "until": Key(_number),
-    "capacity": Key(_amounts),
-    "machines": Key(_list),
-    "users": Key(_list, True),
-    "outages": Key(_list),
-    "groups": Key(_groups),
+    "name": FileKey(_text),
+    "source": FileKey(_text),
+    "until": FileKey(_number),
+    "capacity": FileKey(_amounts),
+    "machines": FileKey(_list),
+    "users": FileKey(_list, True),
+    "outages": FileKey(_list),
+    "groups": FileKey(_groups),
 }
 
 
-def _fields(table: Any, known: Mapping[str, Key], place: str) -> dict[str, Any]:
+def _fields(table: Any, known: Mapping[str, FileKey], place: str) -> dict[str, Any]:
     """Return the values of a table, read; unknown keys, and missing ones, are errors that name the place."""
     where = f"{place}: " if place else ""
     if not isinstance(table, dict):
@@ -258,7 +263,7 @@ def _job(entry: Any, place: str) -> Job:
     return _checked(lambda: Job(stages=stages, **keys), place)
 
 
-def _made(make: Callable[..., Any], entry: Any, known: Mapping[str, Key], place: str) -> Any:
+def _made(make: Callable[..., Any], entry: Any, known: Mapping[str, FileKey], place: str) -> Any:
     keys = _fields(entry, known, place)
     return _checked(lambda: make(**keys), place)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from .lots import ENDLESS
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["Requests"]
 
@@ -16,10 +16,10 @@ class Requests:
     columns : m lists of n
     """
 
-    def __init__(self, cluster: Cluster):
+    def __init__(self, cluster: ClusterState):
         self.columns = [[0] * cluster.n for _ in range(cluster.m)]
 
-    def renew(self, cluster: Cluster, users: Iterable[int]) -> list[tuple[int, int]]:
+    def renew(self, cluster: ClusterState, users: Iterable[int]) -> list[tuple[int, int]]:
         """Look at users again who hold or want something else, and return the users and resources that changed."""
         changed = []
         for user in users:
@@ -31,7 +31,7 @@ class Requests:
         return changed
 
 
-def _wanted(cluster: Cluster, user: int) -> list[int]:
+def _wanted(cluster: ClusterState, user: int) -> list[int]:
     """Return what the tasks of a user need that run or wait; of tasks without end all there is."""
     if cluster.waiting[user] < ENDLESS // 2:
         return cluster.wanted[user]

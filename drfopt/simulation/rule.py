@@ -42,7 +42,7 @@ from ..base.errors import PolicyError
 
 if TYPE_CHECKING:
     from .plan import Plan
-    from .state import Cluster
+    from .state import ClusterState
 
 __all__ = ["Rule"]
 
@@ -71,17 +71,17 @@ class Rule:
         """Return what a task of this demand takes of a machine's room."""
         return demand
 
-    def begin(self, cluster: "Cluster") -> None:
+    def begin(self, cluster: "ClusterState") -> None:
         """Make ready for a run; nothing has come yet."""
 
-    def resized(self, cluster: "Cluster") -> None:
+    def resized(self, cluster: "ClusterState") -> None:
         """Hear what there is in all: after `begin`, and whenever machines were lost or have come back."""
 
-    def dispatch(self, cluster: "Cluster") -> None:
+    def dispatch(self, cluster: "ClusterState") -> None:
         """Start what should be started now."""
         raise NotImplementedError
 
-    def standing(self, cluster: "Cluster", user: int, used: list[int], running: int) -> Any:
+    def standing(self, cluster: "ClusterState", user: int, used: list[int], running: int) -> Any:
         """Return how high a user would stand who held so much and ran so many tasks; revocation takes from the highest.
 
         By default it is her weighted dominant share.

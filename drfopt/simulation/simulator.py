@@ -11,12 +11,12 @@ from ..base.errors import InstanceError
 from ..base.progress import report
 from .draws import stream
 from .invariants import Books, verify
-from .lots import Batch, Lot
+from .lots import Lot, StartedLot
 from .pace import Pace
 from .plan import Plan
 from .rule import Rule
 from .scenario import Scenario, Stage
-from .state import Cluster
+from .state import ClusterState
 from .timeline import Timeline
 from .visits import Coming, Records, Visit
 
@@ -57,7 +57,7 @@ class Simulator:
     ):
         self.scenario, self.rule, self.pace, self.timeline, self.checked = scenario, rule, pace, timeline, checked
         self.plan = Plan.of(scenario)
-        self.cluster = Cluster(self.plan, rule, seed)
+        self.cluster = ClusterState(self.plan, rule, seed)
         self.until = math.inf if scenario.until is None else scenario.until
         self.moments = self.events = 0
         self.books = Books(self.cluster)
@@ -108,7 +108,7 @@ class Simulator:
         events = self.cluster.events
         while events:
             time, _, event = events[0]
-            if type(event) is not Batch or event.end == time:
+            if type(event) is not StartedLot or event.end == time:
                 return time
             self._pop()
         return math.inf
@@ -123,7 +123,7 @@ class Simulator:
         self.events += 1
         if self.events % SAY == 0:
             report(f"{now:.6g} s, {self.cluster.ended:,} tasks done, {self.records.ended:,} jobs")
-        if type(event) is Batch:
+        if type(event) is StartedLot:
             lot = event.lot
             lot.job.tasks += event.count
             self.cluster.finish(event)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..base.errors import PolicyError
 from .draws import stream
-from .lots import Batch, Lot
+from .lots import Lot, StartedLot
 from .plan import Plan
 
-__all__ = ["FIRST", "Cluster"]
+__all__ = ["FIRST", "ClusterState"]
 
 FIRST = {name: rank << 60 for rank, name in enumerate(("ends", "back", "lost", "leaves", "closes", "comes", "wakes"))}
 """What happens at one moment happens in this order, and within it in the order in which it was foreseen."""
@@ -36,7 +36,7 @@ class Terms(Protocol):
         ...
 
 
-class Cluster:
+class ClusterState:
     """What a rule reads and acts on; `drfopt.simulation.rule` lists it.
 
     Parameters
@@ -66,7 +66,7 @@ class Cluster:
         self.wanted = [[0] * m for _ in range(n)]
         self.queues: list[dict[int, deque[Lot]]] = [{} for _ in range(n)]
         self.askers: list[dict[int, Any]] = [{} for _ in plan.kinds]
-        self.on: list[dict[int, Batch]] = [{} for _ in plan.classes]
+        self.on: list[dict[int, StartedLot]] = [{} for _ in plan.classes]
         self.able = self._able()
         self.freed: set[int] = set()
         self.opened: dict[int, None] = {}
@@ -134,7 +134,7 @@ class Cluster:
             if not line:
                 self._nobody_asks(user, kind)
 
-    def revoke(self, batch: Batch, count: int | None = None) -> None:
+    def revoke(self, batch: StartedLot, count: int | None = None) -> None:
         """Stop tasks of a batch, all by default; they wait again, as the first of their lot, and begin anew."""
         count = batch.count if count is None else count
         lot = batch.lot
@@ -169,18 +169,18 @@ class Cluster:
         self._want(lot, lot.waiting)
         self._ask(lot)
 
-    def flush(self) -> list[Batch]:
+    def flush(self) -> list[StartedLot]:
         """Turn the tasks just started into batches, and return them."""
         batches = []
         for (lot, machine, seconds), count in self._fresh.items():
             self._number += 1
-            batch = Batch(lot, machine, count, seconds, self.now, self._number)
+            batch = StartedLot(lot, machine, count, seconds, self.now, self._number)
             self.on[machine][self._number] = batch
             batches.append(batch)
         self._fresh.clear()
         return batches
 
-    def finish(self, batch: Batch) -> None:
+    def finish(self, batch: StartedLot) -> None:
         """Let the tasks of a batch be done."""
         count = batch.count
         self._end(batch, count)
@@ -265,7 +265,7 @@ class Cluster:
         if not askers:
             self.opened.pop(kind, None)
 
-    def _end(self, batch: Batch, count: int) -> None:
+    def _end(self, batch: StartedLot, count: int) -> None:
         lot, machine = batch.lot, batch.machine
         user, kind = lot.user, lot.kind
         need, demand = self.needs[kind], self.demands[kind]

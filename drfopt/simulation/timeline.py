@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import InstanceError
 from .lots import ENDLESS
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["Samples", "Timeline"]
 
@@ -80,7 +80,7 @@ class Timeline:
         self._next = 0.0
         self._rows: list[tuple] = []
 
-    def upto(self, now: float, cluster: Cluster) -> None:
+    def upto(self, now: float, cluster: ClusterState) -> None:
         """Take the samples from the last one up to before `now`, in which nothing has changed."""
         if self.every == 0:
             self._keep(self._row(cluster.now, cluster), cluster)
@@ -96,7 +96,7 @@ class Timeline:
             self._keep((self._next, *row[1:]), cluster)
             self._advance()
 
-    def _keep(self, row: tuple, cluster: Cluster) -> None:
+    def _keep(self, row: tuple, cluster: ClusterState) -> None:
         self._rows.append(row)
         if len(self._rows) * cluster.n > MOST:
             raise InstanceError(
@@ -104,12 +104,12 @@ class Timeline:
                 f"interval than {self.every or 0:g} s between them"
             )
 
-    def close(self, cluster: Cluster) -> None:
+    def close(self, cluster: ClusterState) -> None:
         """Take the last sample, at the end."""
         if not self._rows or self._rows[-1][0] < cluster.now:
             self._rows.append(self._row(cluster.now, cluster))
 
-    def samples(self, cluster: Cluster) -> Samples:
+    def samples(self, cluster: ClusterState) -> Samples:
         """Return all samples as arrays."""
         units = np.array(cluster.plan.units, dtype=float)
         times, used, running, waiting, wanted, capacity = (
@@ -132,7 +132,7 @@ class Timeline:
         step = self._step or 1.0
         self._next = (math.floor(self._next / step + 0.5) + 1) * step
 
-    def _row(self, time: float, cluster: Cluster) -> tuple:
+    def _row(self, time: float, cluster: ClusterState) -> tuple:
         # Lists of what is held or wanted are made anew whenever it changes, so they may be kept as they are.
         waiting, wanted = list(cluster.waiting), list(cluster.wanted)
         return time, list(cluster.used), list(cluster.running), waiting, wanted, cluster.totals

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from .places import Places
+from .places import FittingMachines
 from .rule import Rule
-from .state import Cluster
+from .state import ClusterState
 
 __all__ = ["Ranked", "Turns"]
 
@@ -20,24 +20,24 @@ __all__ = ["Ranked", "Turns"]
 class Turns(Rule):
     """A rule that says whose turn it is."""
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
+    def turn(self, cluster: ClusterState, asking: Mapping[int, int]) -> int | None:
         """Return the user to be served next, None for nobody.
 
         Parameters
         ----------
-        cluster : Cluster
+        cluster : ClusterState
         asking : the users who have a waiting task that fits somewhere, in their order, and its kind
         """
         raise NotImplementedError
 
-    def changed(self, cluster: Cluster, users: Iterable[int]) -> None:
+    def changed(self, cluster: ClusterState, users: Iterable[int]) -> None:
         """Hear of users who may hold something else than before: no others do."""
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Forget the run before."""
-        self._places = Places(cluster)
+        self._places = FittingMachines(cluster)
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Serve one after the other, as long as somebody can be served."""
         places = self._places
         places.renew(cluster)
@@ -65,35 +65,35 @@ class Ranked(Rule):
     are told to `forget`, and only when a waiting task fits somewhere.
     """
 
-    def rank(self, cluster: Cluster, user: int, kind: int) -> Any:
+    def rank(self, cluster: ClusterState, user: int, kind: int) -> Any:
         """Return what is to be lowest of whoever is served next with a task of that kind; None to keep it waiting."""
         raise NotImplementedError
 
-    def survey(self, cluster: Cluster, users: Collection[int]) -> Iterable[int]:
+    def survey(self, cluster: ClusterState, users: Collection[int]) -> Iterable[int]:
         """Hear of users who hold or want something else than before; return those who are to be ranked anew."""
         return users
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Forget the run before."""
-        self._places = Places(cluster)
+        self._places = FittingMachines(cluster)
         self._stale: dict[int, None] = {}
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure everybody anew."""
         self.forget(cluster, range(cluster.n))
 
-    def forget(self, cluster: Cluster, users: Iterable[int]) -> None:
+    def forget(self, cluster: ClusterState, users: Iterable[int]) -> None:
         """Have the ranks of users worked out anew at the next dispatch."""
         cluster.moved.update(dict.fromkeys(users))
 
-    def catch_up(self, cluster: Cluster) -> None:
+    def catch_up(self, cluster: ClusterState) -> None:
         """Work out anew what has changed since it was last asked for."""
         if self._stale:
             for user in self.survey(cluster, self._stale):
                 self._note(cluster, user)
             self._stale.clear()
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Serve the lowest as long as it is possible."""
         askers, places = cluster.askers, self._places
         self._stale.update(cluster.moved)
@@ -124,7 +124,7 @@ class Ranked(Rule):
                         if (again := askers[later][other]) is not None:
                             heappush(queue, again)
 
-    def _note(self, cluster: Cluster, user: int) -> list[tuple[Any, int, int, int]]:
+    def _note(self, cluster: ClusterState, user: int) -> list[tuple[Any, int, int, int]]:
         """Write down the user's ranks where it asks, and return those that let it be served."""
         entries = []
         for kind, line in cluster.queues[user].items():
@@ -135,7 +135,7 @@ class Ranked(Rule):
         return entries
 
 
-def _next(cluster: Cluster, user: int, places: Places) -> int:
+def _next(cluster: ClusterState, user: int, places: FittingMachines) -> int:
     """Return the kind of the user's next task that fits, of several the one that came first; -1 for none."""
     queue = cluster.queues[user]
     return min((kind for kind in queue if kind in places), key=lambda kind: queue[kind][0].number, default=-1)

@@ -15,17 +15,17 @@ from ..base.numbers.enclosures import Enclosure
 from ..certificates.feasibility import infeasibility
 from ..certificates.verifier import number
 from ..io.native.reading import built
-from ..io.text.parts import Part
+from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
 from ..model.instance import Instance
 
 __all__ = ["allocation_of"]
 
-Number = Callable[[Part], Any]
+Number = Callable[[TreePart], Any]
 
 
 def allocation_of(
-    document: Part | Mapping[str, Any], instance: Instance | None = None, *, exact: bool = True
+    document: TreePart | Mapping[str, Any], instance: Instance | None = None, *, exact: bool = True
 ) -> Allocation:
     """Return the allocation that a document tells of.
 
@@ -43,7 +43,7 @@ def allocation_of(
     InstanceError
         When it is no answer, not one for this instance, or not possible.
     """
-    part = document if isinstance(document, Part) else Part(dict(document), "the answer")
+    part = document if isinstance(document, TreePart) else TreePart(dict(document), "the answer")
     if not isinstance(part.value, dict) or "users" not in part:
         raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")
     if instance is None:
@@ -80,7 +80,7 @@ def allocation_of(
 class _Reading:
     """One document, and the instance whose names it uses."""
 
-    def __init__(self, instance: Instance, document: Part, read: Number):
+    def __init__(self, instance: Instance, document: TreePart, read: Number):
         self.instance, self.document, self.read = instance, document, read
         self.users = {name: i for i, name in enumerate(instance.users)}
         self.classes = {name: k for k, name in enumerate(instance.machine_names)}
@@ -172,13 +172,13 @@ class _Reading:
             part["rigorous"].true(),
         )
 
-    def _broken(self, row: Part) -> Broken:
+    def _broken(self, row: TreePart) -> Broken:
         of_group = "group" in row
         owner = row["group" if of_group else "user"].text()
         return Broken(owner, of_group, row["resource"].text(), self.read(row["held"]), self.read(row["promised"]))
 
 
-def _number(part: Part) -> Any:
+def _number(part: TreePart) -> Any:
     """Return a number as it was meant: whole, a float, a fraction or an enclosure."""
     value = part.value
     try:
@@ -193,7 +193,7 @@ def _number(part: Part) -> Any:
     return value if type(value) in (int, float) else float(part.number())
 
 
-def _float(part: Part) -> float:
+def _float(part: TreePart) -> float:
     found = _number(part)
     return float(found.lower if isinstance(found, Enclosure) else found)
 
@@ -223,7 +223,7 @@ def _as_it_is(placement: np.ndarray | None) -> np.ndarray | None:
     return placement
 
 
-def _index(known: dict[str, int], name: str, part: Part) -> int:
+def _index(known: dict[str, int], name: str, part: TreePart) -> int:
     if name not in known:
         raise InstanceError(f"{part.place}: {name!r} is not in this instance{suggestion(name, known)}")
     return known[name]

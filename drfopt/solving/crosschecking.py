@@ -76,7 +76,7 @@ class Opinion:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Disagreement:
     """How far two opinions are apart.
 
     Attributes
@@ -112,7 +112,7 @@ class CrossCheck(Result):
         The relative difference that decided: of levels for leximin and the strictly concave policies, of the objective
         where optima are not unique.
     opinions : tuple of Opinion
-    between : Difference or None
+    between : Disagreement or None
         Who differs most, of what may be.
     silent : str
         The formulation that was asked for and gave no answer.
@@ -126,7 +126,7 @@ class CrossCheck(Result):
     agree: bool | None
     max_disagreement: float | None
     opinions: tuple[Opinion, ...]
-    between: Difference | None = field(default=None)
+    between: Disagreement | None = field(default=None)
     silent: str = ""
 
     def named(self) -> dict[str, Any]:
@@ -286,18 +286,18 @@ def _timed(name: str, compute: Callable[[], tuple], engine: str = "", rough: boo
 # ---- differences -------------------------------------------------------------------------------------------------
 
 
-def _difference(problem: Problem, one: Opinion, other: Opinion) -> Difference:
+def _difference(problem: Problem, one: Opinion, other: Opinion) -> Disagreement:
     """Return how far two opinions are apart, by what their policy makes unique."""
     if one.value is not None:
         size = _apart(one.value, other.value)
-        return Difference(one.engine, other.engine, size, 0.0 if problem.integer else GAP)
+        return Disagreement(one.engine, other.engine, size, 0.0 if problem.integer else GAP)
     mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))
-    found = Difference(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
+    found = Disagreement(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
     if problem.policy.alpha != 1 or not (one.rough or other.rough):
         return found
-    product = Difference(one.engine, other.engine, _product(problem, mine, theirs), GAP)
+    product = Disagreement(one.engine, other.engine, _product(problem, mine, theirs), GAP)
     return min(found, product, key=lambda difference: difference.weight)
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from drfopt.axioms.counterexamples.space import Case, User
+from drfopt.axioms.counterexamples.space import Case, SpaceUser
 
 
 def drawn(seed, *, users=(1, 4), resources=(1, 3), zero=True, weights=3, limits=False):
@@ -17,7 +17,7 @@ def drawn(seed, *, users=(1, 4), resources=(1, 3), zero=True, weights=3, limits=
         row = tuple(dice.randint(low, 3) for _ in range(m))
         if any(row):
             rows.append(row)
-    kinds = [User(row, dice.randint(1, weights), dice.choice((0, 0, 1)) if limits else 0) for row in rows]
+    kinds = [SpaceUser(row, dice.randint(1, weights), dice.choice((0, 0, 1)) if limits else 0) for row in rows]
     return Case((tuple(dice.randint(1, 4) for _ in range(m)),), tuple(kinds))
 
 

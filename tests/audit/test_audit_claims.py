@@ -116,7 +116,7 @@ def test_the_table_of_the_paper():
 
 
 def test_a_false_claim_is_not_confirmed():
-    false = claims.Claim("ceei", "strategy-proofness", POSITIVE, "fails", "", "1 1 | 1,1 1,1")
+    false = claims.PropertyClaim("ceei", "strategy-proofness", POSITIVE, "fails", "", "1 1 | 1,1 1,1")
     assert not proven(false).stands
     assert "NOT CONFIRMED" in str(sheet([proven(false)]))
 

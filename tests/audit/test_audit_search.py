@@ -18,7 +18,7 @@ import pytest
 from drfopt import Instance, InstanceError, PolicyError, audit
 from drfopt.axioms.counterexamples.minimising import smaller, smallest
 from drfopt.axioms.counterexamples.searching import Question, search
-from drfopt.axioms.counterexamples.space import Case, Space, User
+from drfopt.axioms.counterexamples.space import Case, Space, SpaceUser
 from drfopt.axioms.verdicts import FAILS, HOLDS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def _reduced(case):
             for row in rows:
                 row[j] //= step
     forms = [
-        (tuple(capacity[j] for j in order), tuple(sorted(User(tuple(row[j] for j in order)) for row in rows)))
+        (tuple(capacity[j] for j in order), tuple(sorted(SpaceUser(tuple(row[j] for j in order)) for row in rows)))
         for order in permutations(range(len(capacity)))
     ]
     room, users = min(forms)
@@ -111,7 +111,7 @@ def test_what_holds_survives(policy, names):
 
 
 def test_a_counterexample_is_made_small_in_every_way():
-    case = Case(((4, 6, 9),), tuple(sorted(User(row, 2) for row in ((1, 2, 3), (3, 4, 1), (4, 1, 2), (2, 2, 2)))))
+    case = Case(((4, 6, 9),), tuple(sorted(SpaceUser(row, 2) for row in ((1, 2, 3), (3, 4, 1), (4, 1, 2), (2, 2, 2)))))
     question = Question("asset", ("sharing-incentive",), Space(4, 3))
     assert question.fails("sharing-incentive", case)
     small = smallest(case, lambda c: question.fails("sharing-incentive", c))

@@ -115,7 +115,7 @@ def test_a_bound_that_forgets_a_user_would_show():
     stated = option_set.market_of(at.cluster, 0, 1)
     most = Fraction(75, 16) * stated.size
     (other,) = stated.others
-    heavier = option_set.Market(
+    heavier = option_set.OptionMarket(
         stated.mine,
         stated.income,
         stated.size,

@@ -10,7 +10,7 @@ import pytest
 from drfopt.certificates import meet_in_the_middle, refutation, whole
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, claims
-from drfopt.certificates.meet_in_the_middle import Halves, TooMany
+from drfopt.certificates.meet_in_the_middle import Halves, TooManyChoices
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
 from drfopt.model.instance import Instance
@@ -163,7 +163,7 @@ def test_halves_miss_nothing(seed):
 def test_halves_give_up_where_there_are_too_many(monkeypatch):
     found = Halves(pool(1, 12), range(12))
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyChoices):
         found.within(5.0)
 
 

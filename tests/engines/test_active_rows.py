@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from drfopt.engines.leximin.active_rows import Equations, Point
+from drfopt.engines.leximin.active_rows import ActiveSetEquations, Point
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve
@@ -42,7 +42,7 @@ def test_from_where_a_solver_stopped_early(off):
     for g in range(3):
         for k in range(2):
             matrix[2 * k : 2 * k + 2, 2 * g + k] = needs[g] / rooms[k]
-    equations = Equations(sparse.csc_array(matrix), np.repeat(np.arange(3), 2), np.ones(3), np.zeros(3))
+    equations = ActiveSetEquations(sparse.csc_array(matrix), np.repeat(np.arange(3), 2), np.ones(3), np.zeros(3))
     from scipy.optimize import linprog
 
     adding = np.kron(np.eye(3), np.ones(2))

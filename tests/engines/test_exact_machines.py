@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drfopt.base.errors import SolverError
 from drfopt.base.numbers import rationals
-from drfopt.base.solvers.exact_lp import Program, maximise
+from drfopt.base.solvers.exact_lp import ExactProgram, maximise
 from drfopt.base.solvers.sparse_factors import Factors
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
@@ -107,7 +107,7 @@ def test_programs_from_any_basis_satisfy_the_conditions(data):
     b, c = [[data.draw(SMALL) for _ in range(size)] for size in (rows, width)]
     basis = data.draw(st.permutations(range(rows + width)))[:rows]
     try:
-        found = maximise(Program(columns, b, c), basis, "the program")
+        found = maximise(ExactProgram(columns, b, c), basis, "the program")
     except SolverError as error:
         from scipy.optimize import linprog
 

@@ -13,7 +13,7 @@ from drfopt.base.errors import EngineError, SolverError
 from drfopt.base.solvers.table import DIRECT, SOLVERS, interface
 from drfopt.certificates import whole
 from drfopt.engines.whole import integer_program
-from drfopt.engines.whole.integer_program import Model, Unfinished
+from drfopt.engines.whole.integer_program import Model, UnfinishedProgram
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
@@ -128,7 +128,7 @@ def test_no_solution_is_none_where_both_say_so():
 def test_out_of_time_only_a_feasible_point_is_kept(monkeypatch, point, kept):
     values = None if point is None else np.array(point)
     monkeypatch.setattr(integer_program, "_through_pulp", lambda *given: ("stopped", values))
-    with pytest.raises(Unfinished) as caught:
+    with pytest.raises(UnfinishedProgram) as caught:
         knapsack().solve()
     assert (caught.value.point is not None) == kept
 
@@ -144,7 +144,7 @@ def test_the_time_limit_is_told_to_the_solver(solver):
         terms = dict(zip(columns, row.tolist(), strict=True))
         model.row(row.sum() // 2, row.sum() // 2, terms | {over: -1.0, under: 1.0})
     deadline = Deadline.after(0.6)
-    with pytest.raises(Unfinished):
+    with pytest.raises(UnfinishedProgram):
         model.solve(deadline)
     assert not deadline.left()
 
@@ -163,7 +163,7 @@ def test_a_solver_that_dies_is_no_answer(monkeypatch, interrupted):
     monkeypatch.setattr(pulp.LpProblem, "solve", dies)
     with stopping(lambda: any(asked)), pytest.raises(SolverError) as caught:
         knapsack().solve()
-    assert isinstance(caught.value, Unfinished) == interrupted
+    assert isinstance(caught.value, UnfinishedProgram) == interrupted
     assert interrupted or "'PULP_CBC_CMD' failed on an integer program: Error while" in str(caught.value)
 
 

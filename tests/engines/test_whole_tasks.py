@@ -13,7 +13,7 @@ from drfopt.certificates import whole
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import engine_for, engines_for
 from drfopt.engines.whole import frontier, rounding
-from drfopt.engines.whole.user_kinds import Pool
+from drfopt.engines.whole.user_kinds import KindPool
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named
@@ -91,7 +91,7 @@ def test_of_users_alike_only_the_number_counts():
 
 def test_whose_demands_are_less_goes_on_first():
     # The third task of whoever needs less of both fits, the other's does not: no need to try stopping the first.
-    pool = Pool(Problem(Instance([[2, 2], [2, 1]], [10, 8]), policy_named("single:r1"), True))
+    pool = KindPool(Problem(Instance([[2, 2], [2, 1]], [10, 8]), policy_named("single:r1"), True))
     spot = pool.next_spot(pool.sizes, pool.room, -1)
     assert spot.level == 2 * pool.rates[0]
     assert pool.fewest(spot, 2, 1000) == [(1, 0)]

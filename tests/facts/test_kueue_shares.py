@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt.io.readers.queues.kueue.quotas import Quota, Quotas
+from drfopt.io.readers.queues.kueue.quotas import QuotaNode, Quotas
 
 FACTS = json.loads((Path(__file__).parent / "kueue_shares.json").read_text(encoding="utf-8"))
 INFINITE = 2**63 - 1
@@ -20,7 +20,7 @@ def keys(amounts: dict) -> dict[tuple[str, str], Fraction]:
     }
 
 
-def one_queue(fact: dict) -> dict[str, tuple[Quotas, Quota]]:
+def one_queue(fact: dict) -> dict[str, tuple[Quotas, QuotaNode]]:
     """Return a queue in a cohort that has the rest of what is lendable; where nothing is, the queue lends nothing."""
     nominal = keys(fact["nominal"])
     rest: dict[tuple[str, str], Fraction] = {}
@@ -31,13 +31,13 @@ def one_queue(fact: dict) -> dict[str, tuple[Quotas, Quota]]:
             rest[own[0]] = lendable - sum(nominal[key] for key in own)
         else:
             lending |= dict.fromkeys(own, Fraction(0))
-    queue = Quota("cq", "cohort", Fraction(fact["weight"]), nominal, {}, lending, keys(fact["usage"]))
-    return {"cq": (Quotas([queue], [Quota("cohort", "", nominal=rest)]), queue)}
+    queue = QuotaNode("cq", "cohort", Fraction(fact["weight"]), nominal, {}, lending, keys(fact["usage"]))
+    return {"cq": (Quotas([queue], [QuotaNode("cohort", "", nominal=rest)]), queue)}
 
 
-def tree(fact: dict) -> dict[str, tuple[Quotas, Quota]]:
+def tree(fact: dict) -> dict[str, tuple[Quotas, QuotaNode]]:
     made = {
-        name: Quota(
+        name: QuotaNode(
             name,
             node.get("parent", ""),
             Fraction(node.get("weight", 1)),

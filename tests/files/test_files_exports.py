@@ -18,7 +18,7 @@ from drfopt.io.readers.kubernetes.objects import Objects
 from drfopt.io.readers.queues.kueue.quotas import quotas
 from drfopt.io.readers.yarn.queues import read_queues
 from drfopt.io.text.input import read_file
-from drfopt.io.writers.amounts import Target, quantity, rounded
+from drfopt.io.writers.amounts import TargetName, quantity, rounded
 from drfopt.io.writers.exports import EXPORTS, export
 from drfopt.model.organisation import Group, Organisation
 from drfopt.model.task_types import TaskType
@@ -45,7 +45,7 @@ def test_the_sum_never_exceeds_the_capacity(seed: int) -> None:
     state = random.Random(seed)
     n, m = state.randint(1, 12), state.randint(1, 3)
     steps = [
-        Target("r", Fraction(state.choice([1, 2**20])), state.choice([Fraction(1), Fraction(1, 1000)]))
+        TargetName("r", Fraction(state.choice([1, 2**20])), state.choice([Fraction(1), Fraction(1, 1000)]))
         for _ in range(m)
     ]
     capacity = [Fraction(state.choice([0, 1, 7, 10**6, Fraction(1, 3)])) for _ in range(m)]
@@ -69,13 +69,13 @@ def test_the_sum_never_exceeds_the_capacity(seed: int) -> None:
 
 
 def test_a_hair_below_a_step_is_the_step() -> None:
-    target = Target("cpu", step=Fraction(1, 1000))
+    target = TargetName("cpu", step=Fraction(1, 1000))
     assert rounded([[Fraction(2.9999999999999996)]], [Fraction(9)], [target]) == [[3000]]
     assert rounded([[Fraction(2.9999)]], [Fraction(9)], [target]) == [[2999]]
 
 
 def test_quantities() -> None:
-    cpu, memory = Target("cpu", step=Fraction(1, 1000)), Target("memory")
+    cpu, memory = TargetName("cpu", step=Fraction(1, 1000)), TargetName("memory")
     assert [quantity(steps, cpu) for steps in (0, 2000, 2250)] == ["0", "2", "2250m"]
     assert [quantity(steps, memory) for steps in (0, 5, 2**10, 3 * GIB, 3 * GIB + 1)] == [
         "0",

@@ -14,7 +14,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.eligibility import allows, features_of, needs_of
 from drfopt.io.readers.kubernetes.requests import demand
-from drfopt.io.text.parts import Part
+from drfopt.io.text.parts import TreePart
 from drfopt.planning import rebalance
 
 GIB = 2**30
@@ -66,7 +66,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize(("spec", "cpu"), REQUESTS.values(), ids=REQUESTS)
 def test_requests(spec: dict, cpu: str | None) -> None:
-    found = demand(Part(spec, "pod"))
+    found = demand(TreePart(spec, "pod"))
     assert found.get("cpu") == (None if cpu is None else Fraction(cpu))
     assert found["pods"] == 1
 
@@ -113,7 +113,7 @@ ELIGIBLE = {
 
 @pytest.mark.parametrize(("spec", "expected"), ELIGIBLE.values(), ids=ELIGIBLE)
 def test_eligible(spec: dict, expected: bool) -> None:
-    needs = needs_of(Part(spec, "pod"))
+    needs = needs_of(TreePart(spec, "pod"))
     assert allows(needs, features_of(LABELS, [], needs.labels)) is expected
 
 
@@ -138,8 +138,8 @@ TOLERATED = {
 
 @pytest.mark.parametrize(("tolerations", "taints", "expected"), TOLERATED.values(), ids=TOLERATED)
 def test_tolerated(tolerations: list, taints: list, expected: bool) -> None:
-    needs = needs_of(Part({"tolerations": tolerations}, "pod"))
-    features = features_of({}, list(Part(taints, "taints").each()), [])
+    needs = needs_of(TreePart({"tolerations": tolerations}, "pod"))
+    features = features_of({}, list(TreePart(taints, "taints").each()), [])
     assert allows(needs, features) is expected
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from drfopt.base.tables import Sheet
 from drfopt.io.native import writing
-from drfopt.model.arrays import Table
+from drfopt.model.arrays import ExactTable
 from drfopt.model.instance import Instance
 from drfopt.planning import explain
 from drfopt.planning.explaining.remedies import Remedies
@@ -14,8 +14,8 @@ from drfopt.solving.scheduling import schedule
 @pytest.mark.parametrize("use", [writing.dumps, lambda instance: schedule(instance, trace=False)])
 def test_exact_values_are_made_once_and_not_for_every_user(use, monkeypatch):
     asked = []
-    made = Table.exact
-    monkeypatch.setattr(Table, "exact", lambda table: asked.append(table) or made(table))
+    made = ExactTable.exact
+    monkeypatch.setattr(ExactTable, "exact", lambda table: asked.append(table) or made(table))
     counts = []
     for n in (2, 20):
         asked.clear()

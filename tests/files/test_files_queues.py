@@ -11,7 +11,7 @@ from drfopt import solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.formats import read
-from drfopt.io.readers.queues.tree import Queue, organised
+from drfopt.io.readers.queues.tree import QueueNode, organised
 
 GIB = 2**30
 
@@ -30,10 +30,10 @@ def saved(path: Path, text: str) -> Path:
 
 def test_inner_queues_are_groups_and_leaves_are_users() -> None:
     queues = [
-        Queue("root"),
-        Queue("eng", "root", Fraction(2), {"cpu": Fraction(4)}),
-        Queue("dev", "eng", Fraction(0), maximum={"cpu": Fraction(3)}, priority=1),
-        Queue("sci", "root"),
+        QueueNode("root"),
+        QueueNode("eng", "root", Fraction(2), {"cpu": Fraction(4)}),
+        QueueNode("dev", "eng", Fraction(0), maximum={"cpu": Fraction(3)}, priority=1),
+        QueueNode("sci", "root"),
     ]
     groups, members = organised(queues, ["dev", "sci"], Notes())
     assert groups == [{"name": "eng", "weight": 2, "guarantee": {"cpu": 4}}]
@@ -41,25 +41,27 @@ def test_inner_queues_are_groups_and_leaves_are_users() -> None:
 
 
 def test_a_root_with_a_bound_is_a_group() -> None:
-    groups, members = organised([Queue("root", maximum={"cpu": Fraction(8)}), Queue("a", "root")], ["a"], Notes())
+    groups, members = organised(
+        [QueueNode("root", maximum={"cpu": Fraction(8)}), QueueNode("a", "root")], ["a"], Notes()
+    )
     assert groups == [{"name": "root", "ceiling": {"cpu": 8}}]
     assert members == {"a": {"group": "root"}}
 
 
 def test_tasks_of_an_inner_queue_stand_beside_its_children() -> None:
-    groups, members = organised([Queue("a"), Queue("b", "a")], ["a", "b"], Notes())
+    groups, members = organised([QueueNode("a"), QueueNode("b", "a")], ["a", "b"], Notes())
     assert [group["name"] for group in groups] == ["a"]
     assert members == {"a": {"group": "a"}, "b": {"group": "a"}}
 
 
 def test_what_is_wrong_with_a_tree() -> None:
     with pytest.raises(InstanceError, match=r"queue 'a' is listed twice"):
-        organised([Queue("a"), Queue("a")], [], Notes())
+        organised([QueueNode("a"), QueueNode("a")], [], Notes())
     with pytest.raises(InstanceError, match=r"queue '[ab]' is below itself"):
-        organised([Queue("a", "b"), Queue("b", "a")], [], Notes())
+        organised([QueueNode("a", "b"), QueueNode("b", "a")], [], Notes())
     notes = Notes()
     _, members = organised(
-        [Queue("a", "gone", minimum={"cpu": Fraction(3)}, maximum={"cpu": Fraction(2)})], ["x"], notes
+        [QueueNode("a", "gone", minimum={"cpu": Fraction(3)}, maximum={"cpu": Fraction(2)})], ["x"], notes
     )
     assert members["a"] == {"guarantee": {"cpu": 2}, "ceiling": {"cpu": 2}, "group": "gone"}
     lines = [str(note) for note in notes.taken()]
@@ -214,7 +216,7 @@ def test_koordinator(tmp_path: Path) -> None:
 
 
 def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
-    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "QueueNode", "metadata": {"name": "a"}}
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
         read("volcano", [write(tmp_path / "q.json", queue)])
 

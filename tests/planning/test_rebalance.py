@@ -9,7 +9,7 @@ from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyErr
 from drfopt.engines.whole import integer_program
 from drfopt.planning import rebalance
 from drfopt.planning.rebalancing.current import current_of, load_current
-from drfopt.planning.rebalancing.moves import Fairest, Plan
+from drfopt.planning.rebalancing.moves import Fairest, Placement
 
 PAPER = Instance.library("nsdi2011")
 CLUSTER = Instance(
@@ -120,13 +120,13 @@ def test_a_plan_that_is_wrong_is_not_returned():
     current = current_of({"tasks": {"B": 3}}, PAPER)
     found = rebalance(PAPER, current)
     levels = [(found.levels[0], 2)]
-    good = Plan(found.after, None)
+    good = Placement(found.after, None)
     wanted = Fairest(problem, current, 1, levels)
     check(problem, current, good, wanted)
     with pytest.raises(CertificateError, match="are used"):
-        check(problem, current, Plan(found.after + 2, None), wanted)
+        check(problem, current, Placement(found.after + 2, None), wanted)
     with pytest.raises(CertificateError, match="below those"):
-        check(problem, current, Plan(found.after - [[1], [0]], None), wanted)
+        check(problem, current, Placement(found.after - [[1], [0]], None), wanted)
     with pytest.raises(CertificateError, match="leave their places"):
         check(problem, current, good, replace(wanted, most=0))
 

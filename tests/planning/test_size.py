@@ -9,7 +9,7 @@ from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, 
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.model.policies import policy_named
 from drfopt.planning import size
-from drfopt.planning.sizing.branch_and_bound import Search
+from drfopt.planning.sizing.branch_and_bound import PurchaseSearch
 from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.offers import shop
 from drfopt.planning.sizing.regions import Region
@@ -225,7 +225,9 @@ def test_needs_hold_at_every_purchase_that_meets_the_targets():
 
 
 def test_the_search_says_how_far_it_has_got_when_it_is_stopped():
-    search = Search(shop(PAPER, {"cpu": 1}), policy_named("drf"), targets_of("B>=4", PAPER), False, Deadline.after(0))
+    search = PurchaseSearch(
+        shop(PAPER, {"cpu": 1}), policy_named("drf"), targets_of("B>=4", PAPER), False, Deadline.after(0)
+    )
     search.run()
     assert not search.done and search.best is None and search.bound == 0
 

@@ -95,7 +95,7 @@ def test_kai_divides_everything_that_is_asked_for(number):
     chance = random.Random(number)
     total = chance.choice((0, 1, 7, Fraction(5, 2), 20))
     queues = {
-        f"q{i}": kai.Queue(
+        f"q{i}": kai.KaiQueue(
             chance.choice((0, 1, 3)),
             chance.choice((0, 2, 6)),
             chance.choice((None, 0, 4)),
@@ -120,7 +120,7 @@ def test_koordinator_hands_out_no_more_than_there_is(number):
     chance = random.Random(number)
     total = chance.choice((0, 10, 100))
     groups = {
-        f"g{i}": koordinator.Group(chance.choice((0, 5, 60)), chance.choice((0, 2, 5)), chance.choice((0, 1, 7)))
+        f"g{i}": koordinator.QuotaGroup(chance.choice((0, 5, 60)), chance.choice((0, 2, 5)), chance.choice((0, 1, 7)))
         for i in range(chance.randint(1, 5))
     }
     quotas = koordinator.runtime_quotas(total, groups)
@@ -136,7 +136,9 @@ def test_yarns_shares_keep_their_bounds(number):
     chance = random.Random(number)
     total = chance.choice((0, 1, 40, 10**9))
     claims = [
-        yarn_shares.Claim(low, chance.choice((None, low, low + 11)), chance.choice((0, 1, 1, Fraction(1, 3), 1000)))
+        yarn_shares.ShareBounds(
+            low, chance.choice((None, low, low + 11)), chance.choice((0, 1, 1, Fraction(1, 3), 1000))
+        )
         for low in (chance.choice((0, 0, 3)) for _ in range(chance.randint(1, 5)))
     ]
     shares = yarn_shares.fair_shares(total, claims)
@@ -148,7 +150,9 @@ def test_yarns_shares_keep_their_bounds(number):
 def test_armadas_entitlements_divide_the_whole(number):
     chance = random.Random(number)
     queues = {
-        f"q{i}": armada.Queue(chance.choice((1, 1, Fraction(1, 2), 10)), Fraction(chance.choice((0, 1, 4, 30)), 10))
+        f"q{i}": armada.ArmadaQueue(
+            chance.choice((1, 1, Fraction(1, 2), 10)), Fraction(chance.choice((0, 1, 4, 30)), 10)
+        )
         for i in range(chance.randint(1, 6))
     }
     found = armada.entitlements(queues)
@@ -163,13 +167,13 @@ def test_armadas_entitlements_divide_the_whole(number):
 @pytest.mark.parametrize("number", CASES)
 def test_kueue_sees_an_admission_as_the_tree_does(number):
     chance = random.Random(number)
-    nodes = {"root": kueue.Node(None, {"gpu": chance.randint(0, 9)})}
+    nodes = {"root": kueue.CohortNode(None, {"gpu": chance.randint(0, 9)})}
     for name, parent in (("a", "root"), ("b", "root"), ("c", "a"), ("x", "c"), ("y", "c"), ("z", "a"), ("w", "b")):
         limits = [{"gpu": chance.randint(0, 4)} if chance.random() < 0.3 else {} for _ in range(2)]
         weight = chance.choice((1, 2, Fraction(1, 2), 0))
-        nodes[name] = kueue.Node(parent, {"gpu": chance.randint(0, 5), "cpu": 3}, weight, *limits)
+        nodes[name] = kueue.CohortNode(parent, {"gpu": chance.randint(0, 5), "cpu": 3}, weight, *limits)
     usage = {name: {"gpu": chance.randint(0, 6), "cpu": chance.randint(0, 5)} for name in "xyzw"}
-    tree = kueue.Tree(nodes)
+    tree = kueue.CohortTree(nodes)
     need = {"gpu": chance.randint(0, 3), "cpu": chance.randint(0, 3)}
     for queue in usage:
         grown = {name: amount + need[name] for name, amount in usage[queue].items()}

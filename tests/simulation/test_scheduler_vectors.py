@@ -14,7 +14,7 @@ from drfopt.simulation.schedulers import armada, dynamic, kai, koordinator, kueu
 from drfopt.simulation.schedulers.hierarchy import Leaf, hierarchical_filling
 from drfopt.simulation.schedulers.karma import karma
 from drfopt.simulation.schedulers.mesos import Client, Volume
-from drfopt.simulation.schedulers.mesos_offers import Quota, offers
+from drfopt.simulation.schedulers.mesos_offers import RoleQuota, offers
 from drfopt.simulation.schedulers.sorted_shares import compare_sorted_shares
 
 UNBOUNDED = 2**31 - 1  # how Java's integers say that there is no maximum
@@ -130,7 +130,7 @@ def test_mesos_offers_whole_agents_by_weight(vector):
 @of("quota")
 def test_mesos_serves_quotas_first(vector):
     given, expect = vector["given"], vector["expect"]
-    quotas = {role: Quota(row["guarantee"], row["limit"]) for role, row in given["quota"].items()}
+    quotas = {role: RoleQuota(row["guarantee"], row["limit"]) for role, row in given["quota"].items()}
     held, free, whole = {role: {} for role in given["roles"]}, [], {}
     for agent in given["agents"]:
         room = dict(agent["total"])
@@ -162,7 +162,7 @@ def test_a_guarantee_that_is_not_met_is_kept_free_by_the_others():
         [{"cpus": 4}],
         {"cpus": 4},
         roles,
-        quotas={"paid": Quota({"cpus": 3})},
+        quotas={"paid": RoleQuota({"cpus": 3})},
         refused=lambda offer: offer.framework == "f",
     )
     assert [(offer.framework, offer.amounts) for offer in made] == [("g", {"cpus": 1})]
@@ -172,7 +172,7 @@ def test_a_guarantee_that_is_not_met_is_kept_free_by_the_others():
 
 
 def queue(row, name=""):
-    return yarn.Queue(row["usage"], row.get("weight", 1), row["min"], row.get("start", 0), name)
+    return yarn.YarnQueue(row["usage"], row.get("weight", 1), row["min"], row.get("start", 0), name)
 
 
 @of("compare")
@@ -214,7 +214,7 @@ def test_yarns_comparison_goes_round_in_a_circle(vector):
 def test_without_faults_yarns_comparison_is_an_order():
     rows = itertools.product((0, 1, 2), (0, 1), (0, 1), (0, 1), (1, 2))
     queues = [
-        yarn.Queue({"m": u, "v": v}, w, {"m": a, "v": b}, name=f"{k:02}") for k, (u, v, a, b, w) in enumerate(rows)
+        yarn.YarnQueue({"m": u, "v": v}, w, {"m": a, "v": b}, name=f"{k:02}") for k, (u, v, a, b, w) in enumerate(rows)
     ]
     cluster = {"m": 4, "v": 3}
     ranked = yarn.order(queues, cluster)
@@ -225,14 +225,14 @@ def test_without_faults_yarns_comparison_is_an_order():
 
 def test_a_fault_that_is_none_is_refused():
     with pytest.raises(PolicyError, match="did you mean 'nan-ties'"):
-        yarn.compare(yarn.Queue({}), yarn.Queue({}), {"m": 1}, ["nan-tie"])
+        yarn.compare(yarn.YarnQueue({}), yarn.YarnQueue({}), {"m": 1}, ["nan-tie"])
 
 
 @of("waterfill")
 def test_yarn_shares_out_one_resource(vector):
     given = vector["given"]
     claims = [
-        yarn_shares.Claim(row["min"], None if row["max"] == UNBOUNDED else row["max"], row["weight"])
+        yarn_shares.ShareBounds(row["min"], None if row["max"] == UNBOUNDED else row["max"], row["weight"])
         for row in given["users"]
     ]
     found = yarn_shares.fair_shares(given["total"], claims)
@@ -252,7 +252,7 @@ def test_yarn_shares_out_one_resource(vector):
 
 
 def test_yarn_shares_with_weights_of_zero_end():
-    claims = [yarn_shares.Claim(weight=0), yarn_shares.Claim(3, 5, 0), yarn_shares.Claim(maximum=2)]
+    claims = [yarn_shares.ShareBounds(weight=0), yarn_shares.ShareBounds(3, 5, 0), yarn_shares.ShareBounds(maximum=2)]
     assert yarn_shares.fair_shares(40, claims) == [0, 3, 2]
     assert yarn_shares.fair_shares(40, claims[:2]) == [0, 3]
 
@@ -283,7 +283,7 @@ def test_yarn_fills_task_by_task(vector):
 
 
 def yunikorn_queue(row):
-    return yunikorn.Queue(row["alloc"], row["guaranteed"], row["fairmax"])
+    return yunikorn.YunikornQueue(row["alloc"], row["guaranteed"], row["fairmax"])
 
 
 @of("share_guarantee")
@@ -310,7 +310,9 @@ def test_kueue_shares(vector):
 def test_kueue_shares_in_a_tree(vector):
     given = vector["given"]
     nodes = {
-        name: kueue.Node(row.get("parent"), row.get("nominal", {}), row.get("weight", 1), row.get("borrowingLimit", {}))
+        name: kueue.CohortNode(
+            row.get("parent"), row.get("nominal", {}), row.get("weight", 1), row.get("borrowingLimit", {})
+        )
         for name, row in given["tree"].items()
     }
     found = kueue.tree_shares(nodes, given["usage"])
@@ -319,9 +321,9 @@ def test_kueue_shares_in_a_tree(vector):
 
 def test_kueue_keeps_what_may_not_be_lent():
     nodes = {
-        "root": kueue.Node(),
-        "a": kueue.Node("root", {"gpu": 6}, lending_limit={"gpu": 2}),
-        "b": kueue.Node("root", {"gpu": 2}),
+        "root": kueue.CohortNode(),
+        "a": kueue.CohortNode("root", {"gpu": 6}, lending_limit={"gpu": 2}),
+        "b": kueue.CohortNode("root", {"gpu": 2}),
     }
     assert kueue.tree_shares(nodes, {"b": {"gpu": 4}})["b"] == (500, "gpu")
 
@@ -330,7 +332,7 @@ def test_kueue_keeps_what_may_not_be_lent():
 def test_kai_divides(vector):
     given, expect = vector["given"], vector["expect"]
     queues = {
-        name: kai.Queue(row["deserved"], row["request"], row["max"], row["weight"], row["priority"], int(name))
+        name: kai.KaiQueue(row["deserved"], row["request"], row["max"], row["weight"], row["priority"], int(name))
         for name, row in given["queues"].items()
     }
     assert kai.divide(given["total"], queues) == (expect["fair_share"], expect["remaining"])
@@ -340,7 +342,7 @@ def test_kai_divides(vector):
 def test_koordinators_runtime_quotas(vector):
     given = vector["given"]
     groups = {
-        name: koordinator.Group(row["request"], row["min"], row["weight"], row["guarantee"])
+        name: koordinator.QuotaGroup(row["request"], row["min"], row["weight"], row["guarantee"])
         for name, row in given["groups"].items()
     }
     assert koordinator.runtime_quotas(given["total"], groups) == vector["expect"]["runtime"]
@@ -358,7 +360,7 @@ def test_armadas_entitlements(vector):
     given, expect = vector["given"], vector["expect"]
     (capacity,) = given["capacity"].values()
     queues = {
-        name: armada.Queue(row["weight"], Fraction(*row["demand"].values(), capacity))
+        name: armada.ArmadaQueue(row["weight"], Fraction(*row["demand"].values(), capacity))
         for name, row in given["queues"].items()
     }
     found = armada.entitlements(queues)
@@ -372,7 +374,7 @@ def test_armadas_entitlements(vector):
 def test_armadas_theoretical_share(vector):
     for case, expected in zip(vector["given"]["cases"], vector["expect"]["share"], strict=True):
         queues = {
-            name: armada.Queue(row["weight"], Fraction(row["demand"], case["capacity"]))
+            name: armada.ArmadaQueue(row["weight"], Fraction(row["demand"], case["capacity"]))
             for name, row in case["queues"].items()
         }
         assert close(armada.theoretical_share(queues, case["new_weight"]), expected)

@@ -8,7 +8,7 @@ the result is the smallest there is.
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from .space import Case, Space, User
+from .space import Case, Space, SpaceUser
 
 __all__ = ["FEW", "smaller", "smallest"]
 
@@ -57,7 +57,7 @@ def smaller(case: Case) -> Iterator[Case]:
                 yield replace(case, rooms=(*case.rooms[:k], changed, *case.rooms[k + 1 :]))
 
 
-def _simpler(user: User) -> Iterator[User]:
+def _simpler(user: SpaceUser) -> Iterator[SpaceUser]:
     if user.weight > 1:
         yield replace(user, weight=1)
     if user.limit:

@@ -26,7 +26,7 @@ from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
 from ..batched import pays, rough
 from ..case import Scene
-from ..economy import Cluster
+from ..economy import Economy
 from ..outcomes import Outcome
 from ..properties.table import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
@@ -63,12 +63,12 @@ class Question:
             raise PolicyError(f"{policy.name}: the resources of a search are {', '.join(names)}")
         return all(user.demand[names.index(policy.argument)] for user in case.users)
 
-    def findings(self, case: Case, rough: Mapping[Cluster, Outcome] | None = None) -> tuple[Finding, ...]:
+    def findings(self, case: Case, rough: Mapping[Economy, Outcome] | None = None) -> tuple[Finding, ...]:
         """Return the findings on one case; `rough` are outcomes in floats that may decide a comparison."""
         chosen = properties_named(self.properties)
         return findings(case.cluster(), policy_named(self.policy), chosen, self.integer, rough=rough)
 
-    def rough(self, cases: Sequence[Case]) -> Mapping[Cluster, Outcome]:
+    def rough(self, cases: Sequence[Case]) -> Mapping[Economy, Outcome]:
         """Return what the properties will ask of these cases, from one batch, where exact outcomes take long."""
         policy = policy_named(self.policy)
         asking = [row.asks for row in properties_named(self.properties) if row.asks is not None]
@@ -337,7 +337,7 @@ def _audited(question: Question, unit: int) -> dict[str, Any]:
     }
 
 
-def _looked_at(question: Question, case: Case, rough: Mapping[Cluster, Outcome]) -> tuple[Finding, ...]:
+def _looked_at(question: Question, case: Case, rough: Mapping[Economy, Outcome]) -> tuple[Finding, ...]:
     """Return the findings on a case; one that a solver gives up on is undecided and does not end the search."""
     try:
         return question.findings(case, rough)

@@ -14,16 +14,16 @@ from functools import cached_property
 from itertools import combinations_with_replacement, permutations, product
 
 from ...base.errors import InstanceError
-from ..economy import Cluster, MachineClass
+from ..economy import Economy, IdenticalMachines
 
-__all__ = ["Case", "Space", "User"]
+__all__ = ["Case", "Space", "SpaceUser"]
 
 CASES_OF_A_SAMPLE = 50
 """Cases drawn for one unit of a sample."""
 
 
 @dataclass(frozen=True, order=True)
-class User:
+class SpaceUser:
     """What one user needs and counts, in whole numbers; a limit of 0 is none."""
 
     demand: tuple[int, ...]
@@ -36,7 +36,7 @@ class Case:
     """One instance in whole numbers: rows of capacity (a pool has one), and users in order."""
 
     rooms: tuple[tuple[int, ...], ...]
-    users: tuple[User, ...]
+    users: tuple[SpaceUser, ...]
     pool: bool = True
 
     @property
@@ -46,11 +46,11 @@ class Case:
         extras = sum(user.weight - 1 + user.limit for user in self.users)
         return (len(self.users), len(self.rooms[0]), sum(numbers) + extras, max(numbers), self.rooms, self.users)
 
-    def cluster(self) -> Cluster:
+    def cluster(self) -> Economy:
         """Return the case in fractions."""
         n, m = len(self.users), len(self.rooms[0])
         rooms = [tuple(map(Fraction, row)) for row in self.rooms]
-        return Cluster(
+        return Economy(
             demands=tuple(tuple(map(Fraction, user.demand)) for user in self.users),
             pool=rooms[0] if self.pool else tuple(sum((row[j] for row in rooms), Fraction(0)) for j in range(m)),
             weights=tuple(Fraction(user.weight) for user in self.users),
@@ -59,7 +59,7 @@ class Case:
             resources=tuple(f"r{j}" for j in range(1, m + 1)),
             machines=None
             if self.pool
-            else tuple(MachineClass(f"m{k}", row, 1, (True,) * n) for k, row in enumerate(rooms, start=1)),
+            else tuple(IdenticalMachines(f"m{k}", row, 1, (True,) * n) for k, row in enumerate(rooms, start=1)),
         )
 
     def to_list(self) -> list:
@@ -70,7 +70,7 @@ class Case:
     def of_list(cls, written: list) -> "Case":
         """Return the case that `to_list` wrote."""
         rooms, users, pool = written
-        listed = tuple(User(tuple(demand), weight, limit) for demand, weight, limit in users)
+        listed = tuple(SpaceUser(tuple(demand), weight, limit) for demand, weight, limit in users)
         return cls(tuple(map(tuple, rooms)), listed, pool)
 
 
@@ -139,11 +139,11 @@ class Space:
         return math.comb(self.max_capacity**self.resources + machines - 1, machines)
 
     @cached_property
-    def _kinds(self) -> list[User]:
+    def _kinds(self) -> list[SpaceUser]:
         amounts = range(0 if self.zero_demands else 1, self.max_demand + 1)
         demands = [row for row in product(amounts, repeat=self.resources) if any(row)]
         weights, limits = range(1, self.max_weight + 1), range(self.max_limit + 1)
-        return [User(row, weight, limit) for row in demands for weight in weights for limit in limits]
+        return [SpaceUser(row, weight, limit) for row in demands for weight in weights for limit in limits]
 
     @cached_property
     def _rooms(self) -> list[tuple[tuple[int, ...], ...]]:
@@ -166,11 +166,11 @@ class Space:
             users = sorted(self._user(dice) for _ in range(self.users))
             yield Case(tuple(rooms), tuple(users), not self.machines)
 
-    def _user(self, dice: random.Random) -> User:
+    def _user(self, dice: random.Random) -> SpaceUser:
         demand: tuple[int, ...] = ()
         while not any(demand):
             demand = self._row(dice, 0 if self.zero_demands else 1, self.max_demand)
-        return User(demand, dice.randint(1, self.max_weight), dice.randint(0, self.max_limit))
+        return SpaceUser(demand, dice.randint(1, self.max_weight), dice.randint(0, self.max_limit))
 
     def _row(self, dice: random.Random, least: int, most: int) -> tuple[int, ...]:
         return tuple(dice.randint(least, most) for _ in range(self.resources))
@@ -196,7 +196,7 @@ class Space:
         )
 
     @staticmethod
-    def _permuted(case: Case, order: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[User, ...]]:
+    def _permuted(case: Case, order: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[SpaceUser, ...]]:
         capacity = tuple(case.rooms[0][j] for j in order)
-        users = (User(tuple(user.demand[j] for j in order), user.weight, user.limit) for user in case.users)
+        users = (SpaceUser(tuple(user.demand[j] for j in order), user.weight, user.limit) for user in case.users)
         return capacity, tuple(sorted(users))

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..economy import Row
-from .option_set import Market, sets
+from .option_set import OptionMarket, sets
 
 __all__ = ["optima"]
 
@@ -17,7 +17,7 @@ TIGHT = 1e-12
 """Tolerances asked of Clarabel: the bound is off by what its prices are off, and it may stop before, almost there."""
 
 
-def optima(market: Market, target: Fraction) -> list[tuple[float, Row]]:
+def optima(market: OptionMarket, target: Fraction) -> list[tuple[float, Row]]:
     """Return value and prices (m,) of the program of every set of users at their limits, the best first, in floats."""
     found = []
     for at_limit in sets(market):
@@ -27,7 +27,7 @@ def optima(market: Market, target: Fraction) -> list[tuple[float, Row]]:
     return sorted(found, reverse=True)
 
 
-def _solved(market: Market, at_limit: frozenset[int], target: float) -> tuple[float, Row] | None:
+def _solved(market: OptionMarket, at_limit: frozenset[int], target: float) -> tuple[float, Row] | None:
     """Return value and prices of one program by Clarabel; None where it has no solution or none is found."""
     import clarabel  # type: ignore[import-untyped]
     from scipy import sparse

@@ -26,7 +26,7 @@ from ..bounds import Number, exactly, high, low
 from ..case import Scene
 from .misreport import Response, rescaled, worth
 
-__all__ = ["Curve", "best"]
+__all__ = ["RationalCurve", "best"]
 
 NARROW = Fraction(1, 2**40)
 """Width to which a root is narrowed before a fraction in it stands for it: a lie needs no more digits."""
@@ -35,7 +35,7 @@ SIMPLE = 10**4
 """Largest denominator of a fraction that a root may really be."""
 
 
-class Curve:
+class RationalCurve:
     """The curve of what the others leave user i, as rational functions of t with one denominator."""
 
     def __init__(self, scene: Scene, i: int):
@@ -85,7 +85,7 @@ def best(scene: Scene, i: int) -> Response:
     stuck = any(d and not c for d, c in zip(cluster.demands[i], cluster.pool, strict=True))
     if cluster.n == 1 or stuck or cluster.limits[i] == 0:
         return Response(None, None, truth)
-    curve = Curve(scene, i)
+    curve = RationalCurve(scene, i)
     certain = _gains(curve, high(truth))
     if not certain:
         decided = exactly(truth) or _only_the_truth(curve, low(truth))
@@ -96,7 +96,7 @@ def best(scene: Scene, i: int) -> Response:
     return Response(report, value, most)
 
 
-def _gains(curve: Curve, tasks: Fraction) -> list[tuple[Fraction, Fraction]]:
+def _gains(curve: RationalCurve, tasks: Fraction) -> list[tuple[Fraction, Fraction]]:
     """Return intervals of t, none too short, that cover where user i gets more than so many tasks."""
     conditions = curve.beyond(tasks)
     if not all(conditions):
@@ -112,7 +112,7 @@ def _gains(curve: Curve, tasks: Fraction) -> list[tuple[Fraction, Fraction]]:
     return found
 
 
-def _only_the_truth(curve: Curve, tasks: Fraction) -> bool:
+def _only_the_truth(curve: RationalCurve, tasks: Fraction) -> bool:
     """Say whether slightly less than the truth is to be had in one interval only, in which the truth is the most."""
     found = _gains(curve, tasks)
     if len(found) > 1:
@@ -127,7 +127,7 @@ def _only_the_truth(curve: Curve, tasks: Fraction) -> bool:
     return at(one, middle) * at(two, middle) < 0
 
 
-def _peak(curve: Curve) -> tuple[Fraction, Number]:
+def _peak(curve: RationalCurve) -> tuple[Fraction, Number]:
     """Return a t at which user i gets most, as nearly as a fraction can say, and an enclosure of the most."""
     cross = add(scaled(curve.mine[1], curve.left[0]), scaled(-curve.mine[0], curve.left[1]))
     candidates: list[tuple[Fraction, Fraction]] = [(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]
@@ -151,7 +151,7 @@ def _simplest(root: tuple[Fraction, Fraction]) -> Fraction:
     return a if a == b else ((a + b) / 2).limit_denominator(10**7)
 
 
-def _wobble(curve: Curve, a: Fraction, b: Fraction) -> Fraction:
+def _wobble(curve: RationalCurve, a: Fraction, b: Fraction) -> Fraction:
     """Return more than the value can change between a and b: each q[k] is linear, so their least is at an end."""
     width, change = max(b - a, NARROW), Fraction(0)
     for w, p, q in curve.terms:
@@ -161,7 +161,7 @@ def _wobble(curve: Curve, a: Fraction, b: Fraction) -> Fraction:
     return 4 * width * change / min(x for x in curve.mine if x)
 
 
-def _report(curve: Curve, t: Fraction) -> tuple[Fraction, ...]:
+def _report(curve: RationalCurve, t: Fraction) -> tuple[Fraction, ...]:
     left = curve.shares_left(t) or (Fraction(0), Fraction(0))
     bundle = tuple(r * c for r, c in zip(left, curve.scene.cluster.pool, strict=True))
     return rescaled(curve.scene, curve.i, bundle)

@@ -36,10 +36,10 @@ from itertools import combinations
 from operator import itemgetter
 
 from ...base.errors import SolverError
-from ...base.solvers.exact_lp import Program, maximise
-from ..economy import Cluster, Row
+from ...base.solvers.exact_lp import ExactProgram, maximise
+from ..economy import Economy, Row
 
-__all__ = ["POWERS", "SIMPLE", "Market", "Other", "bound", "dot", "market_of", "rounded", "sets", "worth_of"]
+__all__ = ["POWERS", "SIMPLE", "OptionMarket", "Other", "bound", "dot", "market_of", "rounded", "sets", "worth_of"]
 
 SIMPLE = (12, 10**3, 10**6, 10**10)
 """Largest denominators of fractions that stand for a solver's prices: the simplest that is as good is taken."""
@@ -58,7 +58,7 @@ class Other:
 
 
 @dataclass(frozen=True)
-class Market:
+class OptionMarket:
     """User i's row of shares (m,) and income, her dominant share a task, the others, and alpha."""
 
     mine: Row
@@ -107,7 +107,7 @@ def dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-def market_of(cluster: Cluster, i: int, alpha: float) -> Market | None:
+def market_of(cluster: Economy, i: int, alpha: float) -> OptionMarket | None:
     """Return the market in shares; None where user i has no part in it."""
 
     def shares(k: int) -> Row | None:
@@ -133,7 +133,7 @@ def market_of(cluster: Cluster, i: int, alpha: float) -> Market | None:
             )
         )
     size = max(mine)
-    return Market(
+    return OptionMarket(
         tuple(r / size for r in mine),
         cluster.weights[i] / income,
         size,
@@ -143,7 +143,7 @@ def market_of(cluster: Cluster, i: int, alpha: float) -> Market | None:
     )
 
 
-def worth_of(market: Market, left: Row) -> Fraction:
+def worth_of(market: OptionMarket, left: Row) -> Fraction:
     """Return the dominant share that user i can make of these shares."""
     return min(share / r for share, r in zip(left, market.mine, strict=True) if r)
 
@@ -157,7 +157,7 @@ def rounded(prices: Row) -> Iterator[Row]:
             yield tuple(total.limit_denominator(SIMPLE[-1]) * p for p in simple)
 
 
-def bound(market: Market, candidates: Sequence[Row], target: Fraction) -> Fraction | None:
+def bound(market: OptionMarket, candidates: Sequence[Row], target: Fraction) -> Fraction | None:
     """Return what user i's dominant share cannot exceed, in fractions, `target` if it is proven; None where nothing is.
 
     Parameters
@@ -191,14 +191,14 @@ def bound(market: Market, candidates: Sequence[Row], target: Fraction) -> Fracti
     return worst
 
 
-def sets(market: Market) -> Iterator[frozenset[int]]:
+def sets(market: OptionMarket) -> Iterator[frozenset[int]]:
     """Yield the sets of users who may be at their limits."""
     limited = [k for k, other in enumerate(market.others) if other.limit is not None]
     for size in range(len(limited) + 1):
         yield from map(frozenset, combinations(limited, size))
 
 
-def _tangents(market: Market, at_limit: frozenset[int], prices: Row, target: Fraction) -> Fraction | None:
+def _tangents(market: OptionMarket, at_limit: frozenset[int], prices: Row, target: Fraction) -> Fraction | None:
     """Return the bound from the tangents at these prices, those at their limits given."""
     alpha, m = market.alpha, market.m
     if alpha == 1:
@@ -236,13 +236,13 @@ def _tangents(market: Market, at_limit: frozenset[int], prices: Row, target: Fra
     for row, _, sign in ends:
         columns.append({1 + h: -sign * r for h, r in enumerate(row) if r})
     cost = [*room, income, *(sign * end for _, end, sign in ends)]
-    program = Program(columns, [Fraction(-1), *([Fraction(0)] * m)], [-c for c in cost])
+    program = ExactProgram(columns, [Fraction(-1), *([Fraction(0)] * m)], [-c for c in cost])
     found = maximise(program, range(len(columns), len(columns) + m + 1), "the bound on a lie")
     proven = dot(cost, found.x)
     return proven if alpha == 1 else max(proven, target)
 
 
-def _spent(market: Market, at_limit: frozenset[int], prices: Row) -> Row:
+def _spent(market: OptionMarket, at_limit: frozenset[int], prices: Row) -> Row:
     """Return prices in the same proportions at which all incomes but those of users at their limits are spent."""
     total, income = sum(prices, Fraction(0)), market.income
     for k, other in enumerate(market.others):

@@ -16,7 +16,7 @@ from ..exact_market import clear
 from . import trials
 from .cones import optima
 from .misreport import Response, rescaled, worth
-from .option_set import POWERS, SIMPLE, Market, bound, dot, market_of, rounded, worth_of
+from .option_set import POWERS, SIMPLE, OptionMarket, bound, dot, market_of, rounded, worth_of
 
 __all__ = ["WITHIN", "best"]
 
@@ -42,7 +42,7 @@ def best(scene: Scene, i: int) -> Response:
     return _fractions(scene, i, market) if scene.policy.alpha == 1 else _powers(scene, i, market)
 
 
-def _fractions(scene: Scene, i: int, market: Market) -> Response:
+def _fractions(scene: Scene, i: int, market: OptionMarket) -> Response:
     """Return the best response under equal incomes: the optimum of the program is a report."""
     truth = scene.truth.tasks[i]
     known = high(truth) * market.size
@@ -65,7 +65,7 @@ def _fractions(scene: Scene, i: int, market: Market) -> Response:
     return _open(scene, i, market, candidates)
 
 
-def _powers(scene: Scene, i: int, market: Market) -> Response:
+def _powers(scene: Scene, i: int, market: OptionMarket) -> Response:
     """Return a lie under alpha > 1 that the program or trials propose, or what the program says of all lies."""
     truth = scene.truth.tasks[i]
     known = low(truth) * market.size
@@ -98,7 +98,7 @@ def _plus(value: Number | None) -> Number:
     return times(1 + 10 * WITHIN, value or Fraction(0))
 
 
-def _fixed_point(market: Market, least: Fraction) -> tuple[Fraction, list[Row]]:
+def _fixed_point(market: OptionMarket, least: Fraction) -> tuple[Fraction, list[Row]]:
     """Return the v at which the program is worth v, and the prices there: it is worth less for a larger v."""
     upper, points = 1.0, []
     lower = float(least)
@@ -112,7 +112,7 @@ def _fixed_point(market: Market, least: Fraction) -> tuple[Fraction, list[Row]]:
     return Fraction(upper), points
 
 
-def _held(market: Market, prices: Row) -> list[list[tuple[Fraction, float]]]:
+def _held(market: OptionMarket, prices: Row) -> list[list[tuple[Fraction, float]]]:
     """Return, resource by resource, the others' rows and their dominant shares at prices, in floats."""
     shares = []
     for other in market.others:
@@ -122,7 +122,7 @@ def _held(market: Market, prices: Row) -> list[list[tuple[Fraction, float]]]:
     return [[(other.row[j], s) for other, s in zip(market.others, shares, strict=True)] for j in range(market.m)]
 
 
-def _claiming(scene: Scene, i: int, market: Market, left: Row) -> Row:
+def _claiming(scene: Scene, i: int, market: OptionMarket, left: Row) -> Row:
     """Return the report in proportion to these shares."""
     bundle = [Fraction(0)] * scene.cluster.m
     for j, share in zip(market.resources, left, strict=True):
@@ -131,14 +131,14 @@ def _claiming(scene: Scene, i: int, market: Market, left: Row) -> Row:
 
 
 def _most(
-    scene: Scene, i: int, market: Market, candidates: Sequence[Row], target: Fraction, value: Number
+    scene: Scene, i: int, market: OptionMarket, candidates: Sequence[Row], target: Fraction, value: Number
 ) -> Number | None:
     """Return the tasks that no report exceeds, given the value of one; None where nothing is proven."""
     proven = bound(market, candidates, target)
     return None if proven is None else scene.limited(i, max(high(value), proven / market.size))
 
 
-def _open(scene: Scene, i: int, market: Market, candidates: Sequence[Row]) -> Response:
+def _open(scene: Scene, i: int, market: OptionMarket, candidates: Sequence[Row]) -> Response:
     """Return that nothing gains more than the bound leaves open, where that is next to nothing."""
     truth = scene.truth.tasks[i]
     target = low(truth) * market.size * (1 + WITHIN)
@@ -148,7 +148,7 @@ def _open(scene: Scene, i: int, market: Market, candidates: Sequence[Row]) -> Re
     return Response(None, None, truth, within=max(proven / (low(truth) * market.size) - 1, Fraction(0)))
 
 
-def _prices(scene: Scene, market: Market) -> Row | None:
+def _prices(scene: Scene, market: OptionMarket) -> Row | None:
     """Return the prices (m,) of the truth, of a whole resource each, where they are known exactly."""
     if scene.policy.alpha != 1:
         return None

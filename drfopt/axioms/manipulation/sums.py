@@ -22,13 +22,13 @@ from itertools import combinations
 from math import comb
 
 from ...base.errors import SolverError
-from ...base.solvers.exact_lp import Program, maximise
+from ...base.solvers.exact_lp import ExactProgram, maximise
 from ..bounds import below, low
 from ..case import Scene
 from ..economy import Row
 from . import trials
 from .misreport import Response, rescaled, worth
-from .option_set import Market, dot, market_of
+from .option_set import OptionMarket, dot, market_of
 
 __all__ = ["best", "vertices"]
 
@@ -40,7 +40,7 @@ PARTS = tuple(Fraction(k, 8) for k in (7, 6, 4, 2, 1))
 
 
 @dataclass(frozen=True)
-class Choice:
+class VertexChoice:
     """A vertex and a resource, and the most user i can have there as a dominant share of her own task, with b (m,)."""
 
     most: Fraction
@@ -69,7 +69,9 @@ def best(scene: Scene, i: int) -> Response:
     return _report(scene, i, market, corners, choices)
 
 
-def _report(scene: Scene, i: int, market: Market, corners: Sequence[Row], choices: Sequence[Choice]) -> Response:
+def _report(
+    scene: Scene, i: int, market: OptionMarket, corners: Sequence[Row], choices: Sequence[VertexChoice]
+) -> Response:
     """Return a report that gains in every optimum, or by a tie; undecided where every gain hangs on a tie."""
     truth = scene.truth.tasks[i]
     most = scene.limited(i, choices[0].most / market.size)
@@ -95,7 +97,7 @@ def _report(scene: Scene, i: int, market: Market, corners: Sequence[Row], choice
     return by_a_tie or Response(None, None, decided=False, tied=True)
 
 
-def vertices(market: Market) -> list[Row]:
+def vertices(market: OptionMarket) -> list[Row]:
     """Return the vertices (p, q) of the others' prices: (m + users with limits,) each."""
     limited = [k for k, other in enumerate(market.others) if other.limit is not None]
     width = market.m + len(limited)
@@ -127,7 +129,9 @@ def _solved(rows: Sequence[Row], right: Sequence[Fraction]) -> Row | None:
     return tuple(row[-1] for row in table)
 
 
-def _rows(market: Market, corners: Sequence[Row], v: int, j: int) -> Iterator[tuple[dict[int, Fraction], Fraction]]:
+def _rows(
+    market: OptionMarket, corners: Sequence[Row], v: int, j: int
+) -> Iterator[tuple[dict[int, Fraction], Fraction]]:
     """Yield what b (columns 0 to m - 1) and v (column m) obey: coefficients and right-hand side; the cost row first."""
     m, mine = market.m, corners[v]
     room = (*(Fraction(1) for _ in range(m)), *(o.limit for o in market.others if o.limit is not None))
@@ -148,7 +152,7 @@ def _program(rows: Sequence[tuple[dict[int, Fraction], Fraction]], width: int, c
             if value:
                 columns[column][r] = value
     worth_of = [cost.get(column, Fraction(0)) for column in range(width)]
-    program = Program(columns, [right for _, right in rows], worth_of)
+    program = ExactProgram(columns, [right for _, right in rows], worth_of)
     try:
         return tuple(maximise(program, range(width, width + len(rows)), "the best lie").x)
     except SolverError:
@@ -156,12 +160,12 @@ def _program(rows: Sequence[tuple[dict[int, Fraction], Fraction]], width: int, c
         return None
 
 
-def _most(market: Market, corners: Sequence[Row], v: int, j: int) -> Choice | None:
+def _most(market: OptionMarket, corners: Sequence[Row], v: int, j: int) -> VertexChoice | None:
     found = _program(list(_rows(market, corners, v, j)), market.m + 1, {market.m: Fraction(1)})
-    return None if found is None else Choice(found[-1], v, j, found[:-1])
+    return None if found is None else VertexChoice(found[-1], v, j, found[:-1])
 
 
-def _surely(market: Market, corners: Sequence[Row], choice: Choice, aim: Fraction) -> Row | None:
+def _surely(market: OptionMarket, corners: Sequence[Row], choice: VertexChoice, aim: Fraction) -> Row | None:
     """Return b that brings so much in every optimum; None where there is none of this choice."""
     m = market.m
     cost, *others = _rows(market, corners, choice.vertex, choice.resource)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from ...engines.reference import enumeration
 from ..bounds import Number, low, reaches, shown, times
 from ..case import Scene
-from ..economy import Cluster
+from ..economy import Economy
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
 __all__ = ["NAME", "NotMaxMin", "Uneven", "check", "proportional"]
@@ -60,7 +60,7 @@ def check(scene: Scene) -> Finding:
     return next((f for f in findings if f.verdict == FAILS), findings[0])
 
 
-def _needed_most(cluster: Cluster, j: int) -> bool:
+def _needed_most(cluster: Economy, j: int) -> bool:
     if not all(cluster.pool):
         return False
     shares = [[d / c for d, c in zip(demand, cluster.pool, strict=True)] for demand in cluster.demands]

@@ -13,13 +13,13 @@ from ..case import Scene
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 from .sharing_incentive import part
 
-__all__ = ["NAME", "Complaint", "check"]
+__all__ = ["NAME", "ComplaintWitness", "check"]
 
 NAME = "no-justified-complaints"
 
 
 @dataclass(frozen=True)
-class Complaint(Witness):
+class ComplaintWitness(Witness):
     """A user below her limit who holds less than her part of every resource that is used up."""
 
     property = NAME
@@ -64,7 +64,7 @@ def check(scene: Scene) -> Finding:
             best = max(scarce, key=lambda j: low(held[j]), default=None)
             name = "" if best is None else cluster.resources[best]
             most = Fraction(0) if best is None else held[best]
-            witness = Complaint(user, x, mine[best or 0], most, name)
+            witness = ComplaintWitness(user, x, mine[best or 0], most, name)
             return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
         undecided += 1
     if undecided:

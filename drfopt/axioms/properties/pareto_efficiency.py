@@ -14,7 +14,7 @@ from ...base.numbers.enclosures import Enclosure
 from ...engines.reference import enumeration
 from ..bounds import Number, around, below, high, least, low, reaches, shown, times, total
 from ..case import Scene
-from ..economy import Cluster
+from ..economy import Economy
 from ..outcomes import FILE_ERROR
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
@@ -104,7 +104,7 @@ def _machines(scene: Scene) -> Finding:
     return Finding(NAME, HOLDS, exact=False, note="to the error of the tasks, which are computed in floats")
 
 
-def _most(cluster: Cluster, pairs: list[tuple[int, int]], held: list[Fraction], deadline: Deadline) -> list[Fraction]:
+def _most(cluster: Economy, pairs: list[tuple[int, int]], held: list[Fraction], deadline: Deadline) -> list[Fraction]:
     """Return the tasks (n,) of a largest sum, each counted in what she has, in which nobody has less than `held`.
 
     Floats propose a basis, exact arithmetic decides it.
@@ -112,7 +112,7 @@ def _most(cluster: Cluster, pairs: list[tuple[int, int]], held: list[Fraction], 
     import numpy as np
     from scipy import sparse
 
-    from ...base.solvers.exact_lp import Program, maximise
+    from ...base.solvers.exact_lp import ExactProgram, maximise
     from ...engines.linear_programs import INFINITY, basic_columns, load, run
 
     unit = [x or Fraction(1) for x in held]
@@ -145,7 +145,7 @@ def _most(cluster: Cluster, pairs: list[tuple[int, int]], held: list[Fraction], 
     most = np.array([float(value) for value in room])
     highs = load(-np.ones(len(pairs)), np.full(len(pairs), INFINITY), matrix, np.full(len(room), -INFINITY), most)
     run(highs, "the program of what more is possible", deadline)
-    program = Program(columns, room, [Fraction(1)] * len(pairs))
+    program = ExactProgram(columns, room, [Fraction(1)] * len(pairs))
     found = maximise(program, basic_columns(highs), "the program of what more is possible", deadline)
     tasks = [Fraction(0)] * cluster.n
     for (i, _), amount in zip(pairs, found.x, strict=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...base.progress import report
 from ..bounds import Number, shown
 from ..case import Scene
-from ..economy import Cluster
+from ..economy import Economy
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "Harmed", "asks", "check"]
@@ -35,7 +35,7 @@ class Harmed(Witness):
         )
 
 
-def asks(scene: Scene) -> Iterator[Cluster]:
+def asks(scene: Scene) -> Iterator[Economy]:
     """Yield the clusters whose outcomes are compared."""
     yield scene.cluster
     for leaver in range(scene.cluster.n if scene.cluster.n > 1 else 0):

@@ -21,7 +21,7 @@ from functools import reduce
 from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
 from ..bounds import Number, below, low, shown, times, total
 from ..case import Scene
-from ..economy import Cluster
+from ..economy import Economy
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["FACTORS", "NAME", "Shrunk", "asks", "check"]
@@ -58,10 +58,10 @@ class Shrunk(Witness):
 
 
 @dataclass(frozen=True)
-class Change:
+class Growth:
     """A larger cluster, and how its growth is told; `j` is the resource of which a pool has more."""
 
-    cluster: Cluster
+    cluster: Economy
     resource: str
     before: Fraction
     after: Fraction
@@ -69,7 +69,7 @@ class Change:
     j: int | None = None
 
 
-def asks(scene: Scene) -> Iterator[Cluster]:
+def asks(scene: Scene) -> Iterator[Economy]:
     """Yield the clusters whose outcomes are compared."""
     yield scene.cluster
     for change in _changes(scene):
@@ -128,7 +128,7 @@ def _decided(scene: Scene) -> bool:
     return _summed(scene) or (policy.measure == "dominant" and all(limit is None for limit in cluster.limits))
 
 
-def _changes(scene: Scene) -> Iterator[Change]:
+def _changes(scene: Scene) -> Iterator[Growth]:
     cluster = scene.cluster
     if cluster.machines is not None:
         yield from _more_machines(cluster)
@@ -142,13 +142,13 @@ def _changes(scene: Scene) -> Iterator[Change]:
             tried = [*(capacity + row[j] for row in cluster.demands if row[j]), *tried]
         for raised in dict.fromkeys(tried):
             if raised > capacity:
-                yield Change(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised, j=j)
+                yield Growth(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised, j=j)
     if _summed(scene):
         for j, raised in _losses(scene):
-            yield Change(cluster.with_capacity(j, raised), cluster.resources[j], cluster.pool[j], raised)
+            yield Growth(cluster.with_capacity(j, raised), cluster.resources[j], cluster.pool[j], raised)
 
 
-def _switches(cluster: Cluster, j: int) -> list[Fraction]:
+def _switches(cluster: Economy, j: int) -> list[Fraction]:
     """Return the capacities of resource j at which some user's dominant resource changes."""
     found = set()
     for i, row in enumerate(cluster.demands):
@@ -188,10 +188,10 @@ def _losses(scene: Scene) -> Iterator[tuple[int, Fraction]]:
                         yield j, 1 / s
 
 
-def _more_machines(cluster: Cluster) -> Iterator[Change]:
+def _more_machines(cluster: Economy) -> Iterator[Growth]:
     for k, machine in enumerate(cluster.machines or ()):
         more = cluster.with_machines(k, machine.count + 1)
-        yield Change(
+        yield Growth(
             more,
             f"the number of machines of class {machine.name}",
             Fraction(machine.count),
@@ -201,4 +201,4 @@ def _more_machines(cluster: Cluster) -> Iterator[Change]:
             for factor in FACTORS[:3]:
                 if capacity:
                     raised = cluster.with_capacity(j, capacity * factor, k)
-                    yield Change(raised, cluster.resources[j], capacity, capacity * factor, machine.name)
+                    yield Growth(raised, cluster.resources[j], capacity, capacity * factor, machine.name)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from ..bounds import Number, shown
 from ..case import Scene
-from ..economy import Cluster, Row
+from ..economy import Economy, Row
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "Alone", "check", "part"]
@@ -40,7 +40,7 @@ class Alone(Witness):
         )
 
 
-def part(cluster: Cluster, i: int) -> Row:
+def part(cluster: Economy, i: int) -> Row:
     """Return which part of each resource is user i's by her weight, (m,)."""
     return tuple(
         cluster.weight(i, j) / sum((cluster.weight(k, j) for k in range(cluster.n)), Fraction(0))

@@ -9,7 +9,7 @@ from ...base.progress import report
 from ...base.registry import Registry
 from ...model.policies import Policy
 from ..case import Scene
-from ..economy import Cluster
+from ..economy import Economy
 from ..outcomes import Outcome
 from ..verdicts import UNDECIDED, Finding
 from . import (
@@ -51,7 +51,7 @@ class Property:
     summary: str
     check: Callable[[Scene], Finding]
     slow: bool = False
-    asks: Callable[[Scene], Iterable[Cluster]] | None = None
+    asks: Callable[[Scene], Iterable[Economy]] | None = None
 
 
 PROPERTIES = Registry(
@@ -113,12 +113,12 @@ def properties_named(names: Sequence[str] | str | None) -> tuple[Property, ...]:
 
 
 def findings(
-    cluster: Cluster,
+    cluster: Economy,
     policy: Policy,
     properties: Sequence[Property],
     integer: bool = False,
     deadline: Deadline = NEVER,
-    rough: Mapping[Cluster, Outcome] | None = None,
+    rough: Mapping[Economy, Outcome] | None = None,
 ) -> tuple[Finding, ...]:
     """Return the finding on each property; what they ask for in common is computed once.
 

@@ -19,14 +19,14 @@ from ..errors import SolverError
 from ..numbers.rationals import fraction, number, over_one, whole
 from .sparse_factors import Factors
 
-__all__ = ["Optimum", "Program", "maximise"]
+__all__ = ["ExactProgram", "Optimum", "maximise"]
 
 PATIENCE = 20
 """Pivots without a gain after which Bland's rule chooses."""
 
 
 @dataclass(frozen=True)
-class Program:
+class ExactProgram:
     """The letters above: `columns` of A as ``{row: value}`` without zeros, `b` by row, `c` by column."""
 
     columns: Sequence[dict[int, Fraction]]
@@ -44,7 +44,7 @@ class Optimum:
     pivots: int
 
 
-def maximise(program: Program, basis: Sequence[int], what: str, deadline: Deadline = NEVER) -> Optimum:
+def maximise(program: ExactProgram, basis: Sequence[int], what: str, deadline: Deadline = NEVER) -> Optimum:
     """Return the optimum, reached from the basis.
 
     Parameters
@@ -65,7 +65,7 @@ def maximise(program: Program, basis: Sequence[int], what: str, deadline: Deadli
 class _Simplex:
     """A basis, its factors, and the pivots from it."""
 
-    def __init__(self, program: Program, basis: list[int], what: str, deadline: Deadline):
+    def __init__(self, program: ExactProgram, basis: list[int], what: str, deadline: Deadline):
         zero, one = number(Fraction(0)), number(Fraction(1))
         self.zero, self.one, self.what, self.deadline = zero, one, what, deadline
         self.rows, self.width = len(program.b), len(program.columns)

@@ -18,7 +18,7 @@ from ...base.progress import report
 from ...base.tolerances import LEVEL
 from ...certificates.chain import CERTAIN, excess, firm
 from ...certificates.stops import costs
-from ...model.hierarchy import Ascent, Halt, Moment, Place, Standing
+from ...model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
 from ..linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
 
@@ -104,7 +104,7 @@ class _Programs:
 class _Stop:
     """The search for the next stop after a standing."""
 
-    def __init__(self, ascent: Ascent, standing: Standing, programs: _Programs):
+    def __init__(self, ascent: Ascent, standing: SettledState, programs: _Programs):
         self.ascent, self.standing, self.programs = ascent, standing, programs
         self.moment: Moment = ascent.moment(standing)
         waiting = ~standing.finished
@@ -112,7 +112,7 @@ class _Stop:
         self.full = self.moment.first_stop(used)
         self.waiting = waiting
 
-    def found(self) -> tuple[Halt, Standing]:
+    def found(self) -> tuple[Halt, SettledState]:
         """Return the stop and the standing after it."""
         last = len(self.moment.level) - 1 if self.full is None else self.full[0]
         places = [self.moment.place(point) for point in range(last + 1)]
@@ -132,7 +132,7 @@ class _Stop:
         bounds = np.zeros(len(self.ascent.ceilings))
         return self._halt(self.moment.place(low, part), prices, bounds)
 
-    def _arrives(self, place: Place) -> bool:
+    def _arrives(self, place: BranchPoint) -> bool:
         begin, end = self.standing.has, self.moment.tasks(place)
         if (begin == end).all():
             return True
@@ -160,7 +160,7 @@ class _Stop:
         price = costs(self.ascent, prices, bounds)
         return np.where(np.isfinite(price), price, 0)
 
-    def _halt(self, place: Place, prices: np.ndarray, bounds: np.ndarray) -> tuple[Halt, Standing]:
+    def _halt(self, place: BranchPoint, prices: np.ndarray, bounds: np.ndarray) -> tuple[Halt, SettledState]:
         tasks = self.moment.tasks(place)
         price = self._price(prices, bounds)
         left = excess(np.concatenate([prices.ravel(), bounds]), price, tasks)

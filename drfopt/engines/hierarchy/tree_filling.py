@@ -7,7 +7,7 @@ capacity or a ceiling; every stop fills at least one of these, so there are few.
 import numpy as np
 
 from ...base.progress import report
-from ...model.hierarchy import Ascent, Halt, Standing
+from ...model.hierarchy import Ascent, Halt, SettledState
 from ..problem import Answer, Problem
 
 __all__ = ["run", "solve"]
@@ -31,7 +31,7 @@ def run(problem: Problem, exact: bool) -> Answer:
     return Answer(standing.has[problem.members], evidence={"halts": tuple(halts), "levels": levels[problem.members]})
 
 
-def _next(ascent: Ascent, standing: Standing) -> tuple[Halt, Standing]:
+def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
     """Return the next stop and the standing after it."""
     moment = ascent.moment(standing)
     waiting = ~standing.finished

@@ -25,7 +25,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...certificates.chain import DEARER, firm
 
-__all__ = ["Equations", "Interior", "Point"]
+__all__ = ["ActiveSetEquations", "Interior", "Point"]
 
 UNCLEAR = 1e-12
 """What is missed where the solver stopped too early to tell which pairs carry something."""
@@ -64,7 +64,7 @@ class Point:
     prices: np.ndarray
 
 
-class Equations:
+class ActiveSetEquations:
     """The letters above, of one program: `matrix` (rows, pairs), `owner` (pairs,), `weights` and `held` (groups,)."""
 
     def __init__(self, matrix: sparse.csc_array, owner: np.ndarray, weights: np.ndarray, held: np.ndarray):
@@ -235,7 +235,7 @@ BOUNDARY = 0.99
 class Interior:
     """The interior point method over the equations: x, row slacks v, prices p, reduced costs s, all positive."""
 
-    def __init__(self, equations: Equations, point: Point):
+    def __init__(self, equations: ActiveSetEquations, point: Point):
         self.e = e = equations
         self.start = point
         x, self.t, p = e._scaled(point), point.level, point.prices / point.prices.sum()

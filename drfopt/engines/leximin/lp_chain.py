@@ -27,7 +27,7 @@ from ...base.progress import report
 from ...certificates.chain import DEARER, Round
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
-from .lp_round import Part, Program
+from .lp_round import RoundPart, RoundProgram
 
 __all__ = ["solve"]
 
@@ -77,17 +77,17 @@ Found = tuple[tuple[float, int, int], Round]
 where rounding made it less; how many rounds its part has behind it, which closed classes that it builds on; a user."""
 
 
-def _finished(problem: Problem, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, list[Found]]:
+def _finished(problem: Problem, parts: list[RoundPart]) -> tuple[np.ndarray, np.ndarray, list[Found]]:
     """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
     chain = _Chain(problem)
     chain.finish(parts)
     return chain.levels, chain.reached, chain.rounds
 
 
-def _bundled(parts: list[Part]) -> list[list[Part]]:
+def _bundled(parts: list[RoundPart]) -> list[list[RoundPart]]:
     """Return the parts in bundles of about equal size, so that none is too small to be handed over."""
     least = sum(len(part.pairs) for part in parts) / BUNDLES
-    bundles: list[list[Part]] = []
+    bundles: list[list[RoundPart]] = []
     size = np.inf
     for part in parts:
         if size >= least:
@@ -114,11 +114,11 @@ class _Chain:
         self.reached = np.zeros(len(self.merged.owner))
         self.rounds: list[Found] = []
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[RoundPart]:
         """Return what has no capacity in common to begin with."""
-        return self._split(Part(np.arange(self.merged.groups), np.arange(len(self.merged.owner))))
+        return self._split(RoundPart(np.arange(self.merged.groups), np.arange(len(self.merged.owner))))
 
-    def finish(self, parts: list[Part]) -> None:
+    def finish(self, parts: list[RoundPart]) -> None:
         """Finish everybody in some parts."""
         waiting = list(parts)
         while waiting:
@@ -130,7 +130,7 @@ class _Chain:
         self.reached += reached
         self.rounds.extend(rounds)
 
-    def _round(self, part: Part) -> list[Part]:
+    def _round(self, part: RoundPart) -> list[RoundPart]:
         """Solve a part for its next level, finish who is finished there, and return what is left of it."""
         merged = self.merged
         known = (
@@ -139,7 +139,7 @@ class _Chain:
         )
         report(f"round {len(self.rounds) + 1}: {known}")
         rising = np.isnan(self.levels)
-        program = Program(merged, part, self._summed(rising, merged.scale), self._held(rising))
+        program = RoundProgram(merged, part, self._summed(rising, merged.scale), self._held(rising))
         level, amounts, prices = program.solve(self.problem, known)
         self.reached[part.pairs] = amounts
         inside = np.zeros(merged.groups, dtype=bool)
@@ -165,7 +165,7 @@ class _Chain:
         costs = program.costs(prices)
         dearer = costs - multipliers[program.owner] > DEARER * costs
         self.reached[part.pairs[dearer]] = 0
-        return self._split(Part(part.groups, part.pairs[~dearer], True, reached, part.rounds + 1))
+        return self._split(RoundPart(part.groups, part.pairs[~dearer], True, reached, part.rounds + 1))
 
     def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Add up values (n,) of the chosen users of each group, (groups,)."""
@@ -175,7 +175,7 @@ class _Chain:
         """Return the amounts that finished users hold, (groups,)."""
         return self._summed(~rising, self.merged.scale * self.levels)
 
-    def _split(self, part: Part) -> list[Part]:
+    def _split(self, part: RoundPart) -> list[RoundPart]:
         """Return the parts of a part that have no capacity in common and somebody who rises."""
         merged, groups = self.merged, self.merged.groups
         columns = merged.matrix[:, part.pairs]
@@ -206,7 +206,13 @@ class _Chain:
         ]
 
     def _told(
-        self, level: float, finished: np.ndarray, part: Part, program: Program, prices: np.ndarray, mine: np.ndarray
+        self,
+        level: float,
+        finished: np.ndarray,
+        part: RoundPart,
+        program: RoundProgram,
+        prices: np.ndarray,
+        mine: np.ndarray,
     ) -> Round:
         """Return the round in the letters of the instance."""
         problem, merged = self.problem, self.merged

@@ -25,9 +25,9 @@ from ...certificates.chain import CERTAIN, excess, firm
 from ..linear_programs import INFINITY, SMALLEST, inside, load, run
 from ..problem import Problem
 from ..symmetry import Merged
-from .active_rows import Equations, Point
+from .active_rows import ActiveSetEquations, Point
 
-__all__ = ["Part", "Program"]
+__all__ = ["RoundPart", "RoundProgram"]
 
 RESCALE = 1e3
 """A level may differ by this factor from the one expected before the program is solved again in its unit."""
@@ -51,7 +51,7 @@ TIED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RoundPart:
     """Groups (g,) and their open pairs (p,), in order, that share no capacity with anybody else.
 
     `tight` says whether some users here are held at a level that their prices made: then no point is inside all rows.
@@ -65,7 +65,7 @@ class Part:
     rounds: int = 0
 
 
-class Program:
+class RoundProgram:
     """The program of a part.
 
     Attributes
@@ -74,7 +74,7 @@ class Program:
         Rows of the cluster that the part's pairs enter.
     """
 
-    def __init__(self, merged: Merged, part: Part, weights: np.ndarray, held: np.ndarray):
+    def __init__(self, merged: Merged, part: RoundPart, weights: np.ndarray, held: np.ndarray):
         columns = merged.matrix if len(part.pairs) == len(merged.owner) else merged.matrix[:, part.pairs]
         self.rows, local = np.unique(columns.indices, return_inverse=True)
         self.matrix = sparse.csc_array((columns.data, local, columns.indptr), shape=(len(self.rows), len(part.pairs)))
@@ -107,7 +107,7 @@ class Program:
 
     def _sharpened(self, found: Point) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the solution of the equations that what HiGHS found nearly satisfies."""
-        sharp = Equations(self.matrix, self.owner, self.weights, self.held).sharpened(found)
+        sharp = ActiveSetEquations(self.matrix, self.owner, self.weights, self.held).sharpened(found)
         level = sharp.level if abs(sharp.level - found.level) <= SAME * found.level else found.level
         return level, sharp.amounts, sharp.prices
 

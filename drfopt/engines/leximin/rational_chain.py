@@ -23,8 +23,8 @@ from scipy import sparse
 from ...base.errors import SolverError
 from ...base.numbers.rationals import integer_columns
 from ...base.progress import report
-from ...base.solvers.exact_lp import Optimum, Program, maximise
-from ...certificates.exact import Link
+from ...base.solvers.exact_lp import ExactProgram, Optimum, maximise
+from ...certificates.exact import ChainLink
 from ..linear_programs import INFINITY, basic_columns, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
 
@@ -61,7 +61,7 @@ class _Chain:
         counts = [machine.count for machine in instance.machines or ()]
         self.room = [counts[k] * one_machine[k][j] * self.scales[j] for k, j in cells]
         self.levels: list[Fraction | None] = [None] * problem.n
-        self.rounds: list[Link] = []
+        self.rounds: list[ChainLink] = []
         self.basis = [len(self.columns) + 1 + r for r in range(problem.n + len(cells))]
         self.unit = 1 / float((problem.shares / problem.rates[:, None]).sum(axis=0).max())
 
@@ -104,14 +104,14 @@ class _Chain:
         table = np.full((self.problem.k, self.problem.m), Fraction(0), dtype=object)
         for k, j, price, room in zip(self.rows.machine, self.rows.resource, prices, self.room, strict=True):
             table[k, j] = price * room
-        self.rounds.append(Link(level, self.problem.members[paid], table))
+        self.rounds.append(ChainLink(level, self.problem.members[paid], table))
         return optimum
 
-    def _program(self) -> Program:
+    def _program(self) -> ExactProgram:
         common = {i: 1 / self.rates[i] for i, held in enumerate(self.levels) if held is None}
         b = [Fraction(0) if y is None else -y / r for y, r in zip(self.levels, self.rates, strict=True)]
         c = [Fraction(0)] * len(self.columns) + [Fraction(1)]
-        return Program([*self.columns, common], b + self.room, c)
+        return ExactProgram([*self.columns, common], b + self.room, c)
 
     def _guess(self) -> float:
         """Return the level that floats reach; their basis is kept where they end, else the one there was."""

@@ -15,7 +15,7 @@ from ...base.progress import report
 from ..problem import Answer, Problem
 from ..symmetry import market_without_copies
 from .polish import polish
-from .scaled_market import Market, Point, Reduced
+from .scaled_market import MarketPoint, Reduced, ScaledMarket
 
 __all__ = ["solve"]
 
@@ -46,14 +46,14 @@ def solve(problem: Problem) -> Answer:
 
 
 def _solved(problem: Problem) -> Answer:
-    market = Market(problem)
+    market = ScaledMarket(problem)
     with np.errstate(all="ignore"):
         start = _interior(market)
     # Only what is paid for prices is resolved; what limits are worth to those at them may be any amount more.
     return market.answer(polish(market, start, float(start.p @ (market.matrix @ start.v))))
 
 
-def _interior(market: Market) -> Point:
+def _interior(market: ScaledMarket) -> MarketPoint:
     """Return a point near the optimum, strictly inside every constraint."""
     state = _State.start(market)
     near: _State | None = None
@@ -83,7 +83,7 @@ class _State:
     far away goes in the right direction.
     """
 
-    market: Market
+    market: ScaledMarket
     v: np.ndarray
     y: np.ndarray
     p: np.ndarray
@@ -91,7 +91,7 @@ class _State:
     s: np.ndarray
 
     @classmethod
-    def start(cls, market: Market) -> "_State":
+    def start(cls, market: ScaledMarket) -> "_State":
         """Return a point that satisfies every condition but the products: prices so high that nobody would buy more."""
         v = market.spread.copy()
         limited = np.isfinite(market.u)
@@ -114,9 +114,9 @@ class _State:
         a = max(market.alpha, 1.0)
         self.bend = a * np.expm1((np.log(market.g) - np.log(self.y) - market.alpha * np.log(self.t)) / a)
 
-    def point(self) -> Point:
+    def point(self) -> MarketPoint:
         """Return what the Newton steps start from."""
-        return Point(self.v, self.p, self.nu)
+        return MarketPoint(self.v, self.p, self.nu)
 
     def gap(self) -> float:
         """Products of all inequalities and their duals, added up."""

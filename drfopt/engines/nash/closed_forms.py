@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...base.numbers.surds import recognised
-from .conditions import Equations
+from .conditions import KKTEquations
 
 if TYPE_CHECKING:
     from .conditions import Conditions
@@ -34,7 +34,7 @@ def closed_forms(market: "Conditions", z: list[Fraction], p: list[Fraction]) -> 
 
 def _optimal(market: "Conditions", z: list[Any], p: list[Any]) -> bool:
     """Say whether tasks of the pairs and prices of the cells satisfy every condition, exactly."""
-    if any(value.sign() for value in Equations(market).residuals(z, p)) or min(v.sign() for v in z) <= 0:
+    if any(value.sign() for value in KKTEquations(market).residuals(z, p)) or min(v.sign() for v in z) <= 0:
         return False
     room = {(k, j): Fraction(0) + c for k, row in enumerate(market.room) for j, c in enumerate(row)}
     left: dict[tuple[int, int], Any] = dict(room)

@@ -18,7 +18,7 @@ from ...base.progress import report
 from ..problem import Answer, Problem
 from ..sums.rational_lp import largest
 
-__all__ = ["Conditions", "Decimals", "Equations", "Optimum", "root_above", "rounded"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -53,7 +53,7 @@ SIMPLE = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class MarketOptimum:
     """Tasks of the pairs, prices of the cells (class, resource) and who is at its limit; what is nothing is 0."""
 
     amounts: list[Fraction]
@@ -112,7 +112,7 @@ class Conditions:
         self.mine = self._owned()
         return self
 
-    def told(self, optimum: Optimum) -> tuple[list[Fraction], list[Fraction]]:
+    def told(self, optimum: MarketOptimum) -> tuple[list[Fraction], list[Fraction]]:
         """Take the pairs and cells that an optimum uses for those there are; return their tasks and prices."""
         user, machine = self.problem.pairs
         used = [q for q, amount in enumerate(optimum.amounts) if amount]
@@ -309,7 +309,7 @@ class Conditions:
         return alone if limit is None else min(alone, limit)
 
 
-class Equations:
+class KKTEquations:
     """The residuals of the equations, in the numbers of the instance."""
 
     def __init__(self, market: "Conditions"):
@@ -346,7 +346,7 @@ class Equations:
         return [*found, *held.values()]
 
 
-class Decimals(Equations):
+class Decimals(KKTEquations):
     """The same in decimals, to the precision of the context."""
 
     def __init__(self, market: "Conditions"):

@@ -16,14 +16,14 @@ from ...base.errors import SolverError, TimeLimitError
 from ...base.tolerances import FIRST_ORDER
 from ..problem import Answer, Problem
 from .polish import polish
-from .scaled_market import Market, Point
+from .scaled_market import MarketPoint, ScaledMarket
 
 __all__ = ["solve"]
 
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
-    market = Market(problem)
+    market = ScaledMarket(problem)
     start, filled = _cone(problem, market)
     # Clarabel's tolerance is relative to the objective, which is about all users, at their limits or not.
     t = market.total(start.v)
@@ -32,14 +32,14 @@ def solve(problem: Problem) -> Answer:
     return market.answer(point)
 
 
-def _agree(market: Market, point: Point, filled: np.ndarray) -> None:
+def _agree(market: ScaledMarket, point: MarketPoint, filled: np.ndarray) -> None:
     """Hold the polished point against the rows of the conic statement: a slip in either is found here."""
     over, idle = float((filled - 1).max(initial=0)), float(np.abs(1 - filled)[point.p > 0].max(initial=0))
     if max(over, idle) > FIRST_ORDER:
         raise SolverError(f"the conic statement and the equations disagree about a capacity by {max(over, idle):.1e}")
 
 
-def _cone(problem: Problem, market: Market) -> tuple[Point, Callable[[np.ndarray], np.ndarray]]:
+def _cone(problem: Problem, market: ScaledMarket) -> tuple[MarketPoint, Callable[[np.ndarray], np.ndarray]]:
     """Return Clarabel's answer, and the function that fills the statement's own capacity rows.
 
     One unit of a pair is ``market.scale`` tasks; rows are returned in the market's order.
@@ -85,10 +85,10 @@ def _cone(problem: Problem, market: Market) -> tuple[Point, Callable[[np.ndarray
         rows[place] = [float(constraint.args[0].value) for constraint in capacities]
         return rows
 
-    return Point(np.maximum(np.asarray(v.value), 0), p, nu), filled
+    return MarketPoint(np.maximum(np.asarray(v.value), 0), p, nu), filled
 
 
-def _utility(cp: Any, tasks: Any, market: Market) -> Any:
+def _utility(cp: Any, tasks: Any, market: ScaledMarket) -> Any:
     """Return the sum of utilities of t with the market's weights: the log, or a power."""
     alpha = market.alpha
     if alpha == 1:

@@ -23,7 +23,7 @@ import numpy as np
 from ...base.errors import SolverError
 from ...base.progress import report
 from ..problem import Answer, Problem
-from .conditions import Conditions, Optimum
+from .conditions import Conditions, MarketOptimum
 
 __all__ = ["optimum", "solve"]
 
@@ -69,7 +69,7 @@ def solve(problem: Problem) -> Answer:
     return Answer(tasks, amounts=None if problem.instance.machines is None else amounts, prices=prices)
 
 
-def optimum(market: Conditions, digits: int) -> Optimum:
+def optimum(market: Conditions, digits: int) -> MarketOptimum:
     """Return the optimum where the products are 10^-digits of what the poorest user's tasks are worth to it.
 
     Raises
@@ -196,7 +196,7 @@ class _State:
         """Return what the linear equations miss, which but for rounding is nothing, in money."""
         return abs(self.dual) @ self.v
 
-    def ended(self, least: Decimal) -> Optimum:
+    def ended(self, least: Decimal) -> MarketOptimum:
         """Return the iterate without what is nothing."""
         space = self.space
         poorest = min(self.y * self.t)
@@ -207,7 +207,7 @@ class _State:
             for cell, p, slack, room in zip(space.cells, self.p, self.slack, space.room, strict=True)
             if p > poorest * slack
         }
-        return Optimum([Fraction(x) for x in amounts], prices, capped.tolist())
+        return MarketOptimum([Fraction(x) for x in amounts], prices, capped.tolist())
 
     def next(self, least: Decimal) -> "_State":
         """Return the iterate after a predictor and a corrector."""

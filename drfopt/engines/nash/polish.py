@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ...base.errors import SolverError
-from .scaled_market import Market, Point, Reduced
+from .scaled_market import MarketPoint, Reduced, ScaledMarket
 
 __all__ = ["polish"]
 
@@ -39,7 +39,7 @@ FAR = 0.3
 """Relative change of a user's tasks beyond which the start was none: solver and equations speak of two markets."""
 
 
-def polish(market: Market, start: Point, money: float) -> Point:
+def polish(market: ScaledMarket, start: MarketPoint, money: float) -> MarketPoint:
     """Return the solution of the optimality conditions nearest to the start.
 
     `money` is the amount, in scaled letters, that the start's tolerance is relative to.
@@ -62,7 +62,7 @@ def polish(market: Market, start: Point, money: float) -> Point:
     return point
 
 
-def _settle(market: Market, start: Point, money: float) -> Point:
+def _settle(market: ScaledMarket, start: MarketPoint, money: float) -> MarketPoint:
     guess = _Guess(market, start, money)
     point = start
     for _ in range(GUESSES):
@@ -75,7 +75,7 @@ def _settle(market: Market, start: Point, money: float) -> Point:
 class _Guess:
     """Which pairs are used, which rows priced, which users at their limits."""
 
-    def __init__(self, market: Market, start: Point, money: float):
+    def __init__(self, market: ScaledMarket, start: MarketPoint, money: float):
         self.market = market
         t = market.total(start.v)
         slack = 1 - market.matrix @ start.v
@@ -97,7 +97,7 @@ class _Guess:
         self.capped = start.nu / market.marginal(t) >= gap
         self.seen: set[bytes] = set()
 
-    def mend(self, point: Point) -> bool:
+    def mend(self, point: MarketPoint) -> bool:
         """Correct what has the wrong sign; say whether anything had."""
         market = self.market
         t = market.total(point.v)
@@ -144,7 +144,7 @@ def _first(change: np.ndarray) -> np.ndarray:
     return only
 
 
-def _newton(market: Market, guess: _Guess, start: Point) -> Point:
+def _newton(market: ScaledMarket, guess: _Guess, start: MarketPoint) -> MarketPoint:
     """Return the solution of the equations of a guess."""
     user = market.user
     active = np.flatnonzero(guess.priced)
@@ -156,7 +156,7 @@ def _newton(market: Market, guess: _Guess, start: Point) -> Point:
     stretch = np.where(guess.capped & (t > 0), np.where(guess.capped, market.u, 1) / np.where(t > 0, t, 1), 1.0)
     v = v * stretch[user]
     best = np.inf
-    kept = Point(v, p, nu)
+    kept = MarketPoint(v, p, nu)
     for _ in range(STEPS):
         t = market.total(v)
         if not (t > 0).all():
@@ -173,7 +173,7 @@ def _newton(market: Market, guess: _Guess, start: Point) -> Point:
         spread = _spread(market, guess, dual / size[user])
         error = max(error, spread)
         if error < best:
-            best, kept = error, Point(v, p, nu)
+            best, kept = error, MarketPoint(v, p, nu)
         if error <= EXACT or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
             break
         d = np.where(guess.used, NEAR * market.curvature(t)[user], np.inf)
@@ -191,13 +191,13 @@ def _newton(market: Market, guess: _Guess, start: Point) -> Point:
     return kept
 
 
-def _weighted(market: Market, guess: _Guess, values: np.ndarray) -> np.ndarray:
+def _weighted(market: ScaledMarket, guess: _Guess, values: np.ndarray) -> np.ndarray:
     """Return the mean over each user's used pairs, (n,)."""
     count = market.total(guess.used.astype(float))
     return market.total(np.where(guess.used, values, 0)) / np.maximum(count, 1)
 
 
-def _spread(market: Market, guess: _Guess, values: np.ndarray) -> float:
+def _spread(market: ScaledMarket, guess: _Guess, values: np.ndarray) -> float:
     """Return the largest difference between a user's used pairs and their mean."""
     mean = _weighted(market, guess, values)
     return float(np.abs(np.where(guess.used, values - mean[market.user], 0)).max(initial=0))

@@ -22,7 +22,7 @@ from ...base.errors import SolverError
 from ..linear_programs import Rows, capacity_rows
 from ..problem import Answer, Problem
 
-__all__ = ["Market", "Point", "Reduced"]
+__all__ = ["MarketPoint", "Reduced", "ScaledMarket"]
 
 REFINEMENTS = 2
 """Corrections of a Newton step by its own residual."""
@@ -41,7 +41,7 @@ ROUNDING = 1e-13
 
 
 @dataclass(eq=False)
-class Point:
+class MarketPoint:
     """Amounts v (pairs,), prices p (rows,) and the duals nu (n,) of the limits, in scaled letters."""
 
     v: np.ndarray
@@ -49,7 +49,7 @@ class Point:
     nu: np.ndarray
 
 
-class Market:
+class ScaledMarket:
     """A problem in scaled letters."""
 
     @np.errstate(all="ignore")
@@ -101,7 +101,7 @@ class Market:
         """Return what one unit of each pair costs at prices p, (pairs,)."""
         return self.transposed @ p
 
-    def answer(self, point: Point) -> Answer:
+    def answer(self, point: MarketPoint) -> Answer:
         """Return the point in the instance's units."""
         problem = self.problem
         amounts = np.maximum(point.v, 0) * self.scale[self.user]
@@ -123,7 +123,7 @@ class Reduced:
 
     Parameters
     ----------
-    market : Market
+    market : ScaledMarket
     active : int array
         The rows in play.
     d : array (pairs,)
@@ -132,7 +132,7 @@ class Reduced:
         Diagonal over users; inf keeps a user's total where it is.
     """
 
-    def __init__(self, market: Market, active: np.ndarray, d: np.ndarray, b: np.ndarray):
+    def __init__(self, market: ScaledMarket, active: np.ndarray, d: np.ndarray, b: np.ndarray):
         self.market, self.active = market, active
         self.matrix = market.matrix[active]
         user = market.user

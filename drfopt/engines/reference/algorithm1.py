@@ -29,7 +29,7 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
-__all__ = ["Line", "Lines", "Mix", "Step", "discrete_filling", "kinds_started", "placements"]
+__all__ = ["Lines", "Mix", "ServingLine", "Step", "discrete_filling", "kinds_started", "placements"]
 
 Row = Sequence[Fraction]
 Machines = Sequence[tuple[Row, int]]
@@ -70,7 +70,7 @@ class Mix(NamedTuple):
         )
 
 
-class Line(Protocol):
+class ServingLine(Protocol):
     """Who is served next; somebody taken out of it is out until she is put back."""
 
     def take(self) -> int | None:
@@ -80,7 +80,7 @@ class Line(Protocol):
         """Put back a user, who may have more tasks now."""
 
 
-Lines = Callable[[Sequence[Sequence[int]]], Line]
+Lines = Callable[[Sequence[Sequence[int]]], ServingLine]
 """What makes a line of users, of whom it may look at the tasks that each has started, by type."""
 
 

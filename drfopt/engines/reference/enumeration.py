@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ...base.errors import SolverError
 from .algorithm1 import Classes, Limits, Machines, Row
 
-__all__ = ["Optimum", "leximin", "nash_product", "optimum", "packable", "total"]
+__all__ = ["EnumeratedOptimum", "leximin", "nash_product", "optimum", "packable", "total"]
 
 BUDGET = 2_000_000
 """Loads, sums and comparisons before giving up: a few seconds."""
@@ -33,7 +33,7 @@ Tasks = tuple[int, ...]
 Objective = Callable[[Tasks], Any]
 
 
-class Optimum(NamedTuple):
+class EnumeratedOptimum(NamedTuple):
     """The best value of an objective, and every vector of tasks (n,) that attains it."""
 
     value: Any
@@ -89,7 +89,7 @@ def optimum(
     limits: Limits,
     eligible: Classes = None,
     budget: int = BUDGET,
-) -> Optimum:
+) -> EnumeratedOptimum:
     """Return the best value of the objective and all allocations that attain it.
 
     >>> optimum(nash_product([1, 1]), [[1, 4], [3, 1]], [([9, 18], 1)], [None, None])
@@ -97,7 +97,7 @@ def optimum(
     """
     scored = [(objective(tasks), tasks) for tasks in packable(demands, machines, limits, eligible, budget)]
     best = max(value for value, _ in scored)
-    return Optimum(best, [tasks for value, tasks in scored if value == best])
+    return EnumeratedOptimum(best, [tasks for value, tasks in scored if value == best])
 
 
 def packable(

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-__all__ = ["Ambiguous", "Group", "fill"]
+__all__ = ["Ambiguous", "GroupNode", "fill"]
 
 Use = list[Fraction]
 
@@ -32,10 +32,10 @@ class Ambiguous(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """A node: children are (rank, user index or `Group`), and `rows` measures what they hold together."""
+class GroupNode:
+    """A node: children are (rank, user index or `GroupNode`), and `rows` measures what they hold together."""
 
-    children: Sequence[tuple[tuple, "int | Group"]]
+    children: Sequence[tuple[tuple, "int | GroupNode"]]
     rows: Callable[[Use], list[Fraction]] = field(default=lambda use: [Fraction(0)])
 
     def users(self) -> list[int]:
@@ -44,7 +44,7 @@ class Group:
         return [i for users in below for i in users]
 
 
-Node = int | Group
+Node = int | GroupNode
 
 
 class _Filling:
@@ -98,7 +98,7 @@ class _Filling:
 
     # ---- who rises, and how fast -----------------------------------------------------------------------------------
 
-    def front(self, node: Group) -> list[Node]:
+    def front(self, node: GroupNode) -> list[Node]:
         """Return the children that rise: of the first rank that can, those whose level is lowest."""
         able = [(rank, child) for rank, child in node.children if self.can_rise(child)]
         first = [child for rank, child in able if rank == min(rank for rank, _ in able)]
@@ -130,7 +130,7 @@ class _Filling:
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
-    def step(self, root: Group) -> list[int]:
+    def step(self, root: GroupNode) -> list[int]:
         """Rise until something happens; return the columns that are full then."""
         speeds = self.clock(root)
         drain = self.held(root, speeds)
@@ -149,7 +149,7 @@ class _Filling:
         self.tasks = [x + length * s for x, s in zip(self.tasks, speeds, strict=True)]
         return full
 
-    def clock(self, root: Group) -> list[Fraction]:
+    def clock(self, root: GroupNode) -> list[Fraction]:
         """Return the speeds at which the level of those who rise at the root grows by 1, unless some go free."""
         found = [self.speeds(child) for child in self.front(root)]
         free = [each for each, costless in found if costless]
@@ -176,7 +176,7 @@ class _Filling:
 
 
 def fill(
-    root: Group,
+    root: GroupNode,
     use: Sequence[Use],
     room: Sequence[Fraction | None],
     most: Sequence[Fraction | None],
@@ -190,7 +190,7 @@ def fill(
 
     Parameters
     ----------
-    root : Group
+    root : GroupNode
         Users outside of it keep what they have.
     rows : one a user
         How she measures what she holds.

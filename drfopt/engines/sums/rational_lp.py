@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...base.numbers.rationals import integer_columns
-from ...base.solvers.exact_lp import Program, maximise
+from ...base.solvers.exact_lp import ExactProgram, maximise
 from ..linear_programs import basic_columns, run
 from ..problem import Answer, Problem
 from . import lp
@@ -50,7 +50,7 @@ def largest(
     room = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
     counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
     b = [counts[k] * room[k][j] * scales[j] for k, j in cells] + [limits[i] or Fraction(0) for i in limit_row]
-    stated = Program(columns, b, [worth[i] for i in users])
+    stated = ExactProgram(columns, b, [worth[i] for i in users])
     optimum = maximise(stated, basic_columns(program.highs), "the exact sum", problem.deadline)
     prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
     for (k, j), price in zip(cells, optimum.prices, strict=False):

@@ -19,7 +19,7 @@ from ...base.progress import report
 from ..problem import Answer, Problem
 from .leximin_milp import Counting
 from .milp import SEARCH
-from .user_kinds import BOTTOM, Pool, Spot, TooMany, Vector
+from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
 __all__ = ["solve"]
 
@@ -49,7 +49,7 @@ class State:
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of whole tasks; where time runs out, the best state finished by greedy choices."""
-    pool = Pool(problem)
+    pool = KindPool(problem)
     states = [State(pool.sizes, pool.room)]
     decided: list[tuple[int, int]] = []
     deadline = problem.deadline.part(SEARCH)
@@ -70,7 +70,7 @@ def solve(problem: Problem) -> Answer:
     return Answer(np.array(pool.tasks(states[0].stops()), dtype=np.int64))
 
 
-def _advance(pool: Pool, states: list[State], level: int) -> tuple[int, int, list[State]]:
+def _advance(pool: KindPool, states: list[State], level: int) -> tuple[int, int, list[State]]:
     """Return the next level at which somebody stops in every state, how many at least, and the states after it."""
     spots = [pool.next_spot(state.active, state.left, level) for state in states]
     level = max(spot.level for spot in spots if spot is not None)
@@ -87,7 +87,7 @@ def _advance(pool: Pool, states: list[State], level: int) -> tuple[int, int, lis
     return level, fewest, _kept(pool, found)
 
 
-def _kept(pool: Pool, found: list[tuple[State, Spot, Vector]]) -> list[State]:
+def _kept(pool: KindPool, found: list[tuple[State, Spot, Vector]]) -> list[State]:
     """Return the states after these stops, without those that another with the same active users dominates."""
     kept: dict[Vector, list[State]] = {}
     for state, spot, stopping in found:
@@ -103,7 +103,7 @@ def _kept(pool: Pool, found: list[tuple[State, Spot, Vector]]) -> list[State]:
     return [state for rivals in kept.values() for state in rivals]
 
 
-def _finished(pool: Pool, state: State, level: int) -> np.ndarray:
+def _finished(pool: KindPool, state: State, level: int) -> np.ndarray:
     stops = state.stops()
     stops += [(stopping, spot.tasks) for spot, stopping in pool.finish(state.active, state.left, level)]
     return np.array(pool.tasks(stops), dtype=np.int64)

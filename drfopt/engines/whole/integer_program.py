@@ -15,7 +15,7 @@ from ...base.solvers.rows import program
 from ...base.solvers.table import DIRECT, quiet
 from ...certificates.second_solver import variable
 
-__all__ = ["ASKING", "COLUMNS", "INTEGRAL", "MET", "ROUNDED", "Model", "Terms", "TooLarge", "Unfinished", "stop"]
+__all__ = ["ASKING", "COLUMNS", "INTEGRAL", "MET", "ROUNDED", "Model", "Terms", "TooLarge", "UnfinishedProgram", "stop"]
 
 INTEGRAL = 1e-9
 """Distance from a whole number asked of HiGHS."""
@@ -40,7 +40,7 @@ class TooLarge(SolverError):
     """A program has more columns than it is worth to hand to a solver."""
 
 
-class Unfinished(TimeLimitError):
+class UnfinishedProgram(TimeLimitError):
     """The time ran out in an integer program; `point` is the best point found, or None."""
 
     def __init__(self, point: np.ndarray | None):
@@ -94,7 +94,7 @@ class Model:
         ended, values = self._asked(deadline, start)
         point = None if values is None else self._rounded(values)
         if ended == "stopped":
-            raise Unfinished(None if point is None or self._missed(point) else point)
+            raise UnfinishedProgram(None if point is None or self._missed(point) else point)
         if point is None:
             if self.solver != DIRECT and replace(self, solver=DIRECT).solve(deadline) is not None:
                 raise SolverError(

@@ -22,7 +22,7 @@ from ..problem import Answer, Problem
 from . import rounding
 from .integer_program import Model
 from .milp import SEARCH, Supply, placed, supply
-from .user_kinds import BOTTOM, Kinds, Pool, Vector
+from .user_kinds import BOTTOM, KindPool, Kinds, Vector
 
 __all__ = ["Counting", "solve"]
 
@@ -51,7 +51,7 @@ class _Stop:
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of whole tasks; where time runs out, the best one known."""
     if problem.instance.machines is None:
-        pool = Pool(problem)
+        pool = KindPool(problem)
         return Counting(problem, pool, [], []).solve()
     counting = Counting(problem, Kinds(problem), [], [])
     counting.start = start = _packed_start(problem)
@@ -78,7 +78,7 @@ class Counting:
     Parameters
     ----------
     problem : Problem
-    kinds : Kinds, or Pool for a pool
+    kinds : Kinds, or KindPool for a pool
     decided : list of (level, count)
         What is known already, from below.
     stops : list
@@ -101,7 +101,7 @@ class Counting:
                 known = f"{self.problem.n - self._active()} of {self.problem.n} users stopped"
                 report(f"{known}, {len(self.stops)} levels counted")
                 self.deadline.check("counting who stops")
-                if isinstance(self.kinds, Pool):
+                if isinstance(self.kinds, KindPool):
                     self._advance_pool(self.kinds)
                 else:
                     self._advance()
@@ -137,7 +137,7 @@ class Counting:
 
     # ---- in a pool: along an incumbent ------------------------------------------------------------------------
 
-    def _advance_pool(self, pool: Pool) -> None:
+    def _advance_pool(self, pool: KindPool) -> None:
         """Find the next level at which somebody must stop, and how few, from where the incumbent's users must."""
         active, left = pool.sizes, pool.room
         for stopping, tasks in self.incumbent:
@@ -256,7 +256,7 @@ class Counting:
     # ---- answers ----------------------------------------------------------------------------------------------
 
     def _answer(self) -> Answer:
-        if isinstance(self.kinds, Pool):
+        if isinstance(self.kinds, KindPool):
             return Answer(np.array(self.kinds.tasks(self.incumbent), dtype=np.int64))
         program = _Program(self, None)
         values = self._solved(program)
@@ -267,7 +267,7 @@ class Counting:
 
     def _best_known(self) -> Answer:
         """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
-        if not isinstance(self.kinds, Pool):
+        if not isinstance(self.kinds, KindPool):
             return replace(self.start, status="time_limit") if self.start else rounding.solve(self.problem)
         pool, active, left = self.kinds, self.kinds.sizes, self.kinds.room
         for stopping, tasks in self.incumbent:
@@ -313,7 +313,7 @@ class _Program:
         self.start = None if start is None else {c: float(start[s][0][kind]) for (s, kind), c in self.columns.items()}
         least, extra = self._needs(rest, need)
         self.supplied: Supply | None = None
-        if isinstance(kinds, Pool):
+        if isinstance(kinds, KindPool):
             self._pool_rows(kinds, least, extra)
         else:
             self._machine_rows(counting.problem, least, extra)
@@ -341,7 +341,7 @@ class _Program:
             extra.append({column: tasks - each for column, tasks in options.items()})
         return least, extra
 
-    def _pool_rows(self, pool: Pool, least: list[int], extra: list[dict[int, int]]) -> None:
+    def _pool_rows(self, pool: KindPool, least: list[int], extra: list[dict[int, int]]) -> None:
         """Add the capacities of a pool: what the choices change, within what the least tasks leave, in integers."""
         for j, total in enumerate(pool.room):
             left = total - sum(x * row[j] for x, row in zip(least, pool.demands, strict=True))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...base.errors import TimeLimitError
 from ...base.progress import report
-from ...certificates.meet_in_the_middle import Halves, TooMany
+from ...certificates.meet_in_the_middle import Halves, TooManyChoices
 from ..problem import Answer, Problem
 from . import nash_milp
 from .milp import SEARCH
@@ -35,7 +35,7 @@ def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest product; where time runs out, those of a greedy filling."""
     try:
         halves = Halves(problem.instance, problem.members.tolist())
-    except TooMany:
+    except TooManyChoices:
         return _program(problem)
     if not halves.fit:
         return _program(problem)
@@ -54,7 +54,7 @@ def solve(problem: Problem) -> Answer:
                 best = halves.within(max(0.0, halves.loss(tasks)), deadline)
                 return Answer(np.array(best or tasks, dtype=np.int64))
             loss *= next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed)
-    except TooMany:
+    except TooManyChoices:
         return _program(problem)
     except TimeLimitError:
         return Answer(np.array(tasks, dtype=np.int64), status="time_limit")

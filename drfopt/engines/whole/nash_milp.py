@@ -11,7 +11,7 @@ from ...base.errors import SolverError
 from ...base.progress import report
 from ...model.packings import most_alone
 from ..problem import Answer, Problem
-from .integer_program import Model, Unfinished
+from .integer_program import Model, UnfinishedProgram
 from .milp import SEARCH, placed, supply
 
 __all__ = ["solve"]
@@ -35,7 +35,7 @@ def solve(problem: Problem) -> Answer:
         model, supplied, columns = _program(problem, most, chords, served)
         try:
             values = model.solve(deadline)
-        except Unfinished as error:
+        except UnfinishedProgram as error:
             if error.point is None:
                 raise
             tasks = [round(error.point[x]) for x, _, _ in columns]

@@ -3,7 +3,7 @@
 from ...base.errors import SolverError
 from ...model.packings import most_alone, program_values
 from ..problem import Answer, Problem
-from .integer_program import Model, Unfinished
+from .integer_program import Model, UnfinishedProgram
 from .milp import SEARCH, placed, supply
 
 __all__ = ["solve"]
@@ -21,7 +21,7 @@ def solve(problem: Problem) -> Answer:
     status = "optimal"
     try:
         values = model.solve(problem.deadline.part(SEARCH))
-    except Unfinished as error:
+    except UnfinishedProgram as error:
         if error.point is None:
             raise
         values, status = error.point, "time_limit"

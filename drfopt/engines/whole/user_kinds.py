@@ -14,7 +14,7 @@ from operator import le
 from ...model.packings import integer_rows, most_alone, shapes
 from ..problem import Problem
 
-__all__ = ["BOTTOM", "Kinds", "Pool", "Spot", "TooMany", "Vector"]
+__all__ = ["BOTTOM", "KindPool", "Kinds", "Spot", "TooMany", "Vector"]
 
 Vector = tuple[int, ...]
 
@@ -98,7 +98,7 @@ class Kinds:
         return tasks
 
 
-class Pool(Kinds):
+class KindPool(Kinds):
     """The users of one pool by kinds, with what they need as integers.
 
     Attributes
@@ -228,7 +228,7 @@ class Pool(Kinds):
 class _Choice:
     """Choices of so many users, beyond those who must, whose stopping frees what is missing."""
 
-    def __init__(self, pool: Pool, spot: Spot, kinds: list[int], budget: int):
+    def __init__(self, pool: KindPool, spot: Spot, kinds: list[int], budget: int):
         self.spot, self.kinds, self.budget = spot, kinds, budget
         self.rows = [pool.demands[kind] for kind in kinds]
         self.room = [spot.may[kind] - spot.must[kind] for kind in kinds]

@@ -12,7 +12,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ..native import reading
 from ..text.input import File
-from .contents import Cluster, Task
+from .contents import Contents, Task
 from .conversion import Conversion, Notes
 from .machine_classes import AlikeTasks, MachineClass, classes_of, types_of
 
@@ -24,7 +24,7 @@ def named(files: Iterable[File]) -> str:
     return ", ".join(file.name for file in files)
 
 
-def assemble(cluster: Cluster) -> Conversion:
+def assemble(cluster: Contents) -> Conversion:
     """Return the instance, the notes and the current placement.
 
     Raises
@@ -70,7 +70,7 @@ def assemble(cluster: Cluster) -> Conversion:
     return Conversion(instance, cluster.notes.taken(), placement, by_type)
 
 
-def _useful(cluster: Cluster) -> list[Task]:
+def _useful(cluster: Contents) -> list[Task]:
     useful = []
     for task in cluster.tasks:
         if not any(task.demand.values()):
@@ -80,7 +80,7 @@ def _useful(cluster: Cluster) -> list[Task]:
     return useful
 
 
-def _resources(cluster: Cluster, tasks: list[Task]) -> list[str]:
+def _resources(cluster: Contents, tasks: list[Task]) -> list[str]:
     """Return what somebody demands, in the order in which the machines list it."""
     wanted = dict.fromkeys(resource for task in tasks for resource, demand in task.demand.items() if demand)
     capacities = [cluster.pool] if cluster.pool is not None else [node.capacity for node in cluster.nodes]
@@ -106,7 +106,7 @@ def _task(one: AlikeTasks, names: list[str]) -> dict[str, Any]:
 
 
 def _factor(
-    cluster: Cluster, users: Mapping[str, list[AlikeTasks]], classes: list[MachineClass], names: list[str]
+    cluster: Contents, users: Mapping[str, list[AlikeTasks]], classes: list[MachineClass], names: list[str]
 ) -> int:
     """Return how often the tasks of users with several types must be listed so that the cluster is full before."""
     several = [types for types in users.values() if len(types) > 1]

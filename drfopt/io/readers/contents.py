@@ -7,13 +7,13 @@ from typing import Any
 
 from .conversion import Notes
 
-__all__ = ["Amounts", "Cluster", "Node", "Task"]
+__all__ = ["Amounts", "Contents", "ListedMachine", "Task"]
 
 Amounts = Mapping[str, Fraction]
 
 
 @dataclass(frozen=True)
-class Node:
+class ListedMachine:
     """A machine.
 
     Parameters
@@ -64,13 +64,13 @@ class Task:
 
 
 @dataclass
-class Cluster:
+class Contents:
     """Everything a reader found.
 
     Attributes
     ----------
     title, source : str
-    nodes : list of Node
+    nodes : list of ListedMachine
         Empty where `pool` is given.
     tasks : list of Task
     notes : Notes
@@ -86,7 +86,7 @@ class Cluster:
 
     title: str
     source: str
-    nodes: list[Node]
+    nodes: list[ListedMachine]
     tasks: list[Task]
     notes: Notes
     allows: Callable[[Any, Any], bool] = lambda needs, features: True

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .contents import Cluster, Node, Task
+    from .contents import Contents, ListedMachine, Task
 
 __all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "shape", "types_of"]
 
@@ -27,7 +27,7 @@ class MachineClass:
     """Nodes that nothing tells apart: `capacity` (m,) of one of them."""
 
     capacity: tuple[Fraction, ...]
-    nodes: "list[Node]"
+    nodes: "list[ListedMachine]"
     name: str = ""
 
     @property
@@ -48,7 +48,7 @@ class AlikeTasks:
 
 
 def classes_of(
-    cluster: "Cluster", tasks: "Iterable[Task]", resources: list[str]
+    cluster: "Contents", tasks: "Iterable[Task]", resources: list[str]
 ) -> tuple[list[MachineClass], dict[Hashable, tuple[int, ...]]]:
     """Return the classes of machines, and the indices of those that each of the tasks' needs allows."""
     needs = list(dict.fromkeys(task.needs for task in tasks))

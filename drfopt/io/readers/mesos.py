@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from ..text.input import File, failure
-from ..text.parts import Part, parts
+from ..text.parts import TreePart, parts
 from .assembly import assemble, named
-from .contents import Cluster, Node, Task
+from .contents import Contents, ListedMachine, Task
 from .conversion import Conversion, Notes
-from .queues.tree import Queue, organised
+from .queues.tree import QueueNode, organised
 
 __all__ = ["read"]
 
@@ -38,9 +38,9 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
         With file and place.
     """
     notes = Notes()
-    nodes: list[Node] = []
+    nodes: list[ListedMachine] = []
     tasks: list[Task] = []
-    queues: list[Queue] = []
+    queues: list[QueueNode] = []
     for file in files:
         for part in parts(file):
             if not isinstance(part.value, dict) or not part.value.keys() & {"slaves", "agents", "frameworks", "roles"}:
@@ -59,7 +59,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
     notes.assumed("every user wants ever more tasks: Mesos does not know what frameworks want")
     return assemble(
-        Cluster(
+        Contents(
             f"mesos, {files[0].stem}",
             f"Mesos ({named(files)}): agents {len(nodes):,}; mem and disk in MB",
             nodes,
@@ -72,12 +72,12 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     )
 
 
-def _resources(part: Part) -> dict[str, Fraction]:
+def _resources(part: TreePart) -> dict[str, Fraction]:
     """Return the amounts; ports and other ranges and sets are texts, and no amounts to divide."""
     return {name: value.amount() for name, value in part.pairs() if not isinstance(value.value, str | list | dict)}
 
 
-def _node(part: Part, notes: Notes) -> Node | None:
+def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
     name = part["id"].text() or part["hostname"].text()
     if "active" in part and not part["active"].true():
         notes.unused("agent that is not active", name)
@@ -85,10 +85,10 @@ def _node(part: Part, notes: Notes) -> Node | None:
     for role, reserved in part["reserved_resources"].pairs():
         if any(_resources(reserved).values()):
             notes.unused("reservation for a role: its resources are shared here", f"{role} on {name}")
-    return Node(name, _resources(part["resources"]))
+    return ListedMachine(name, _resources(part["resources"]))
 
 
-def _tasks(part: Part, by_framework: bool, notes: Notes) -> Iterator[Task]:
+def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
     framework = part["name"].text() or part["id"].text()
     if "active" in part and not part["active"].true():
         notes.unused("framework that is not active", framework)
@@ -108,8 +108,8 @@ def _tasks(part: Part, by_framework: bool, notes: Notes) -> Iterator[Task]:
         notes.unused("framework without tasks: what it wants is not known", framework)
 
 
-def _queue(part: Part) -> Queue:
+def _queue(part: TreePart) -> QueueNode:
     name, quota = part["name"].text(), part["quota"]
     parent, _, label = name.rpartition("/")
     guarantee = {resource: amount for resource, amount in _resources(quota["guarantee"]).items() if amount}
-    return Queue(name, parent, part["weight"].amount(missing=1), guarantee, _resources(quota["limit"]), label=label)
+    return QueueNode(name, parent, part["weight"].amount(missing=1), guarantee, _resources(quota["limit"]), label=label)

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from ...base.errors import InstanceError, suggestion
-from ..text.csv_rows import Row, with_header
+from ..text.csv_rows import CsvRow, with_header
 from ..text.input import File, failure, shown
 from .assembly import assemble, named
-from .contents import Cluster, Node, Task
+from .contents import Contents, ListedMachine, Task
 from .conversion import Conversion, Notes
 
 __all__ = ["read"]
@@ -38,7 +38,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         With file and line.
     """
     notes = Notes()
-    nodes: list[Node] = []
+    nodes: list[ListedMachine] = []
     tasks: list[Task] = []
     members: dict[str, dict[str, Any]] = {}
     for file in files:
@@ -56,7 +56,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     if nodes and tasks:
         _check_columns(nodes, tasks)
     return assemble(
-        Cluster(
+        Contents(
             f"csv, {files[0].stem}",
             f"{named(files)}; units as they are there",
             nodes,
@@ -68,7 +68,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     )
 
 
-def _amounts(row: Row, known: tuple[str, ...]) -> dict[str, Fraction]:
+def _amounts(row: CsvRow, known: tuple[str, ...]) -> dict[str, Fraction]:
     return {
         column: row.amount(column)
         for column in row.cells
@@ -76,22 +76,22 @@ def _amounts(row: Row, known: tuple[str, ...]) -> dict[str, Fraction]:
     }
 
 
-def _labels(row: Row) -> Labels:
+def _labels(row: CsvRow) -> Labels:
     return tuple(
         (column[len(LABEL) :], row[column]) for column in row.cells if column.startswith(LABEL) and row[column]
     )
 
 
-def _node(row: Row) -> Node:
+def _node(row: CsvRow) -> ListedMachine:
     labels = _labels(row)
     count = row.count("count") if row["count"] else 1
     name = row["machine"]
     if not name:
         raise failure(row.place, "the machine has no name: write one")
-    return Node(name, _amounts(row, OF_MACHINES), features=labels, labels=dict(labels), count=count)
+    return ListedMachine(name, _amounts(row, OF_MACHINES), features=labels, labels=dict(labels), count=count)
 
 
-def _task(row: Row, members: dict[str, dict[str, Any]]) -> Task:
+def _task(row: CsvRow, members: dict[str, dict[str, Any]]) -> Task:
     user = row["user"]
     if not user:
         raise failure(row.place, "the task has no user: write one")
@@ -111,7 +111,7 @@ def _allows(needs: Labels, labels: Labels) -> bool:
     return all(there.get(key) in {value.strip() for value in values.split("|")} for key, values in needs)
 
 
-def _check_columns(nodes: list[Node], tasks: list[Task]) -> None:
+def _check_columns(nodes: list[ListedMachine], tasks: list[Task]) -> None:
     """Refuse a resource of the tasks that no machine has a column for: it is a misspelt one."""
     there = dict.fromkeys(resource for node in nodes for resource in node.capacity)
     for resource in dict.fromkeys(resource for task in tasks for resource in task.demand):

@@ -10,14 +10,14 @@ from ...base.errors import InstanceError
 from ...base.numbers.quantities import parse
 from .input import File, failure, shown
 
-__all__ = ["LONGEST_INTEGER", "Row", "first_line", "with_header", "without_header"]
+__all__ = ["LONGEST_INTEGER", "CsvRow", "first_line", "with_header", "without_header"]
 
 LONGEST_INTEGER = 15
 """Digits of an integer in these files; more is a mistake, and a float could not hold it."""
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """One line of a list: where it is, and its columns by name."""
 
     place: str
@@ -56,7 +56,7 @@ def first_line(file: File) -> list[str]:
         return []
 
 
-def with_header(file: File, comment: str = "") -> Iterator[Row]:
+def with_header(file: File, comment: str = "") -> Iterator[CsvRow]:
     """Yield the rows below a header line.
 
     Raises
@@ -77,12 +77,12 @@ def with_header(file: File, comment: str = "") -> Iterator[Row]:
         found = True
         if len(cells) != len(header):
             raise failure(at, f"has {len(cells)} columns, but the header has {len(header)}: correct the line")
-        yield Row(at, dict(zip(header, cells, strict=True)))
+        yield CsvRow(at, dict(zip(header, cells, strict=True)))
     if not found:
         raise failure(file.place, "has a header and no rows: list at least one")
 
 
-def without_header(file: File, columns: Sequence[str]) -> Iterator[Row]:
+def without_header(file: File, columns: Sequence[str]) -> Iterator[CsvRow]:
     """Yield the rows of a file whose columns are known; a header line that names the first of them is passed over.
 
     Raises
@@ -95,7 +95,7 @@ def without_header(file: File, columns: Sequence[str]) -> Iterator[Row]:
             continue
         if len(cells) != len(columns):
             raise failure(at, f"has {len(cells)} columns, but there are {len(columns)}: {','.join(columns)}")
-        yield Row(at, dict(zip(columns, cells, strict=True)))
+        yield CsvRow(at, dict(zip(columns, cells, strict=True)))
 
 
 def _lines(file: File, comment: str = "") -> Iterator[tuple[str, list[str]]]:

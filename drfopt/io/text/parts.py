@@ -13,15 +13,15 @@ from ...base.numbers.quantities import exact, parse
 from ..native.syntax import trees
 from .input import File, failure, shown
 
-__all__ = ["Part", "parts"]
+__all__ = ["TreePart", "parts"]
 
 
-class Part:
+class TreePart:
     """A value in a tree of tables and lists, with its place."""
 
     __slots__ = ("_key", "_parent", "value")
 
-    def __init__(self, value: Any, key: str | int, parent: "Part | None" = None):
+    def __init__(self, value: Any, key: str | int, parent: "TreePart | None" = None):
         self.value, self._key, self._parent = value, key, parent
 
     @property
@@ -36,25 +36,25 @@ class Part:
     def __bool__(self) -> bool:
         return self.value is not None
 
-    def __getitem__(self, key: str) -> "Part":
+    def __getitem__(self, key: str) -> "TreePart":
         """Return the part under a key of a table; an empty one where there is none."""
         # A table or nothing, nearly always, and asked for millions of times.
         value = self.value if type(self.value) is dict else self._of(dict, "a table")
-        return Part(value.get(key), key, self)
+        return TreePart(value.get(key), key, self)
 
     def __contains__(self, key: str) -> bool:
         return self._of(dict, "a table").get(key) is not None
 
-    def pairs(self) -> Iterator[tuple[str, "Part"]]:
+    def pairs(self) -> Iterator[tuple[str, "TreePart"]]:
         """Yield key and part of everything in a table that is not null."""
         for key, value in self._of(dict, "a table").items():
             if value is not None:
-                yield key, Part(value, key, self)
+                yield key, TreePart(value, key, self)
 
-    def each(self) -> Iterator["Part"]:
+    def each(self) -> Iterator["TreePart"]:
         """Yield the parts of a list."""
         for i, value in enumerate(self._of(list, "a list")):
-            yield Part(value, i, self)
+            yield TreePart(value, i, self)
 
     def texts(self) -> list[str]:
         """Return a list of texts."""
@@ -123,7 +123,7 @@ def _read(text: str) -> Fraction:
     return parse(text)
 
 
-def parts(file: File) -> list[Part]:
+def parts(file: File) -> list[TreePart]:
     """Return the documents of a file in JSON (also one document a line) or YAML.
 
     Raises
@@ -131,7 +131,7 @@ def parts(file: File) -> list[Part]:
     InstanceError
         When the file is neither.
     """
-    found = [Part(value, file.place) for value in trees(file.text, file.place) if value is not None]
+    found = [TreePart(value, file.place) for value in trees(file.text, file.place) if value is not None]
     for part in found:
         if not isinstance(part.value, dict | list):
             raise failure(file.place, f"holds {shown(part.value)}: a list of objects in JSON or YAML belongs here")

@@ -16,7 +16,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from .amounts import Target, exact_amounts, rounded
+from .amounts import TargetName, exact_amounts, rounded
 
 __all__ = ["text"]
 
@@ -39,7 +39,7 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
             )
     instance = allocation.instance
     parts = _parts(allocation)
-    targets = [Target(r, step=_step(c)) for r, c in zip(instance.resources, instance.exact_capacity, strict=True)]
+    targets = [TargetName(r, step=_step(c)) for r, c in zip(instance.resources, instance.exact_capacity, strict=True)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     shown = [True, instance.type_table is not None, instance.machines is not None, True]
@@ -90,7 +90,7 @@ def _number(tasks: Any) -> float:
     return float(getattr(tasks, "lower", tasks))
 
 
-def _rounded(parts: Sequence[_Part], instance: Instance, targets: Sequence[Target]) -> list[list[int]]:
+def _rounded(parts: Sequence[_Part], instance: Instance, targets: Sequence[TargetName]) -> list[list[int]]:
     """Return the amounts of every part in steps; those on a class add up to no more than the class has."""
     amounts = exact_amounts([part.usage for part in parts])
     found: list[list[int]] = [[] for _ in parts]

@@ -16,7 +16,7 @@ from ...base.numbers.quantities import parse
 from ...model.allocation import Allocation
 
 __all__ = [
-    "Target",
+    "TargetName",
     "dns_label",
     "exact_amounts",
     "kubernetes",
@@ -39,7 +39,7 @@ Amounts = Sequence[Sequence[Fraction]]
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetName:
     """A resource in another program.
 
     Attributes
@@ -65,7 +65,7 @@ def _exact(value: Any) -> Fraction:
     return Fraction(getattr(value, "lower", value))
 
 
-def rounded(amounts: Amounts, capacity: Sequence[Fraction], targets: Sequence[Target]) -> list[list[int]]:
+def rounded(amounts: Amounts, capacity: Sequence[Fraction], targets: Sequence[TargetName]) -> list[list[int]]:
     """Return amounts (n, m) in steps of the targets; the sum over the users is never above the capacity (m,)."""
     columns = []
     for j, target in enumerate(targets):
@@ -86,7 +86,7 @@ def _down(value: Fraction) -> int:
     return math.floor(value + min(value * HAIR, Fraction(1, 2)))
 
 
-def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequence[Target]) -> list[str]:
+def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequence[TargetName]) -> list[str]:
     """Return a sentence for each resource of which rounding takes away more than floats do."""
     lines = []
     for j, target in enumerate(targets):
@@ -103,36 +103,36 @@ def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequenc
 
 MILLI = Fraction(1, 1000)
 
-KUBERNETES: Mapping[str, Target] = {
-    "cpu": Target("cpu", step=MILLI),
-    "memory": Target("memory"),
-    "ephemeral-storage": Target("ephemeral-storage"),
-    "pods": Target("pods"),
-    "vcores": Target("cpu", step=MILLI),
-    "cpus": Target("cpu", step=MILLI),
-    "memory-mb": Target("memory", Fraction(2**20)),
-    "mem": Target("memory", Fraction(2**20)),
-    "gpu": Target("nvidia.com/gpu"),
-    "gpus": Target("nvidia.com/gpu"),
-    "gres/gpu": Target("nvidia.com/gpu"),
-    "yarn.io/gpu": Target("nvidia.com/gpu"),
+KUBERNETES: Mapping[str, TargetName] = {
+    "cpu": TargetName("cpu", step=MILLI),
+    "memory": TargetName("memory"),
+    "ephemeral-storage": TargetName("ephemeral-storage"),
+    "pods": TargetName("pods"),
+    "vcores": TargetName("cpu", step=MILLI),
+    "cpus": TargetName("cpu", step=MILLI),
+    "memory-mb": TargetName("memory", Fraction(2**20)),
+    "mem": TargetName("memory", Fraction(2**20)),
+    "gpu": TargetName("nvidia.com/gpu"),
+    "gpus": TargetName("nvidia.com/gpu"),
+    "gres/gpu": TargetName("nvidia.com/gpu"),
+    "yarn.io/gpu": TargetName("nvidia.com/gpu"),
 }
 
-YARN: Mapping[str, Target] = {
-    "cpu": Target("vcores"),
-    "cpus": Target("vcores"),
-    "vcores": Target("vcores"),
-    "memory": Target("memory-mb", Fraction(1, 2**20)),
-    "memory-mb": Target("memory-mb"),
-    "mem": Target("memory-mb"),
-    "gpu": Target("yarn.io/gpu"),
-    "gpus": Target("yarn.io/gpu"),
-    "gres/gpu": Target("yarn.io/gpu"),
-    "nvidia.com/gpu": Target("yarn.io/gpu"),
+YARN: Mapping[str, TargetName] = {
+    "cpu": TargetName("vcores"),
+    "cpus": TargetName("vcores"),
+    "vcores": TargetName("vcores"),
+    "memory": TargetName("memory-mb", Fraction(1, 2**20)),
+    "memory-mb": TargetName("memory-mb"),
+    "mem": TargetName("memory-mb"),
+    "gpu": TargetName("yarn.io/gpu"),
+    "gpus": TargetName("yarn.io/gpu"),
+    "gres/gpu": TargetName("yarn.io/gpu"),
+    "nvidia.com/gpu": TargetName("yarn.io/gpu"),
 }
 
 
-def kubernetes(allocation: Allocation, names: Mapping[str, str]) -> list[Target]:
+def kubernetes(allocation: Allocation, names: Mapping[str, str]) -> list[TargetName]:
     """Return what each resource (m,) is in Kubernetes: cpu in thousandths of a core, memory in bytes, others whole.
 
     Raises
@@ -143,7 +143,7 @@ def kubernetes(allocation: Allocation, names: Mapping[str, str]) -> list[Target]
     return _targets(allocation, names, KUBERNETES, lambda name: "/" in name or name.startswith("hugepages-"))
 
 
-def yarn(allocation: Allocation, names: Mapping[str, str]) -> list[Target]:
+def yarn(allocation: Allocation, names: Mapping[str, str]) -> list[TargetName]:
     """Return what each resource (m,) is in YARN: whole vcores and MB, others whole.
 
     Raises
@@ -155,12 +155,12 @@ def yarn(allocation: Allocation, names: Mapping[str, str]) -> list[Target]:
 
 
 def _targets(
-    allocation: Allocation, names: Mapping[str, str], known: Mapping[str, Target], taken: Callable[[str], bool]
-) -> list[Target]:
+    allocation: Allocation, names: Mapping[str, str], known: Mapping[str, TargetName], taken: Callable[[str], bool]
+) -> list[TargetName]:
     found = []
     for resource, capacity in zip(allocation.resources, allocation.instance.exact_capacity, strict=True):
         name, given, unit = names.get(resource, resource).partition(":")
-        base = known.get(name, Target(name) if taken(name) else None)
+        base = known.get(name, TargetName(name) if taken(name) else None)
         if base is None:
             usual = ", ".join(dict.fromkeys(target.name for target in known.values()))
             raise InstanceError(
@@ -172,7 +172,7 @@ def _targets(
                 raise InstanceError(
                     f"--resource {resource}={names[resource]}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi"
                 )
-            base = Target(base.name, parse(f"1{unit}") * base.scale, base.step)
+            base = TargetName(base.name, parse(f"1{unit}") * base.scale, base.step)
         elif base.name in ("memory", "memory-mb") and 0 < capacity * base.scale * _bytes(base) < LEAST_MEMORY:
             raise InstanceError(
                 f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
@@ -186,11 +186,11 @@ def _targets(
     return found
 
 
-def _bytes(target: Target) -> int:
+def _bytes(target: TargetName) -> int:
     return 2**20 if target.name == "memory-mb" else 1
 
 
-def quantity(steps: int, target: Target) -> str:
+def quantity(steps: int, target: TargetName) -> str:
     """Return an amount in steps as a quantity of Kubernetes: ``2250m``, ``48Gi``, ``7``."""
     value = steps * target.step
     if value.denominator != 1:

@@ -36,9 +36,9 @@ diverse datacenter workloads, SoCC 2013 (groups); for guarantees the rules of YA
 minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of the guarantee).
 """
 
-from .clock import Ascent, Halt, Moment, Standing
+from .clock import Ascent, Halt, Moment, SettledState
 from .promises import broken
 from .service_order import TreeLine
-from .tree import Place, members_of
+from .tree import BranchPoint, members_of
 
-__all__ = ["Ascent", "Halt", "Moment", "Place", "Standing", "TreeLine", "broken", "members_of"]
+__all__ = ["Ascent", "BranchPoint", "Halt", "Moment", "SettledState", "TreeLine", "broken", "members_of"]

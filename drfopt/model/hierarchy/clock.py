@@ -13,9 +13,9 @@ from ..organisation import Group, Organisation
 from ..policies import Policy
 from .curves import first_full
 from .measures import Counted
-from .tree import Branch, Leaves, Node, Place, Rank, has_used, members_of, nodes
+from .tree import Branch, BranchPoint, Leaves, Node, Rank, has_used, members_of, nodes
 
-__all__ = ["Ascent", "Halt", "Moment", "Standing"]
+__all__ = ["Ascent", "Halt", "Moment", "SettledState"]
 
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
@@ -25,7 +25,7 @@ BEYOND = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class SettledState:
     """What is settled between two stops: who is finished (n,), bool, what everybody has (n,), and the stage.
 
     While promises are being kept, `promising` is True.
@@ -44,7 +44,7 @@ class Halt:
     ----------
     promising : bool
         Whether it is in the stage in which guarantees are kept.
-    place : Place
+    place : BranchPoint
     finished : int array
         Rows of the instance.
     prices : array (k, m)
@@ -54,7 +54,7 @@ class Halt:
     """
 
     promising: bool
-    place: Place
+    place: BranchPoint
     finished: np.ndarray
     prices: np.ndarray
     bounds: np.ndarray
@@ -132,28 +132,28 @@ class Ascent:
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
-    def start(self) -> Standing:
+    def start(self) -> SettledState:
         """Return the standing before anybody has anything."""
         none = np.full(self.instance.n, self.zero)
         promising = bool((self.promised[self.playing] > 0).any())
-        return Standing(promising, ~self.playing, none)
+        return SettledState(promising, ~self.playing, none)
 
-    def over(self, standing: Standing) -> bool:
+    def over(self, standing: SettledState) -> bool:
         """Say whether everybody is finished, or at her limit with all promises kept."""
         return not standing.promising and not self.rising(standing).any()
 
-    def rising(self, standing: Standing) -> np.ndarray:
+    def rising(self, standing: SettledState) -> np.ndarray:
         """Return who may still get more, bool (n,)."""
         most = self.promised if standing.promising else self.leaves.most
         return np.asarray(~standing.finished & (standing.has < most))
 
-    def moment(self, standing: Standing) -> Moment:
+    def moment(self, standing: SettledState) -> Moment:
         """Return what everybody has as the clock runs from a standing on."""
         leaves = self.fractions if standing.promising else self.leaves
         root = self._flat if standing.promising else self.root
         return Moment(root, leaves, standing.has, self.rising(standing))
 
-    def after(self, standing: Standing, tasks: np.ndarray, finished: np.ndarray) -> Standing:
+    def after(self, standing: SettledState, tasks: np.ndarray, finished: np.ndarray) -> SettledState:
         """Return the standing after a stop with tasks (n,) that finishes some users, rows of the instance.
 
         Without anybody who may get more the stage of promises is over.

@@ -9,7 +9,7 @@ import numpy as np
 from ..organisation import Organisation
 from .curves import Curve, Segments, envelope, joined, snapped, summed
 
-__all__ = ["Branch", "Leaves", "Node", "Place", "members_of", "nodes"]
+__all__ = ["Branch", "BranchPoint", "Leaves", "Node", "members_of", "nodes"]
 
 Rank = tuple[int, bool]
 """Lower ones are served first: the tier with its sign turned, and whether the weight is 0."""
@@ -32,7 +32,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Place:
+class BranchPoint:
     """A moment of a branch: which rank is rising, its level, and how much of a jump at that level is behind."""
 
     phase: int
@@ -176,22 +176,22 @@ class Branch:
         none = way == 0
         return np.where(none, way - way, (held - held[first]) / np.where(none, way + 1, way))
 
-    def place(self, point: int, way: Any = 0) -> Place:
+    def place(self, point: int, way: Any = 0) -> BranchPoint:
         """Return the moment at a point of the curve, or on the way from it to the next, 0 to 1."""
         time, part = self.curve.time, self.curve.part
         if not way:
-            return Place(int(self.phase[point]), time[point], part[point])
+            return BranchPoint(int(self.phase[point]), time[point], part[point])
         begin, end = time[point], time[point + 1]
         if begin == end:
-            return Place(int(self.phase[point]), begin, part[point] + (part[point + 1] - part[point]) * way)
-        return Place(int(self.phase[point]), begin + (end - begin) * way, begin - begin)
+            return BranchPoint(int(self.phase[point]), begin, part[point] + (part[point + 1] - part[point]) * way)
+        return BranchPoint(int(self.phase[point]), begin + (end - begin) * way, begin - begin)
 
     @property
-    def end(self) -> Place:
+    def end(self) -> BranchPoint:
         """The last moment, at which all its users are at their limits."""
         return self.place(len(self.level) - 1)
 
-    def reached(self, level: Any, part: Any) -> Place:
+    def reached(self, level: Any, part: Any) -> BranchPoint:
         """Return the moment at which the node has a level, with a part of the jump at it behind."""
         levels = self.level
         first = int(np.searchsorted(levels, level, "left"))
@@ -208,13 +208,13 @@ class Branch:
             return self.place(first + k)
         return self.place(first + k, (part - behind[k]) / (behind[k + 1] - behind[k]))
 
-    def tasks(self, place: Place) -> np.ndarray:
+    def tasks(self, place: BranchPoint) -> np.ndarray:
         """Return what everybody has at a moment of this branch, (n,)."""
         tasks = self.has.copy()
         self._put(tasks, place)
         return tasks
 
-    def _put(self, tasks: np.ndarray, place: Place) -> None:
+    def _put(self, tasks: np.ndarray, place: BranchPoint) -> None:
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
             if phase < place.phase:
                 tasks[users] = self.leaves.most[users]

@@ -16,11 +16,11 @@ from ...model.instance import Instance
 from . import cluster, users
 from .grammar import Document
 
-__all__ = ["KINDS", "Change", "Kind", "changed"]
+__all__ = ["KINDS", "Change", "ChangeKind", "changed"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ChangeKind:
     """A row of the table: what a change is called, how it is written, and how it edits the document."""
 
     name: str
@@ -78,18 +78,20 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
 
 
 KINDS = Registry(
-    Kind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", cluster.remove),
-    Kind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", cluster.add),
-    Kind("set-count", "CLASS=12", "how many machines of a class", cluster.set_count),
-    Kind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%", cluster.set_capacity),
-    Kind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied", cluster.scale),
-    Kind("remove-user", "USER", "a user leaves", users.remove_user),
-    Kind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", users.add_user),
-    Kind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", users.set_demand),
-    Kind("set-weight", "USER=2", "a user's weight", users.set_weight),
-    Kind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", users.promise("guarantee")),
-    Kind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", users.promise("ceiling")),
-    Kind("set-limit", "USER=10 or USER=none", "the most tasks of a user", users.set_limit),
+    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", cluster.remove),
+    ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", cluster.add),
+    ChangeKind("set-count", "CLASS=12", "how many machines of a class", cluster.set_count),
+    ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%",
+               cluster.set_capacity),
+    ChangeKind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied",
+               cluster.scale),
+    ChangeKind("remove-user", "USER", "a user leaves", users.remove_user),
+    ChangeKind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", users.add_user),
+    ChangeKind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", users.set_demand),
+    ChangeKind("set-weight", "USER=2", "a user's weight", users.set_weight),
+    ChangeKind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", users.promise("guarantee")),
+    ChangeKind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", users.promise("ceiling")),
+    ChangeKind("set-limit", "USER=10 or USER=none", "the most tasks of a user", users.set_limit),
     what="change", error=InstanceError,
 )  # fmt: skip
 """Every change there is, in the order in which the command line makes them."""

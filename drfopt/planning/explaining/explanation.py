@@ -18,7 +18,7 @@ from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .remedies import Remedies, alone
-from .trials import Trials, ceilings_met
+from .trials import RemedyTrials, ceilings_met
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -229,7 +229,7 @@ class _Facts:
         self.allocation, self.instance = allocation, instance
         # Of these no links are known, and what would be a user's own part of the cluster has not been defined.
         self.beyond = bool(instance.features - {"types"})
-        self.remedies = (Trials if self.beyond else Remedies)(allocation, thorough)
+        self.remedies = (RemedyTrials if self.beyond else Remedies)(allocation, thorough)
         self.unplaced = instance.unplaced()
         limits = instance.limits
         self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))

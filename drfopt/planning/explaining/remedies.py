@@ -22,12 +22,12 @@ from ..pricing.unit_price import price
 from ..pricing.units import MOST, Unit, units_of
 from ..pricing.worth import Worth
 from .raising import Raising
-from .trials import Trials
+from .trials import RemedyTrials
 
 __all__ = ["Remedies", "alone"]
 
 
-class Remedies(Trials):
+class Remedies(RemedyTrials):
     """Finds sentences for the users of an allocation; what they share is computed once.
 
     `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;

@@ -11,7 +11,7 @@ from ...model.allocation import Allocation
 from ...solving.allocating import solve
 from ..changes.changes import changed
 
-__all__ = ["Trials", "ceilings_met"]
+__all__ = ["RemedyTrials", "ceilings_met"]
 
 UNTRIED = "what would raise its tasks is found by dividing the cluster again: name the user"
 MORE = 1
@@ -29,7 +29,7 @@ def ceilings_met(allocation: Allocation, i: int) -> list[str]:
     return [name for name, most in ceilings.items() if needs[name] and used[name] >= float(most) * (1 - LEVEL)]
 
 
-class Trials:
+class RemedyTrials:
     """Sentences for the users of an allocation, each after some divisions of a changed cluster."""
 
     def __init__(self, allocation: Allocation, thorough: bool):

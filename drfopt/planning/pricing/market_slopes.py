@@ -25,7 +25,7 @@ from .feasible_growth import Room
 from .rate_of_change import slopes_of_rates
 from .units import Unit, fine, grown
 
-__all__ = ["Market", "slopes_of"]
+__all__ = ["MarketDifferential", "slopes_of"]
 
 PRICED = 1e-7
 """Part of the largest budget of a row that counts as a price, and of a cost that may be rounding."""
@@ -42,7 +42,7 @@ NEAR = 1e-4
 far the slopes are drawn back in a straight line."""
 
 
-def slopes_of(market: "Market", unit: Unit, more: bool) -> np.ndarray:
+def slopes_of(market: "MarketDifferential", unit: Unit, more: bool) -> np.ndarray:
     """Return the slopes of the tasks of every user, (n,), for each unit more, on one side.
 
     Where the conditions change right here, those beside it are differentiated.
@@ -59,10 +59,10 @@ def slopes_of(market: "Market", unit: Unit, more: bool) -> np.ndarray:
     return 2 * near - far
 
 
-def _beside(market: "Market", unit: Unit, more: bool, step: float) -> np.ndarray:
+def _beside(market: "MarketDifferential", unit: Unit, more: bool, step: float) -> np.ndarray:
     step = fine(unit, step)
     cluster, times = grown(market.instance, unit, step if more else -step)
-    there = Market(solve(cluster, market.policy))
+    there = MarketDifferential(solve(cluster, market.policy))
     # In a cluster of finer machines a unit of before is as many times as many.
     found = there.slopes(replace(unit, growth=unit.growth * times), more)
     if found is None:
@@ -73,7 +73,7 @@ def _beside(market: "Market", unit: Unit, more: bool, step: float) -> np.ndarray
     return found / times
 
 
-class Market:
+class MarketDifferential:
     """The optimum of a market and the matrix of its differential, solved once for every direction asked for."""
 
     def __init__(self, allocation: Allocation):

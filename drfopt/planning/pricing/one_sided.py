@@ -10,7 +10,7 @@ from ...model.instance import Instance
 from ...model.policies import policy_named
 from .binding_rounds import held
 from .feasible_growth import Room
-from .market_slopes import Market, slopes_of
+from .market_slopes import MarketDifferential, slopes_of
 from .rate_of_change import slopes_of_rates
 from .sensitivity import side
 from .sums import Sums
@@ -81,7 +81,7 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
 
 def _by_market(allocation: Allocation, totals: Sums) -> Look:
     """Look at a market: its conditions of the first order, differentiated."""
-    market = Market(allocation)
+    market = MarketDifferential(allocation)
 
     def look(unit: Unit, more: bool) -> Side | None:
         end = unit.end(more)

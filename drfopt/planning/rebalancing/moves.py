@@ -29,16 +29,16 @@ from ...base.deadline import Deadline
 from ...base.errors import SolverError
 from ...base.progress import report
 from ...engines.problem import Problem
-from ...engines.whole.integer_program import Model, Unfinished
+from ...engines.whole.integer_program import Model, UnfinishedProgram
 from ...engines.whole.milp import Supply, supply
 from ...model.packings import Packing, integer_rows, most_alone, program_rows
 from .current import Current
 
-__all__ = ["Fairest", "Plan", "Tasks", "Within"]
+__all__ = ["Fairest", "Placement", "Tasks", "Within"]
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Placement:
     """Tasks in every place.
 
     Attributes
@@ -159,15 +159,15 @@ class Tasks:
             raise SolverError("an empty cluster is called impossible: the solver is not believed")
         return self.gone + round(self.model.value(values))
 
-    def plan(self, values: np.ndarray) -> Plan:
+    def plan(self, values: np.ndarray) -> Placement:
         """Return what runs where in a solution."""
         tasks = np.zeros_like(self.current.tasks)
         for (p, place), column in self.column.items():
             tasks[self.members[p], place] = round(values[column])
         if self.supplied is None:
-            return Plan(tasks, None)
+            return Placement(tasks, None)
         # Shapes are packed together: a user's tasks in a class are hers by the columns, so classes are packed singly.
-        return Plan(tasks, self._packing(values, tasks))
+        return Placement(tasks, self._packing(values, tasks))
 
     def _packing(self, values: np.ndarray, tasks: np.ndarray) -> list[Packing]:
         found = self.supplied
@@ -194,7 +194,7 @@ class Fairest:
     most: int | None = None
     decided: list[tuple[Fraction, int]] = field(default_factory=list)
 
-    def fewest(self, deadline: Deadline) -> tuple[Plan, bool]:
+    def fewest(self, deadline: Deadline) -> tuple[Placement, bool]:
         """Return a plan with these levels, and whether it is proven that no fewer tasks leave."""
         program = Tasks(self.problem, self.current, self.most)
         for column in program.leaving.values():
@@ -202,7 +202,7 @@ class Fairest:
         self._ask(program, None)
         try:
             values, proven = program.model.solve(deadline), True
-        except Unfinished as stopped:
+        except UnfinishedProgram as stopped:
             if stopped.point is None:
                 raise
             values, proven = stopped.point, False
@@ -244,12 +244,12 @@ class Fairest:
 
     # ---- level by level ---------------------------------------------------------------------------------------
 
-    def advance(self, deadline: Deadline) -> Plan | None:
+    def advance(self, deadline: Deadline) -> Placement | None:
         """Decide the next level; return a plan with all levels so far, or None where everybody has stopped.
 
         Raises
         ------
-        Unfinished
+        UnfinishedProgram
             When the time is up.
         """
         users = len(self.problem.members)
@@ -272,7 +272,7 @@ class Fairest:
                 self.decided.append((level, count))
                 return plan
 
-    def _highest(self, deadline: Deadline) -> Plan:
+    def _highest(self, deadline: Deadline) -> Placement:
         """Return a plan in which the lowest level above those decided is as high as floats can tell."""
         program = Tasks(self.problem, self.current, self.most)
         unit = float(max(rate * most for rate, most in zip(program.rates, program.limits, strict=True)))
@@ -287,7 +287,7 @@ class Fairest:
             raise Within("no plan keeps within the moves")
         return program.plan(values)
 
-    def _next(self, plan: Plan) -> Fraction:
+    def _next(self, plan: Placement) -> Fraction:
         """Return the lowest level of a plan that is not among those decided."""
         rates = self.problem.policy.exact_rates(self.problem.instance)
         levels = sorted(rates[i] * int(plan.tasks[i].sum()) for i in self.problem.members.tolist())

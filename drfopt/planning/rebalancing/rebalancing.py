@@ -16,22 +16,22 @@ from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.feasibility import exactly_feasible
 from ...engines.problem import Problem
-from ...engines.whole.integer_program import TooLarge, Unfinished
+from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
 from .current import Current, current_of, load_current
-from .moves import Fairest, Plan, Tasks, Within
+from .moves import Fairest, Placement, Tasks, Within
 
-__all__ = ["Rebalancing", "Step", "check", "rebalance"]
+__all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
 SEARCH = 0.5
 """Part of the time in which the optimum, or the levels within the moves, are looked for; the rest is for the moves."""
 
 
 @dataclass(frozen=True)
-class Step:
+class MoveStep:
     """Tasks of one user that move, are evicted, or start.
 
     Attributes
@@ -64,7 +64,7 @@ class Rebalancing(Result):
     current : Current
     after : int array (n, places)
         Whole tasks of every user in every place.
-    steps : tuple of Step
+    steps : tuple of MoveStep
     most : int or None
         The most moves and evictions that were allowed.
     levels : tuple of Fraction
@@ -88,7 +88,7 @@ class Rebalancing(Result):
     policy: str
     current: Current
     after: np.ndarray
-    steps: tuple[Step, ...]
+    steps: tuple[MoveStep, ...]
     most: int | None
     levels: tuple[Fraction, ...]
     before: tuple[Fraction, ...]
@@ -281,14 +281,14 @@ class _Levels:
     found: Allocation | None = None
 
 
-def _as_solved(found: Allocation) -> Plan:
+def _as_solved(found: Allocation) -> Placement:
     """Return an allocation on machine classes as it was packed."""
     packing = found.certificate.evidence["packing"]
     tasks = np.zeros((found.instance.n, found.instance.k), dtype=np.int64)
     for k, machines, pattern in packing:
         for i, x in pattern.items():
             tasks[i, k] += machines * x
-    return Plan(tasks, packing)
+    return Placement(tasks, packing)
 
 
 def _optimum(problem: Problem, current: Current) -> _Levels:
@@ -307,11 +307,11 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
     """Return the fairest levels that so many moves can reach, as far as there is time."""
     fairest = Fairest(problem, current, moves)
     deadline = problem.deadline.part(SEARCH)
-    plan: Plan | None = None
+    plan: Placement | None = None
     try:
         while (better := fairest.advance(deadline)) is not None:
             plan = better
-    except Unfinished as stopped:
+    except UnfinishedProgram as stopped:
         if plan is None:
             if stopped.point is None:
                 raise
@@ -347,7 +347,7 @@ def _current(current: Current | Mapping | str | Path, instance: Instance) -> Cur
     return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
 
 
-def check(problem: Problem, current: Current, plan: Plan, wanted: Fairest) -> None:
+def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest) -> None:
     """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
     instance = problem.instance
     packing = plan.packing
@@ -365,26 +365,26 @@ def check(problem: Problem, current: Current, plan: Plan, wanted: Fairest) -> No
         raise CertificateError(f"a plan was found that is not returned: {wrong}")
 
 
-def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[Step]:
+def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[MoveStep]:
     """Return what changes, user by user: of what leaves, what arrives elsewhere has moved."""
-    steps: list[Step] = []
+    steps: list[MoveStep] = []
     for i, user in enumerate(instance.users):
         change = (after[i] - current.tasks[i]).tolist()
         leaving = [[place, -x] for place, x in enumerate(change) if x < 0]
         arriving = [[place, x] for place, x in enumerate(change) if x > 0]
         while leaving and arriving:
             count = min(leaving[0][1], arriving[0][1])
-            steps.append(Step(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]]))
+            steps.append(MoveStep(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]]))
             for queue in (leaving, arriving):
                 queue[0][1] -= count
                 if not queue[0][1]:
                     queue.pop(0)
-        steps += [Step(user, count, current.places[place], None) for place, count in leaving]
-        steps += [Step(user, count, None, current.places[place]) for place, count in arriving]
+        steps += [MoveStep(user, count, current.places[place], None) for place, count in leaving]
+        steps += [MoveStep(user, count, None, current.places[place]) for place, count in arriving]
     return steps
 
 
-def _sentence(step: Step) -> str:
+def _sentence(step: MoveStep) -> str:
     if step.source is None:
         return f"start {step.tasks} of {step.user} on {step.target}"
     if step.target is None:

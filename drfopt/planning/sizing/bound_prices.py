@@ -10,11 +10,11 @@ import numpy as np
 from .needs import DOWN, Least
 from .regions import Region, Totals
 
-__all__ = ["Prices"]
+__all__ = ["BoundPrices"]
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class BoundPrices:
     """Prices of all capacities, as what counts, and of the proportions.
 
     Attributes

@@ -19,7 +19,7 @@ from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...model.policies import Policy
-from .bound_prices import Prices
+from .bound_prices import BoundPrices
 from .branching import halves, loosest, many, sides
 from .growing import grow, mend, shrink
 from .judging import Judge, Trial
@@ -31,7 +31,7 @@ from .steps import WHOLE, Steps
 from .targets import Target
 from .wanting import Wanting, needs_of, of_each_machine
 
-__all__ = ["Search"]
+__all__ = ["PurchaseSearch"]
 
 FIRST = 0.3
 """Part of the time that the first purchase and making it cheaper may take; the rest is for the proof."""
@@ -58,7 +58,7 @@ class _Part:
     region: Region = field(compare=False)
 
 
-class Search:
+class PurchaseSearch:
     """The search, how far it has got, and what it has found.
 
     Attributes
@@ -84,7 +84,7 @@ class Search:
         self.done = False
         self.solved = 0
         self._number = itertools.count()
-        self._prices: list[Prices] = []
+        self._prices: list[BoundPrices] = []
 
     @property
     def best(self) -> Trial | None:
@@ -208,7 +208,7 @@ class Search:
             self._narrow(part, found.prices)
         return found
 
-    def _narrow(self, part: _Part, prices: Prices) -> None:
+    def _narrow(self, part: _Part, prices: BoundPrices) -> None:
         """Leave out what the prices prove to cost more than the best purchase known."""
         region, spare = part.region, float(self.judge.price) - part.bound
         each = prices.each(self.relaxation.cost, self.wanting.least(region), region, self.relaxation.totals)

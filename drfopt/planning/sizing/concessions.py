@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
-from .branch_and_bound import Search
+from .branch_and_bound import PurchaseSearch
 from .needs import Least
 from .relaxation import MISSING
 from .targets import Target
@@ -88,7 +88,7 @@ class Concession:
         return found
 
 
-def concessions(search: Search) -> Concession:
+def concessions(search: PurchaseSearch) -> Concession:
     """Return by how much the targets of a search that found nothing must come down at the least."""
     targets = search.targets
     if beyond := search.wanting.beyond(search.steps.everything):
@@ -109,7 +109,7 @@ def _times(target: Target, factor: float) -> Target:
     return replace(target, least=target.least * Fraction(factor))
 
 
-def _largest(search: Search, scaled: Any, deadline: Deadline) -> float:
+def _largest(search: PurchaseSearch, scaled: Any, deadline: Deadline) -> float:
     """Return the largest factor at which the scaled targets fit, rounded up."""
     low, high = 0.0, 1.0
     if _fits(search, scaled(1.0), deadline):
@@ -125,7 +125,7 @@ def _largest(search: Search, scaled: Any, deadline: Deadline) -> float:
     return high if low else 0.0
 
 
-def _fits(search: Search, targets: Sequence[Target], deadline: Deadline) -> bool:
+def _fits(search: PurchaseSearch, targets: Sequence[Target], deadline: Deadline) -> bool:
     tasks = np.zeros(search.shop.instance.n)
     for target in targets:
         if target.measure == "tasks":

@@ -6,11 +6,11 @@ import numpy as np
 
 from ...model.instance import Instance
 
-__all__ = ["Parts", "parts_of"]
+__all__ = ["TaskParts", "parts_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class TaskParts:
     """Tasks to be placed: of which user, how many of them a task of hers is, what one needs, and where it fits."""
 
     user: np.ndarray
@@ -19,11 +19,11 @@ class Parts:
     fits: np.ndarray
 
 
-def parts_of(instance: Instance) -> Parts:
+def parts_of(instance: Instance) -> TaskParts:
     """Return users without types as one part each, users with types as one a type; a pool is one class."""
     if instance.task_types is None or instance.machines is None:
         fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else np.array(instance.fits)
-        return Parts(np.arange(instance.n), np.ones(instance.n), np.array(instance.demands), fits)
+        return TaskParts(np.arange(instance.n), np.ones(instance.n), np.array(instance.demands), fits)
     user: list[int] = []
     share: list[float] = []
     demands: list[np.ndarray] = []
@@ -41,4 +41,4 @@ def parts_of(instance: Instance) -> Parts:
             share.append(kind.count / total)
             demands.append(np.array([float(d) for d in kind.demand]))
             places.append(where)
-    return Parts(np.array(user), np.array(share), np.array(demands), np.array(places))
+    return TaskParts(np.array(user), np.array(share), np.array(demands), np.array(places))

@@ -14,7 +14,7 @@ from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, policy_named
-from .branch_and_bound import Search
+from .branch_and_bound import PurchaseSearch
 from .concessions import Concession, concessions
 from .judging import Trial
 from .offers import Shop, shop
@@ -260,7 +260,7 @@ def size(
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     sale = shop(instance, costs, most, steps, from_nothing)
     wanted = targets_of(targets, instance)
-    search = Search(sale, chosen, wanted, integer, Deadline.after(time_limit))
+    search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(time_limit))
     homeless = search.relaxation.homeless()
     for target in wanted:
         if homeless[target.user]:

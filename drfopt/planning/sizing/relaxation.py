@@ -39,7 +39,7 @@ from scipy import sparse
 from ...base.deadline import Deadline
 from ...base.tolerances import LEVEL
 from ...engines.linear_programs import INFINITY, load, run
-from .bound_prices import Prices
+from .bound_prices import BoundPrices
 from .needs import DOWN, Least
 from .offers import Shop
 from .parts import parts_of
@@ -62,8 +62,8 @@ class Bound:
     """The cheapest purchase of the program in a region, and prices; or nothing suffices, and prices that say so."""
 
     counts: np.ndarray | None
-    prices: Prices
-    useless: Prices | None = None
+    prices: BoundPrices
+    useless: BoundPrices | None = None
 
 
 class Relaxation:
@@ -223,7 +223,7 @@ class Relaxation:
                     self.highs.changeCoeff(row, self.totals_at + j, -float(slopes[i, j] * self.whole[j] * unit))
         self.sloping = now
 
-    def _useless(self, deadline: Deadline) -> Prices:
+    def _useless(self, deadline: Deadline) -> BoundPrices:
         """Return prices at which even all that may be bought is worth too little."""
         columns = np.append(self.steps, np.int32(self.over)).astype(np.int32)
         self.highs.changeColsCost(len(columns), columns, np.append(np.zeros(len(self.steps)), 1.0))
@@ -231,7 +231,7 @@ class Relaxation:
         self.highs.changeColsCost(len(columns), columns, np.append(self.cost, self.dear))
         return self._prices(found.duals)
 
-    def _prices(self, duals: np.ndarray) -> Prices:
+    def _prices(self, duals: np.ndarray) -> BoundPrices:
         table = np.zeros_like(self.room)
         table[self.cell] = np.maximum(0.0, -duals[: len(self.cell[0])])
         table /= self.unit
@@ -245,4 +245,4 @@ class Relaxation:
         if len(self.given):
             served = np.maximum(0.0, duals[int(self.first[-1]) + 1 :])
             task, steps, there = task + served, steps + served @ self.gives, there + float(served @ self.given)
-        return Prices(task, steps, there, proportions)
+        return BoundPrices(task, steps, there, proportions)

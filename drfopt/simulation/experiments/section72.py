@@ -26,7 +26,17 @@ from ..pace import Slowdown
 from ..run import Run, simulate
 from ..scenario import Scenario, User
 
-__all__ = ["LARGE_JOBS", "ORDER", "SCHEMES", "Outcome", "Region", "outcome", "outcomes", "region", "scenario"]
+__all__ = [
+    "LARGE_JOBS",
+    "ORDER",
+    "SCHEMES",
+    "AssumptionRegion",
+    "SchemeOutcome",
+    "outcome",
+    "outcomes",
+    "region",
+    "scenario",
+]
 
 SCHEMES = {
     "DRF": "drf",
@@ -54,7 +64,7 @@ MEAN = 10.0
 """Mean seconds of a task in the library scenario."""
 
 
-class Outcome(NamedTuple):
+class SchemeOutcome(NamedTuple):
     """What Figures 9 to 12 show of a scheme: jobs completed and their mean response times in seconds."""
 
     large_jobs: float
@@ -64,7 +74,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class AssumptionRegion:
     """The experiment under many assumptions.
 
     Attributes
@@ -143,7 +153,7 @@ def scenario(mean: float = MEAN, seconds: float = SECONDS) -> Scenario:
     return replace(found, users=tuple(map(other, found.users)), until=seconds)
 
 
-def outcome(run: Run) -> Outcome:
+def outcome(run: Run) -> SchemeOutcome:
     """Return what the paper's figures show of a run."""
     large = np.array([name.startswith("large") for name in run.users])
     jobs = run.jobs_ended
@@ -153,10 +163,12 @@ def outcome(run: Run) -> Outcome:
     def mean(some: np.ndarray) -> float:
         return float(responses[some & done].mean()) if (some & done).any() else float("nan")
 
-    return Outcome(float(jobs[large].sum()), float(jobs[~large].sum()), mean(whose), mean(~whose))
+    return SchemeOutcome(float(jobs[large].sum()), float(jobs[~large].sum()), mean(whose), mean(~whose))
 
 
-def outcomes(slowdown: Slowdown | None = None, mean: float = MEAN, seed: int = 0, **how: Any) -> dict[str, Outcome]:
+def outcomes(
+    slowdown: Slowdown | None = None, mean: float = MEAN, seed: int = 0, **how: Any
+) -> dict[str, SchemeOutcome]:
     """Return what comes of every scheme under one assumption; `how` are further arguments of `simulate`."""
     given = scenario(mean)
     return {
@@ -173,7 +185,7 @@ def region(
     seed: int = 0,
     seconds: float = SECONDS,
     jobs: int | None = 1,
-) -> Region:
+) -> AssumptionRegion:
     """Return the experiment under all combinations of mean times and exponents.
 
     Parameters
@@ -196,7 +208,7 @@ def region(
     ]
     found = np.array(list(spread(_large_jobs, items, jobs=jobs, what="runs")), dtype=float)
     shape = (len(means), len(cpu), len(memory), len(SCHEMES), replications)
-    return Region(tuple(means), tuple(cpu), tuple(memory), found.reshape(shape).mean(axis=4), seconds)
+    return AssumptionRegion(tuple(means), tuple(cpu), tuple(memory), found.reshape(shape).mean(axis=4), seconds)
 
 
 def _large_jobs(item: tuple[Scenario, str, Slowdown, int, int]) -> float:

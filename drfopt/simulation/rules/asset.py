@@ -5,7 +5,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 4.1.
 
 from operator import mul
 
-from ..state import Cluster
+from ..state import ClusterState
 from .drf import Drf
 
 __all__ = ["AssetFairness", "build"]
@@ -16,11 +16,11 @@ class AssetFairness(Drf):
 
     name = "asset"
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> int:
         """Return the sum of shares, in a unit common to all."""
         return sum(map(mul, cluster.used[user], self._rates[user]))
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return the sum of shares of who holds so much."""
         return sum(map(mul, used, self._rates[user]))
 

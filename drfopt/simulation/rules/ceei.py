@@ -16,7 +16,7 @@ import numpy as np
 from ...solving.batches.batch import solve_many
 from ..lots import ENDLESS
 from ..lowest_first import LowestFirst
-from ..state import Cluster
+from ..state import ClusterState
 
 __all__ = ["Ceei", "build"]
 
@@ -29,7 +29,7 @@ class Ceei(LowestFirst):
 
     name = "ceei"
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Forget the equilibria of another cluster."""
         super().resized(cluster)
         self._known: dict[tuple, list[float]] = {}
@@ -38,7 +38,7 @@ class Ceei(LowestFirst):
         self._tasks: list[float] = [0.0] * cluster.n
         self._due = self._fresh = False
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Work out the equilibrium of the moment if anybody can be served, then serve."""
         for user in cluster.moved:
             self._meet(cluster, user)
@@ -50,11 +50,11 @@ class Ceei(LowestFirst):
             cluster.moved.update(dict.fromkeys(range(cluster.n)))
         super().dispatch(cluster)
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> float:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> float:
         """Return the tasks that run as a part of those of the equilibrium."""
         return self._part(user, cluster.running[user])
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> float:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> float:
         """Return so many tasks as a part of those of the equilibrium."""
         self._catch_up(cluster)
         return self._part(user, running)
@@ -63,7 +63,7 @@ class Ceei(LowestFirst):
         tasks = self._tasks[user]
         return running / tasks if tasks > 0 else float(running)
 
-    def _catch_up(self, cluster: Cluster) -> None:
+    def _catch_up(self, cluster: ClusterState) -> None:
         """Have the equilibrium of the moment, if somebody waits."""
         if self._due:
             self._due = False
@@ -72,7 +72,7 @@ class Ceei(LowestFirst):
                 self._asking, self._fresh = asking, True
                 self._tasks = self._equilibrium(cluster, asking)
 
-    def _meet(self, cluster: Cluster, user: int) -> None:
+    def _meet(self, cluster: ClusterState, user: int) -> None:
         """Write down for tasks of which average demand a user asks, up to which limit."""
         tasks = cluster.running[user] + cluster.waiting[user]
         if not tasks:
@@ -82,7 +82,7 @@ class Ceei(LowestFirst):
         most = min((room / need for room, need in zip(cluster.totals, demand, strict=True) if need), default=0.0)
         self._there[user] = user, demand, None if tasks >= most or tasks > ENDLESS // 2 else tasks
 
-    def _equilibrium(self, cluster: Cluster, asking: tuple) -> list[float]:
+    def _equilibrium(self, cluster: ClusterState, asking: tuple) -> list[float]:
         """Return the tasks of each user in the equilibrium, (n,)."""
         if asking not in self._known:
             if len(self._known) >= KNOWN:

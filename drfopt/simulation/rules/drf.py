@@ -7,7 +7,7 @@ from operator import mul
 
 from ..levels import whole_rates
 from ..lowest_first import LowestFirst
-from ..state import Cluster
+from ..state import ClusterState
 
 __all__ = ["Drf", "build"]
 
@@ -17,16 +17,16 @@ class Drf(LowestFirst):
 
     name = "drf"
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now."""
         super().resized(cluster)
         self._rates = whole_rates(cluster)
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> int:
         """Return the dominant share, in a unit common to all."""
         return max(map(mul, cluster.used[user], self._rates[user]))
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return the dominant share of who holds so much."""
         return max(map(mul, used, self._rates[user]))
 

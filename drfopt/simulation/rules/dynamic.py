@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import add, mul
 
 from ..schedulers.dynamic import raised
-from ..state import Cluster
+from ..state import ClusterState
 from ..turns import Ranked
 
 __all__ = ["Dynamic", "build"]
@@ -23,21 +23,21 @@ class Dynamic(Ranked):
 
     name = "dynamic"
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Nobody has come."""
         super().begin(cluster)
         self._came: dict[int, None] = {}
         self._demands: list[list[Fraction]] = []
         self._parts: list[Fraction] = []
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now, in a unit in which they are integers."""
         super().resized(cluster)
         self._unit = math.lcm(*(total for total in cluster.totals if total))
         self._rates = [self._unit // total if total else 0 for total in cluster.totals]
         self._measure(cluster)
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Raise the parts for each user who has come, then serve."""
         come = [user for user in cluster.moved if cluster.queues[user] and user not in self._came]
         for user in sorted(come):
@@ -53,13 +53,13 @@ class Dynamic(Ranked):
             self.forget(cluster, self._came)
         super().dispatch(cluster)
 
-    def rank(self, cluster: Cluster, user: int, kind: int) -> int | None:
+    def rank(self, cluster: ClusterState, user: int, kind: int) -> int | None:
         """Return the dominant share; None when the next task exceeds the user's part."""
         held = cluster.used[user]
         after = map(mul, map(add, held, cluster.demands[kind]), self._rates)
         return max(map(mul, held, self._rates)) if max(after) <= self._most[user] else None
 
-    def _measure(self, cluster: Cluster) -> None:
+    def _measure(self, cluster: ClusterState) -> None:
         """Write down the parts in the unit of the shares."""
         self._most = dict(zip(self._came, (math.floor(part * self._unit) for part in self._parts), strict=True))
 

@@ -5,7 +5,7 @@ Multi-User MapReduce Clusters, UC Berkeley, 2009).
 """
 
 from ..lowest_first import LowestFirst
-from ..state import Cluster
+from ..state import ClusterState
 
 __all__ = ["Fifo", "build"]
 
@@ -15,12 +15,12 @@ class Fifo(LowestFirst):
 
     name = "fifo"
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> tuple[float, int]:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> tuple[float, int]:
         """Return when the user's first waiting job with tasks of that kind came."""
         lot = cluster.queues[user][kind][0]
         return lot.job.arrival, lot.number
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return 0: nobody has a share from which she could be missing something."""
         return 0
 

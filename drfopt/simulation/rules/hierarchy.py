@@ -12,8 +12,8 @@ from operator import add
 from typing import Any
 
 from ..guarantees import whole_guarantees
-from ..schedulers.hierarchy import Node, Tree
-from ..state import Cluster
+from ..schedulers.hierarchy import ShareNode, ShareTree
+from ..state import ClusterState
 from ..turns import Turns
 
 __all__ = ["Hierarchy", "build"]
@@ -30,13 +30,13 @@ class Hierarchy(Turns):
     def __init__(self, measure: str = "hdrf"):
         self.measure = measure
         self.name = f"hierarchy:{measure}"
-        Tree([], measure=measure)
+        ShareTree([], measure=measure)
 
-    def key(self, node: Node) -> Any:
+    def key(self, node: ShareNode) -> Any:
         """Return what orders siblings, lowest first."""
         return node.level, node.position
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Build the tree of the scenario's groups; a user is a leaf in its own."""
         super().begin(cluster)
         scenario = cluster.plan.scenario
@@ -45,7 +45,7 @@ class Hierarchy(Turns):
         # A user's own name may be a path or the name of a group: its number is neither.
         paths = [f"{user.group}/#{i}" if user.group else f"#{i}" for i, user in enumerate(scenario.users)]
         weights = {**scenario.groups, **dict(zip(paths, cluster.plan.weights, strict=True))}
-        self._tree = Tree(paths, weights, self.measure, self.key)
+        self._tree = ShareTree(paths, weights, self.measure, self.key)
         self._leaves = [self._tree.leaves[path] for path in paths]
         self._users = {path: i for i, path in enumerate(paths)}
         self.guaranteed: dict[str, list[int]] = {}
@@ -55,21 +55,21 @@ class Hierarchy(Turns):
                 self.guaranteed[above] = list(map(add, self.guaranteed.get(above, [0] * cluster.m), amounts))
         self.resized(cluster)
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now."""
         self.totals = cluster.totals
         self._tree.resize(self.bounds)
 
-    def bounds(self, node: Node) -> list[int]:
+    def bounds(self, node: ShareNode) -> list[int]:
         """Return of how much of each resource the share of a node is taken."""
         return self.totals
 
-    def changed(self, cluster: Cluster, users: Iterable[int]) -> None:
+    def changed(self, cluster: ClusterState, users: Iterable[int]) -> None:
         """Tell the tree what users hold."""
         for user in users:
             self._tree.hold(self._leaves[user], cluster.used[user])
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
+    def turn(self, cluster: ClusterState, asking: Mapping[int, int]) -> int | None:
         """Return the user at the end of the walk."""
         found = self._tree.first([self._leaves[user] for user in asking])
         return None if found is None else self._users[found.name]

@@ -21,8 +21,8 @@ from ..guarantees import whole_guarantees
 from ..levels import quick, whole_weights
 from ..requests import Requests
 from ..schedulers.amounts import Amount
-from ..schedulers.kai import Queue, divide
-from ..state import Cluster
+from ..schedulers.kai import KaiQueue, divide
+from ..state import ClusterState
 from ..turns import Ranked
 
 __all__ = ["Kai", "build"]
@@ -35,7 +35,7 @@ class Kai(Ranked):
 
     name = "kai"
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Take note of what users deserve."""
         super().begin(cluster)
         users = cluster.plan.scenario.users
@@ -43,7 +43,7 @@ class Kai(Ranked):
         weights = whole_weights([1 / weight for weight in cluster.plan.weights])
         self._queues = [
             {
-                i: Queue(deserved[j], 0, weight=weights[i], priority=user.tier, created=i)
+                i: KaiQueue(deserved[j], 0, weight=weights[i], priority=user.tier, created=i)
                 for i, (user, deserved) in enumerate(zip(users, self._deserved, strict=True))
             }
             for j in range(cluster.m)
@@ -51,12 +51,12 @@ class Kai(Ranked):
         self._requests = Requests(cluster)
         self._fair: list[list[Amount]] = [[0] * cluster.n for _ in range(cluster.m)]
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Divide what is there now."""
         super().resized(cluster)
         self._divided: list[bool] = [False] * cluster.m
 
-    def survey(self, cluster: Cluster, users: Collection[int]) -> Iterable[int]:
+    def survey(self, cluster: ClusterState, users: Collection[int]) -> Iterable[int]:
         """Divide every resource anew of which something else is requested."""
         again = set(users)
         for user, j in self._requests.renew(cluster, users):
@@ -70,7 +70,7 @@ class Kai(Ranked):
                 self._fair[j], self._divided[j] = fair, True
         return again
 
-    def rank(self, cluster: Cluster, user: int, kind: int) -> tuple:
+    def rank(self, cluster: ClusterState, user: int, kind: int) -> tuple:
         """Return the place in the order of queues."""
         held, fair = cluster.used[user], [column[user] for column in self._fair]
         after = list(map(add, held, cluster.demands[kind]))
@@ -80,7 +80,7 @@ class Kai(Ranked):
         tier = cluster.plan.scenario.users[user].tier
         return over, beyond, -tier, none, *quick(_dominant(after, fair)), *quick(_dominant(held, fair))
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> Fraction:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> Fraction:
         """Return how much of its fair share a user has who holds so much."""
         self.catch_up(cluster)
         return _dominant(used, [column[user] for column in self._fair])

@@ -13,7 +13,7 @@ import math
 
 from ..requests import Requests
 from ..schedulers.karma import Karma
-from ..state import Cluster
+from ..state import ClusterState
 from ..turns import Ranked
 
 __all__ = ["KarmaRule", "build"]
@@ -53,7 +53,7 @@ class KarmaRule(Ranked):
         self.resource, self.quantum, self.public = resource, quantum, public
         self.credits, self.inflation = credits, inflation
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Cut the resource into slices."""
         super().begin(cluster)
         scenario = cluster.plan.scenario
@@ -73,7 +73,7 @@ class KarmaRule(Ranked):
         self._requests = Requests(cluster)
         self._next = 0.0
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Divide what is there now, from the next division on."""
         super().resized(cluster)
         self._state.slices = cluster.totals[self._j] // self._slice
@@ -84,7 +84,7 @@ class KarmaRule(Ranked):
         public = int(self.public * slices)
         return public + (slices - public) % self._users
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Divide anew if it is time, then serve everybody within her slices."""
         if cluster.now >= self._next and any(cluster.waiting):
             self._divide(cluster)
@@ -92,16 +92,16 @@ class KarmaRule(Ranked):
             cluster.wake(self._next)
         super().dispatch(cluster)
 
-    def rank(self, cluster: Cluster, user: int, kind: int) -> int | None:
+    def rank(self, cluster: ClusterState, user: int, kind: int) -> int | None:
         """Return what the user holds; None when the next task exceeds its slices."""
         held = cluster.used[user][self._j]
         return held if held + self._needs[kind] <= self._parts[user] else None
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return what she holds of the resource that is divided."""
         return used[self._j]
 
-    def _divide(self, cluster: Cluster) -> None:
+    def _divide(self, cluster: ClusterState) -> None:
         self._requests.renew(cluster, range(cluster.n))
         most = self._state.slices
         demands = {
@@ -112,7 +112,7 @@ class KarmaRule(Ranked):
         self._take_back(cluster)
         self.forget(cluster, range(cluster.n))
 
-    def _take_back(self, cluster: Cluster) -> None:
+    def _take_back(self, cluster: ClusterState) -> None:
         """Revoke what users hold beyond their slices, what started last first."""
         over = {user for user in range(cluster.n) if cluster.used[user][self._j] > self._parts[user]}
         running = [batch for on in cluster.on for batch in on.values() if batch.lot.user in over]

@@ -17,8 +17,8 @@ from operator import add, gt
 from ..guarantees import whole_guarantees
 from ..levels import whole_weights
 from ..requests import Requests
-from ..schedulers.koordinator import Group, runtime_quotas
-from ..state import Cluster
+from ..schedulers.koordinator import QuotaGroup, runtime_quotas
+from ..state import ClusterState
 from ..turns import Ranked
 
 __all__ = ["Koordinator", "build"]
@@ -29,20 +29,22 @@ class Koordinator(Ranked):
 
     name = "koordinator"
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Take note of minima and weights."""
         super().begin(cluster)
         minima, weights = whole_guarantees(cluster.plan), whole_weights([1 / weight for weight in cluster.plan.weights])
-        self._groups = [{i: Group(0, minima[i][j], weights[i]) for i in range(cluster.n)} for j in range(cluster.m)]
+        self._groups = [
+            {i: QuotaGroup(0, minima[i][j], weights[i]) for i in range(cluster.n)} for j in range(cluster.m)
+        ]
         self._requests = Requests(cluster)
         self._quotas = [[0] * cluster.n for _ in range(cluster.m)]
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Divide what is there now."""
         super().resized(cluster)
         self._divided: list[bool] = [False] * cluster.m
 
-    def survey(self, cluster: Cluster, users: Collection[int]) -> Iterable[int]:
+    def survey(self, cluster: ClusterState, users: Collection[int]) -> Iterable[int]:
         """Work out the quotas of every resource of which something else is requested."""
         again = set(users)
         for user, j in self._requests.renew(cluster, users):
@@ -56,7 +58,7 @@ class Koordinator(Ranked):
                 self._quotas[j], self._divided[j] = quotas, True
         return again
 
-    def rank(self, cluster: Cluster, user: int, kind: int) -> tuple[int, int] | None:
+    def rank(self, cluster: ClusterState, user: int, kind: int) -> tuple[int, int] | None:
         """Return the tier and the coming of the next task; None when it exceeds a quota."""
         after = map(add, cluster.used[user], cluster.demands[kind])
         if any(map(gt, after, [column[user] for column in self._quotas])):

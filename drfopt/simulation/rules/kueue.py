@@ -14,8 +14,8 @@ from operator import sub
 
 from ..guarantees import whole_guarantees
 from ..schedulers.amounts import Amounts, added
-from ..schedulers.kueue import Node, Tree
-from ..state import Cluster
+from ..schedulers.kueue import CohortNode, CohortTree
+from ..state import ClusterState
 from ..turns import Turns
 
 __all__ = ["Kueue", "build"]
@@ -28,35 +28,35 @@ class Kueue(Turns):
 
     name = "kueue"
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Build the tree of cohorts."""
         super().begin(cluster)
         scenario = cluster.plan.scenario
         self._names = scenario.resources
         self._queues = [f"{user.group}/#{i}" if user.group else f"#{i}" for i, user in enumerate(scenario.users)]
         self._quotas = [dict(zip(self._names, row, strict=True)) for row in whole_guarantees(cluster.plan)]
-        self._nodes = {ROOT: Node()}
+        self._nodes = {ROOT: CohortNode()}
         for path, user, quota in zip(self._queues, scenario.users, self._quotas, strict=True):
             steps = path.split("/")
             for k in range(1, len(steps)):
                 group, above = "/".join(steps[:k]), "/".join(steps[: k - 1])
-                self._nodes.setdefault(group, Node(above, weight=Fraction(scenario.groups.get(group, 1))))
-            self._nodes[path] = Node("/".join(steps[:-1]), quota, Fraction(user.weight))
+                self._nodes.setdefault(group, CohortNode(above, weight=Fraction(scenario.groups.get(group, 1))))
+            self._nodes[path] = CohortNode("/".join(steps[:-1]), quota, Fraction(user.weight))
         self._paths = [path.split("/") for path in self._queues]
         self._held = cluster.used[:]
         self.resized(cluster)
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Give the root what is guaranteed to nobody, of what is there now."""
         promised = added(*self._quotas)
         totals = zip(self._names, cluster.totals, strict=True)
-        self._nodes[ROOT] = Node(None, {name: max(0, total - promised[name]) for name, total in totals})
-        self._tree = Tree(self._nodes)
+        self._nodes[ROOT] = CohortNode(None, {name: max(0, total - promised[name]) for name, total in totals})
+        self._tree = CohortTree(self._nodes)
         held = {path: self._amounts(row) for path, row in zip(self._queues, self._held, strict=True)}
         self._used = self._tree.used(held)
         self._shares: dict[str, dict[int, int]] = {name: {} for name in self._nodes}
 
-    def changed(self, cluster: Cluster, users: Iterable[int]) -> None:
+    def changed(self, cluster: ClusterState, users: Iterable[int]) -> None:
         """Count what users hold, and what their cohorts do: no node keeps anything to itself."""
         for user in users:
             if (held := cluster.used[user]) is not self._held[user]:
@@ -66,7 +66,7 @@ class Kueue(Turns):
                     self._used[name] = added(self._used[name], more)
                     self._shares[name].clear()
 
-    def turn(self, cluster: Cluster, asking: Mapping[int, int]) -> int | None:
+    def turn(self, cluster: ClusterState, asking: Mapping[int, int]) -> int | None:
         """Return the winner at the root: in each cohort the candidate with the lowest share of who nominates it."""
         users, nodes = cluster.plan.scenario.users, self._nodes
         # By depth, so that a cohort's candidate is known before the cohort above asks for it.
@@ -88,7 +88,7 @@ class Kueue(Turns):
             winner = winners[0][1]
         return winner
 
-    def _share(self, cluster: Cluster, name: str, kind: int) -> int:
+    def _share(self, cluster: ClusterState, name: str, kind: int) -> int:
         """Return the share that a node would have with another task of the kind."""
         known = self._shares[name]
         if kind not in known:

@@ -22,8 +22,8 @@ from ..places import Full
 from ..rule import Rule
 from ..schedulers.amounts import Amount, Amounts, added, fits
 from ..schedulers.mesos import Client
-from ..schedulers.mesos_offers import Offer, Offering, Quota
-from ..state import Cluster
+from ..schedulers.mesos_offers import MesosOffer, Offering, RoleQuota
+from ..state import ClusterState
 
 __all__ = ["Mesos", "build"]
 
@@ -57,7 +57,7 @@ class Mesos(Rule):
         self.interval, self.refusal, self.excluded, self.priorities = interval, refusal, excluded, priorities
         self.name = "mesos-priority" if priorities else "mesos"
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Register all frameworks with their roles; nobody holds anything."""
         scenario = cluster.plan.scenario
         self._names = scenario.resources
@@ -69,7 +69,7 @@ class Mesos(Rule):
             roles[role][self._id(user)] = Client()
             if any(amounts):
                 promised[role] = added(promised.get(role, {}), self._amounts(amounts))
-        self._quotas = {role: Quota(amounts) for role, amounts in promised.items()}
+        self._quotas = {role: RoleQuota(amounts) for role, amounts in promised.items()}
         weights = {**own, **scenario.groups}
         if void := [name for name, weight in weights.items() if not weight]:
             raise self.refuse(f"divides shares by weights, and that of role {void[0]!r} is 0: make it positive")
@@ -89,11 +89,11 @@ class Mesos(Rule):
             self._members[role].append(user)
         self._cycle = math.inf
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now."""
         self._offering.resize(self._amounts(cluster.totals))
 
-    def dispatch(self, cluster: Cluster) -> None:
+    def dispatch(self, cluster: ClusterState) -> None:
         """Make a cycle of offers, at once when tasks of a new kind have come, else when it is time."""
         self._look(cluster)
         if cluster.opened or cluster.now >= self._cycle or not self.interval:
@@ -109,7 +109,7 @@ class Mesos(Rule):
             self._cycle = self.interval * (number if self.interval * number > cluster.now else number + 1)
             cluster.wake(self._cycle)
 
-    def _look(self, cluster: Cluster) -> None:
+    def _look(self, cluster: ClusterState) -> None:
         """Take note of whose tasks gave something back, of kinds that are new to a framework, and of open machines.
 
         Until the next cycle nothing else depends on them.
@@ -122,11 +122,11 @@ class Mesos(Rule):
         self._full.learn(cluster)
         self._open.update(cluster.freed, *(cluster.able[kind] for kind in cluster.opened))
 
-    def _prune(self, cluster: Cluster) -> None:
+    def _prune(self, cluster: ClusterState) -> None:
         """Keep those machines open on which somebody's task fits."""
         self._open = {machine for machine in self._open if self._full.fitting(cluster, machine)}
 
-    def _make_offers(self, cluster: Cluster) -> int:
+    def _make_offers(self, cluster: ClusterState) -> int:
         """Offer every machine that is open; return how many tasks were started."""
         before = cluster.started
         for user in self._changed:
@@ -137,12 +137,12 @@ class Mesos(Rule):
         def idle(role: str) -> bool:
             return not any(cluster.waiting[user] for user in self._members[role])
 
-        def refused(offer: Offer) -> bool:
+        def refused(offer: MesosOffer) -> bool:
             user = int(offer.framework)
             until, amounts = self._refused[user].get(offer.agent, (-math.inf, {}))
             return not cluster.waiting[user] or (until > cluster.now and fits(offer.amounts, amounts))
 
-        def accept(offer: Offer) -> Amounts:
+        def accept(offer: MesosOffer) -> Amounts:
             return self._accept(cluster, offer)
 
         rooms = {machine: self._amounts(cluster.free[machine]) for machine in sorted(self._open)}
@@ -150,7 +150,7 @@ class Mesos(Rule):
         self._prune(cluster)
         return cluster.started - before
 
-    def _accept(self, cluster: Cluster, offer: Offer) -> Amounts:
+    def _accept(self, cluster: ClusterState, offer: MesosOffer) -> Amounts:
         """Start all tasks that fit into the offer, those that came first first; return what they take."""
         user, machine = int(offer.framework), offer.agent
         queue, left = cluster.queues[user], [int(offer.amounts.get(name, 0)) for name in self._names]
@@ -164,7 +164,7 @@ class Mesos(Rule):
         rest = self._amounts(left)
         return {name: amount - rest[name] for name, amount in offer.amounts.items()}
 
-    def _note(self, cluster: Cluster, user: int) -> None:
+    def _note(self, cluster: ClusterState, user: int) -> None:
         """Count what the framework holds since tasks of it have ended."""
         self._held[user] = cluster.used[user]
         role, name = self._roles[user], self._id(user)

@@ -5,7 +5,7 @@ Source: Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, 
 
 from operator import add, mul
 
-from ..state import Cluster
+from ..state import ClusterState
 from .drf import Drf
 
 __all__ = ["SequentialMinMax", "build"]
@@ -16,7 +16,7 @@ class SequentialMinMax(Drf):
 
     name = "sequential-min-max"
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> int:
         """Return the dominant share after a task of that kind, in a unit common to all."""
         after = map(add, cluster.used[user], cluster.demands[kind])
         return max(map(mul, after, self._rates[user]))

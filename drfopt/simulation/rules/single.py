@@ -9,7 +9,7 @@ from ...base.errors import suggestion
 from ..levels import whole_rates
 from ..lowest_first import LowestFirst
 from ..plan import Plan
-from ..state import Cluster
+from ..state import ClusterState
 
 __all__ = ["Single", "build"]
 
@@ -45,16 +45,16 @@ class Single(LowestFirst):
         """Return what a task needs of it."""
         return (demand[self._column],)
 
-    def resized(self, cluster: Cluster) -> None:
+    def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now."""
         super().resized(cluster)
         self._rates = [row[self._column] for row in whole_rates(cluster)]
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> int:
         """Return the share of the resource, in a unit common to all."""
         return cluster.used[user][self._column] * self._rates[user]
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return the share of the resource of who holds so much."""
         return used[self._column] * self._rates[user]
 

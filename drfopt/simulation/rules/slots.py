@@ -10,7 +10,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, sections 2 and 7.2
 from ...base.errors import PolicyError
 from ..levels import whole_weights
 from ..lowest_first import LowestFirst
-from ..state import Cluster
+from ..state import ClusterState
 
 __all__ = ["Slots", "build"]
 
@@ -35,16 +35,16 @@ class Slots(LowestFirst):
         """Return the slot that a task takes."""
         return (1,)
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Forget the run before."""
         super().begin(cluster)
         self._weights = whole_weights(cluster.plan.weights)
 
-    def level(self, cluster: Cluster, user: int, kind: int) -> int:
+    def level(self, cluster: ClusterState, user: int, kind: int) -> int:
         """Return the tasks that run, divided by the weight, in a unit common to all."""
         return cluster.running[user] * self._weights[user]
 
-    def standing(self, cluster: Cluster, user: int, used: list[int], running: int) -> int:
+    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return so many tasks, divided by the weight."""
         return running * self._weights[user]
 

@@ -13,9 +13,9 @@ from operator import mul
 from typing import Any
 
 from ...base.errors import PolicyError, suggestion
-from ..schedulers.hierarchy import Node
+from ..schedulers.hierarchy import ShareNode
 from ..schedulers.yarn import VERSIONS, compare_standings, ratio, stand
-from ..state import Cluster
+from ..state import ClusterState
 from .hierarchy import Hierarchy
 
 __all__ = ["Yarn", "build"]
@@ -41,7 +41,7 @@ class Yarn(Hierarchy):
         self._faults = VERSIONS[version]
         self._first = functools.cmp_to_key(functools.partial(compare_standings, faults=self._faults))
 
-    def begin(self, cluster: Cluster) -> None:
+    def begin(self, cluster: ClusterState) -> None:
         """Build the tree, and note when each application first comes."""
         super().begin(cluster)
         users = cluster.plan.scenario.users
@@ -50,7 +50,7 @@ class Yarn(Hierarchy):
             for leaf, user in zip(self._leaves, users, strict=True)
         }
 
-    def key(self, node: Node) -> Any:
+    def key(self, node: ShareNode) -> Any:
         """Return what orders siblings: YARN's own comparison."""
         start = self._start.get(node.name, 0)
         minimum = self.guaranteed[node.name]

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from .amounts import Amount, Amounts
 
-__all__ = ["Entitlement", "Queue", "cost", "entitlements", "fairness_error", "theoretical_share"]
+__all__ = ["ArmadaQueue", "Entitlement", "cost", "entitlements", "fairness_error", "theoretical_share"]
 
 ROUNDS = 10
 
@@ -22,7 +22,7 @@ ENOUGH = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
-class Queue:
+class ArmadaQueue:
     """A queue's weight, and its demand as a dominant share of the cluster, which may be more than 1."""
 
     weight: Amount
@@ -52,7 +52,7 @@ def cost(held: Amounts, total: Amounts, multipliers: Amounts, weight: Amount = 1
     return max(parts, default=Fraction(0)) / Fraction(weight)
 
 
-def entitlements(queues: Mapping[str, Queue]) -> dict[str, Entitlement]:
+def entitlements(queues: Mapping[str, ArmadaQueue]) -> dict[str, Entitlement]:
     """Return what each queue is entitled to."""
     whole = sum((Fraction(queue.weight) for queue in queues.values()), Fraction(0))
     found = {name: Entitlement(Fraction(q.weight) / whole, Fraction(0), Fraction(0)) for name, q in queues.items()}
@@ -80,11 +80,11 @@ def entitlements(queues: Mapping[str, Queue]) -> dict[str, Entitlement]:
     return found
 
 
-def theoretical_share(queues: Mapping[str, Queue], weight: Amount) -> Fraction:
+def theoretical_share(queues: Mapping[str, ArmadaQueue], weight: Amount) -> Fraction:
     """Return the share that one more queue of this weight, with no end to its demand, would be entitled to."""
     newcomer = max(queues, key=len, default="") + "+"
     # Nobody can hold more than the whole, so that a demand of 1 has no end.
-    return entitlements({**queues, newcomer: Queue(weight, 1)})[newcomer].capped
+    return entitlements({**queues, newcomer: ArmadaQueue(weight, 1)})[newcomer].capped
 
 
 def fairness_error(held: Mapping[str, Amount], entitled: Mapping[str, Amount]) -> Fraction:

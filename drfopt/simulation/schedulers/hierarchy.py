@@ -31,7 +31,7 @@ from typing import Any
 from ...base.errors import PolicyError, suggestion
 from .amounts import Amount, Amounts, fits
 
-__all__ = ["MEASURES", "Leaf", "Node", "Tree", "hierarchical_filling"]
+__all__ = ["MEASURES", "Leaf", "ShareNode", "ShareTree", "hierarchical_filling"]
 
 MEASURES = ("sum", "scaled", "hdrf")
 
@@ -48,7 +48,7 @@ class Leaf:
     tasks: int
 
 
-class Node:
+class ShareNode:
     """A node of the tree.
 
     Attributes
@@ -67,9 +67,9 @@ class Node:
         Share over weight, in that unit, of what the node counts for.
     """
 
-    def __init__(self, name: str, position: int, weight: Amount, above: "Node | None" = None) -> None:
+    def __init__(self, name: str, position: int, weight: Amount, above: "ShareNode | None" = None) -> None:
         self.name, self.position, self.weight, self.above = name, position, Fraction(weight), above
-        self.children: dict[str, Node] = {}
+        self.children: dict[str, ShareNode] = {}
         self.leaf = False
         self.held: Row = []
         self.rates: Row = []
@@ -77,17 +77,17 @@ class Node:
         self.rank: Any = None
         # Of a group whose children are scaled: what each of them is counted with, and the sums of both kinds.
         self.counted: Row = []
-        self.parts: dict[Node, tuple[bool, Row, Row]] = {}
+        self.parts: dict[ShareNode, tuple[bool, Row, Row]] = {}
         self.whole: Row = []
         self.scaled: Row = []
         self.lowest: Amount | None = None
 
 
-def _lowest(node: Node) -> tuple[Any, int]:
+def _lowest(node: ShareNode) -> tuple[Any, int]:
     return node.level, node.position
 
 
-class Tree:
+class ShareTree:
     """Users in groups, and whose turn it is; only what has changed is worked out anew.
 
     Parameters
@@ -113,16 +113,16 @@ class Tree:
         paths: Sequence[str],
         weights: Mapping[str, Amount] | None = None,
         measure: str = "hdrf",
-        key: Callable[[Node], Any] = _lowest,
+        key: Callable[[ShareNode], Any] = _lowest,
     ) -> None:
         if measure not in MEASURES:
             raise PolicyError(f"measure is {measure!r}{suggestion(measure, MEASURES)} (known: {', '.join(MEASURES)})")
         self.measure, self.key = measure, key
-        self.root = Node("", 0, 1)
-        self.nodes: list[Node] = []
+        self.root = ShareNode("", 0, 1)
+        self.nodes: list[ShareNode] = []
         self.leaves = {path: self._plant(path, position, weights or {}) for position, path in enumerate(paths)}
 
-    def resize(self, bounds: Callable[[Node], Row]) -> None:
+    def resize(self, bounds: Callable[[ShareNode], Row]) -> None:
         """Say of how much of each resource shares are taken, of each node; amounts of 0 do not count."""
         none = Fraction(0)
         rates = [
@@ -136,12 +136,12 @@ class Tree:
             node.rank, node.parts, node.whole, node.scaled = None, {}, [0] * len(row), [0] * len(row)
             self._measure(node, node.held)
 
-    def hold(self, leaf: Node, held: Row) -> None:
+    def hold(self, leaf: ShareNode, held: Row) -> None:
         """Say what a user holds now."""
         if held is leaf.held:
             return
         more = list(map(sub, held, leaf.held))
-        node: Node | None = leaf.above
+        node: ShareNode | None = leaf.above
         while node is not None and node.above is not None:
             node.held = list(map(add, node.held, more))
             self._hear(node)
@@ -149,9 +149,9 @@ class Tree:
         leaf.held = held
         self._hear(leaf)
 
-    def first(self, able: Iterable[Node]) -> Node | None:
+    def first(self, able: Iterable[ShareNode]) -> ShareNode | None:
         """Return the leaf whose turn it is of those that can grow, given in their order; None when there are none."""
-        below: dict[Node, dict[Node, None]] = {}
+        below: dict[ShareNode, dict[ShareNode, None]] = {}
         for node in able:
             above = node.above
             while above is not None:
@@ -167,7 +167,9 @@ class Tree:
             node = self._foremost(rivals, below)
         return None
 
-    def _foremost(self, rivals: Mapping[Node, None], below: Mapping[Node, Mapping[Node, None]]) -> Node:
+    def _foremost(
+        self, rivals: Mapping[ShareNode, None], below: Mapping[ShareNode, Mapping[ShareNode, None]]
+    ) -> ShareNode:
         """Return which sibling comes first."""
         if len(rivals) == 1:
             return next(iter(rivals))
@@ -179,18 +181,18 @@ class Tree:
         # In the order in which they are listed: some schedulers' comparisons go round in circles.
         return min(sorted(rivals, key=_position), key=_rank)
 
-    def _hear(self, node: Node) -> None:
+    def _hear(self, node: ShareNode) -> None:
         """Measure a node again that holds something else; a group whose children are scaled, when it is compared."""
         node.rank = None
         if node.leaf or self.measure == "sum":
             self._measure(node, node.held)
 
-    def _measure(self, node: Node, counted: Row) -> None:
+    def _measure(self, node: ShareNode, counted: Row) -> None:
         node.counted = counted
         node.level = max(map(mul, counted, node.rates), default=0)
         node.rank = None
 
-    def _scale(self, node: Node, below: Mapping[Node, Mapping[Node, None]]) -> None:
+    def _scale(self, node: ShareNode, below: Mapping[ShareNode, Mapping[ShareNode, None]]) -> None:
         """Work out what a group counts for: of what its children count for now, only what has changed is added anew."""
         able = below.get(node, {})
         lowest: Amount | None = None
@@ -217,21 +219,21 @@ class Tree:
             node.lowest, scale = lowest, lowest or 0
             self._measure(node, [one + other * scale for one, other in zip(node.whole, node.scaled, strict=True)])
 
-    def _count(self, node: Node, part: tuple[bool, Row, Row], how: Callable[[Any, Any], Any]) -> None:
+    def _count(self, node: ShareNode, part: tuple[bool, Row, Row], how: Callable[[Any, Any], Any]) -> None:
         """Add what a child counts for to a group, or take it away again."""
         if part[0]:
             node.whole = list(map(how, node.whole, part[2]))
         else:
             node.scaled = list(map(how, node.scaled, part[2]))
 
-    def _plant(self, path: str, position: int, weights: Mapping[str, Amount]) -> Node:
+    def _plant(self, path: str, position: int, weights: Mapping[str, Amount]) -> ShareNode:
         node = self.root
         for step in path.split("/"):
             name = f"{node.name}/{step}" if node.name else step
             if not step or node.leaf:
                 raise PolicyError(f"path {path!r} has an empty step or goes through a user: name groups only")
             if step not in node.children:
-                node.children[step] = Node(name, position, weights.get(name, 1), node)
+                node.children[step] = ShareNode(name, position, weights.get(name, 1), node)
                 self.nodes.append(node.children[step])
             node = node.children[step]
         if node.children or node.leaf:
@@ -240,11 +242,11 @@ class Tree:
         return node
 
 
-def _position(node: Node) -> int:
+def _position(node: ShareNode) -> int:
     return node.position
 
 
-def _rank(node: Node) -> Any:
+def _rank(node: ShareNode) -> Any:
     return node.rank
 
 
@@ -253,7 +255,7 @@ def hierarchical_filling(
     capacity: Amounts,
     weights: Mapping[str, Amount] | None = None,
     measure: str = "hdrf",
-    key: Callable[[Node], Any] = _lowest,
+    key: Callable[[ShareNode], Any] = _lowest,
 ) -> list[str]:
     """Return the paths of the leaves in the order in which their tasks start, until nothing fits.
 
@@ -262,14 +264,14 @@ def hierarchical_filling(
     leaves : users, in the order that breaks ties
     capacity : one pool
     weights, measure, key
-        As in `Tree`.
+        As in `ShareTree`.
 
     >>> sci, dev = Leaf("sci", {"cpu": 1, "gpu": 1}, 9), Leaf("eng/dev", {"cpu": 1}, 9)
     >>> order = hierarchical_filling([sci, dev, Leaf("eng/ops", {"gpu": 1}, 9)], {"cpu": 2, "gpu": 2})
     >>> {path: order.count(path) for path in order}
     {'sci': 1, 'eng/dev': 1, 'eng/ops': 1}
     """
-    tree, names = Tree([leaf.path for leaf in leaves], weights, measure, key), list(capacity)
+    tree, names = ShareTree([leaf.path for leaf in leaves], weights, measure, key), list(capacity)
     tree.resize(lambda node: list(capacity.values()))
     free, left = dict(capacity), [leaf.tasks for leaf in leaves]
     places = {path: i for i, path in enumerate(tree.leaves)}

@@ -16,13 +16,13 @@ from typing import TypeVar
 
 from .amounts import Amount
 
-__all__ = ["Queue", "divide"]
+__all__ = ["KaiQueue", "divide"]
 
 Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Queue:
+class KaiQueue:
     """What a queue deserves and requests of one resource, the most it may have, and how it shares in the rest."""
 
     deserved: Amount
@@ -38,13 +38,13 @@ class Queue:
         return self.request if self.most is None else min(self.request, self.most)
 
 
-def divide(total: Amount, queues: Mapping[Name, Queue], unit: int = 1) -> tuple[dict[Name, Amount], Amount]:
+def divide(total: Amount, queues: Mapping[Name, KaiQueue], unit: int = 1) -> tuple[dict[Name, Amount], Amount]:
     """Return the fair share of every queue, and what nobody gets.
 
     Parameters
     ----------
     total : Amount
-    queues : mapping from name to Queue
+    queues : mapping from name to KaiQueue
     unit : int
         Of so much a part is rounded down to multiples.
 
@@ -76,7 +76,7 @@ def divide(total: Amount, queues: Mapping[Name, Queue], unit: int = 1) -> tuple[
 
 def _rounds(
     rest: Amount,
-    members: Mapping[Name, Queue],
+    members: Mapping[Name, KaiQueue],
     shares: dict[Name, Amount],
     wanted: Mapping[Name, Amount],
     unit: int,

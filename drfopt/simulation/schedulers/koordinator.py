@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, TypeVar
 
-__all__ = ["Group", "runtime_quotas"]
+__all__ = ["QuotaGroup", "runtime_quotas"]
 
 Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Group:
+class QuotaGroup:
     """What a group requests of one resource, its minimum, its guarantee, its weight, and whether it lends."""
 
     request: int
@@ -28,7 +28,7 @@ class Group:
     lends: bool = True
 
 
-def runtime_quotas(total: int, groups: Mapping[Name, Group]) -> dict[Name, int]:
+def runtime_quotas(total: int, groups: Mapping[Name, QuotaGroup]) -> dict[Name, int]:
     """Return the runtime quota of each group.
 
     >>> runtime_quotas(10, {"a": Group(2, weight=1), "b": Group(9, weight=1), "c": Group(9, weight=1)})

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added
 
-__all__ = ["INFINITE", "Node", "Share", "Tree", "borrowed_share", "tree_shares"]
+__all__ = ["INFINITE", "CohortNode", "CohortTree", "Share", "borrowed_share", "tree_shares"]
 
 INFINITE = 2**63 - 1
 """Share of who borrows with weight 0: the largest number that fits."""
@@ -35,7 +35,7 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Node:
+class CohortNode:
     """A cluster queue or a cohort: the cohort above, its own quota, its weight, and its limits by flavour."""
 
     parent: str | None = None
@@ -69,7 +69,7 @@ def borrowed_share(usage: Amounts, quota: Amounts, lendable: Amounts, weight: Am
     return Share(math.ceil(THOUSAND * largest / Fraction(weight)) if weight else INFINITE, dominant)
 
 
-def tree_shares(nodes: Mapping[str, Node], usage: Mapping[str, Amounts]) -> dict[str, Share]:
+def tree_shares(nodes: Mapping[str, CohortNode], usage: Mapping[str, Amounts]) -> dict[str, Share]:
     """Return the share of every node of a tree; parents must be nodes too.
 
     Parameters
@@ -77,15 +77,15 @@ def tree_shares(nodes: Mapping[str, Node], usage: Mapping[str, Amounts]) -> dict
     nodes : by name
     usage : what the queues use, by name and flavour
     """
-    tree = Tree(nodes)
+    tree = CohortTree(nodes)
     used = tree.used(usage)
     return {name: tree.share(name, used[name]) for name in nodes}
 
 
-class Tree:
+class CohortTree:
     """Cohorts and queues: what is lent, kept and within reach is worked out once; usage is told anew each time."""
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: Mapping[str, CohortNode]) -> None:
         self.nodes = nodes
         depth = {name: len(list(self.upwards(name))) for name in nodes}
         self._deepest_first = sorted(nodes, key=lambda name: -depth[name])

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added
 
-__all__ = ["Client", "Tree", "Volume", "order", "shares", "together"]
+__all__ = ["Client", "RoleTree", "Volume", "order", "shares", "together"]
 
 FEW = 8
 """Children of a node whose places are found one by one; when more have moved, all are sorted."""
@@ -50,7 +50,7 @@ Rank = tuple[Amount, int, str]
 NOTHING = Client()
 
 
-class Tree:
+class RoleTree:
     """Clients in their tree, each node's share computed again only when something below it has changed.
 
     Parameters
@@ -185,13 +185,13 @@ def order(
     Parameters
     ----------
     total, clients, weights, excluded
-        As in `Tree`; all clients are taken to want more.
+        As in `RoleTree`; all clients are taken to want more.
 
     >>> held = {"a": Client({"cpus": 2, "mem": 1}), "b": Client({"cpus": 1, "mem": 3})}
     >>> order({"cpus": 100, "mem": 100}, held)
     ['a', 'b']
     """
-    return list(Tree(total, clients, weights, excluded).order())
+    return list(RoleTree(total, clients, weights, excluded).order())
 
 
 def shares(
@@ -201,7 +201,7 @@ def shares(
     excluded: Collection[str] = (),
 ) -> dict[str, Fraction]:
     """Return the weighted dominant share of every node of the tree, by path."""
-    return Tree(total, clients, weights, excluded).shares()
+    return RoleTree(total, clients, weights, excluded).shares()
 
 
 def together(clients: Iterable[Client]) -> Client:

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added
-from .mesos import Client, Tree, together
+from .mesos import Client, RoleTree, together
 
-__all__ = ["Offer", "Offering", "Quota", "offers"]
+__all__ = ["MesosOffer", "Offering", "RoleQuota", "offers"]
 
 
 @dataclass(frozen=True)
-class Quota:
+class RoleQuota:
     """What a role is promised, and the most it may hold; a resource without a limit has none."""
 
     guarantee: Amounts = field(default_factory=dict)
     limit: Amounts = field(default_factory=dict)
 
 
-class Offer(NamedTuple):
+class MesosOffer(NamedTuple):
     """Resources of one agent, by its position, for a framework of a role."""
 
     agent: int
@@ -52,14 +52,14 @@ class Offering:
         total: Amounts,
         roles: Mapping[str, Mapping[str, Client]],
         weights: Mapping[str, Amount] | None = None,
-        quotas: Mapping[str, Quota] | None = None,
+        quotas: Mapping[str, RoleQuota] | None = None,
         excluded: Collection[str] = (),
     ) -> None:
         self.frameworks = {role: dict(frameworks) for role, frameworks in roles.items() if frameworks}
         self._quotas = quotas or {}
         self._whole = {role: together(frameworks.values()) for role, frameworks in self.frameworks.items()}
-        self._ranks = Tree(total, self._whole, weights, excluded)
-        self._inside = {role: Tree(total, clients, None, excluded) for role, clients in self.frameworks.items()}
+        self._ranks = RoleTree(total, self._whole, weights, excluded)
+        self._inside = {role: RoleTree(total, clients, None, excluded) for role, clients in self.frameworks.items()}
         # What all hold; and of each bound what the role and the roles below it, whom it binds together, still lack.
         self._held: Amounts = added(*(client.held for client in self._whole.values()))
         self._lacks = {role: self._missing(role, quota.guarantee) for role, quota in self._quotas.items()}
@@ -94,8 +94,8 @@ class Offering:
     def cycle(
         self,
         agents: Mapping[int, Amounts],
-        accept: Callable[[Offer], Amounts],
-        refused: Callable[[Offer], bool] = lambda offer: False,
+        accept: Callable[[MesosOffer], Amounts],
+        refused: Callable[[MesosOffer], bool] = lambda offer: False,
         tiers: Mapping[str, int] | None = None,
         idle: Callable[[str], bool] = lambda role: False,
     ) -> None:
@@ -138,13 +138,13 @@ class Offering:
         role: str,
         amounts: Amounts,
         room: dict[str, Amount],
-        accept: Callable[[Offer], Amounts],
-        refused: Callable[[Offer], bool],
+        accept: Callable[[MesosOffer], Amounts],
+        refused: Callable[[MesosOffer], bool],
     ) -> None:
         """Offer the amounts to the first framework of the role that does not refuse them."""
         given = {name: amount for name, amount in amounts.items() if amount > 0}
         for framework in self._inside[role].order() if given else ():
-            offer = Offer(k, role, framework, given)
+            offer = MesosOffer(k, role, framework, given)
             if not refused(offer):
                 client = self.frameworks[role][framework]
                 held = added(client.held, accept(offer))
@@ -184,10 +184,10 @@ def offers(
     roles: Mapping[str, Mapping[str, Client]],
     *,
     weights: Mapping[str, Amount] | None = None,
-    quotas: Mapping[str, Quota] | None = None,
+    quotas: Mapping[str, RoleQuota] | None = None,
     excluded: Collection[str] = (),
-    refused: Callable[[Offer], bool] = lambda offer: False,
-) -> list[Offer]:
+    refused: Callable[[MesosOffer], bool] = lambda offer: False,
+) -> list[MesosOffer]:
     """Return one cycle of offers, of each agent's free resources, all of which are taken.
 
     Parameters
@@ -197,9 +197,9 @@ def offers(
         As in `Offering`.
     refused : as in `Offering.cycle`
     """
-    made: list[Offer] = []
+    made: list[MesosOffer] = []
 
-    def accept(offer: Offer) -> Amounts:
+    def accept(offer: MesosOffer) -> Amounts:
         made.append(offer)
         return offer.amounts
 

@@ -29,7 +29,7 @@ from typing import Any
 from ...base.errors import PolicyError, suggestion
 from .amounts import Amount, Amounts
 
-__all__ = ["FAULTS", "VERSIONS", "Queue", "Standing", "compare", "compare_standings", "order", "ratio", "stand"]
+__all__ = ["FAULTS", "VERSIONS", "QueueOrder", "YarnQueue", "compare", "compare_standings", "order", "ratio", "stand"]
 
 FAULTS = ("nan-ties", "tie-to-first", "tie-to-last", "start-overflow", "yarn-11482")
 
@@ -49,7 +49,7 @@ Row = Sequence[Amount]
 
 
 @dataclass(frozen=True)
-class Queue:
+class YarnQueue:
     """A queue or an application: usage, weight, minimum share, and when it started, in milliseconds."""
 
     usage: Amounts
@@ -59,12 +59,12 @@ class Queue:
     name: str = ""
 
 
-def compare(one: Queue, other: Queue, cluster: Amounts, faults: Collection[str] = ()) -> int:
+def compare(one: YarnQueue, other: YarnQueue, cluster: Amounts, faults: Collection[str] = ()) -> int:
     """Return a negative number when one is served first, a positive one when the other is, 0 for the same.
 
     Parameters
     ----------
-    one, other : Queue
+    one, other : YarnQueue
     cluster : capacity; its order is that of the resources
     faults : names of `FAULTS`, such as one of the sets in `VERSIONS`
 
@@ -86,7 +86,7 @@ def compare(one: Queue, other: Queue, cluster: Amounts, faults: Collection[str] 
 
 
 @dataclass(frozen=True)
-class Standing:
+class QueueOrder:
     """What a queue is compared by, resource by resource in the order of the cluster's.
 
     Attributes
@@ -97,7 +97,7 @@ class Standing:
     ratios : row
         Usage over minimum share; None compares equal to everything.
     start, name
-        As in `Queue`; a name is anything that compares.
+        As in `YarnQueue`; a name is anything that compares.
     ranking : list of int
         The resources, the largest share first.
     needy : bool
@@ -123,17 +123,17 @@ class Standing:
 
 def stand(
     rows: tuple[Row, Row, Row, Row], ratios: Sequence[Any], start: int, name: Any, faults: Collection[str] = ()
-) -> Standing:
+) -> QueueOrder:
     """Return the standing of a queue with these rows: usage, minimum shares, shares and levels."""
     usage, minimum, shares, levels = rows
     places = range(len(shares))[::-1] if "tie-to-last" in faults else range(len(shares))
     ranking = sorted(places, key=lambda j: -shares[j])
-    return Standing(
+    return QueueOrder(
         usage, minimum, shares, levels, ratios, start, name, ranking, _needy(usage, shares, minimum, ranking, faults)
     )
 
 
-def compare_standings(one: Standing, other: Standing, faults: Collection[str] = ()) -> int:
+def compare_standings(one: QueueOrder, other: QueueOrder, faults: Collection[str] = ()) -> int:
     """Return what `compare` returns."""
     if not faults:
         first, second = one.key, other.key
@@ -155,16 +155,16 @@ def compare_standings(one: Standing, other: Standing, faults: Collection[str] = 
     return (gap > 0) - (gap < 0) or (one.name > other.name) - (one.name < other.name)
 
 
-def order(queues: Iterable[Queue], cluster: Amounts, faults: Collection[str] = ()) -> list[Queue]:
+def order(queues: Iterable[YarnQueue], cluster: Amounts, faults: Collection[str] = ()) -> list[YarnQueue]:
     """Return the queues, who is served first at the front; with faults that go round in a circle, some order."""
 
-    def compared(one: Queue, other: Queue) -> int:
+    def compared(one: YarnQueue, other: YarnQueue) -> int:
         return compare(one, other, cluster, faults)
 
     return sorted(queues, key=functools.cmp_to_key(compared))
 
 
-def _standing(queue: Queue, cluster: Amounts, faults: Collection[str]) -> Standing:
+def _standing(queue: YarnQueue, cluster: Amounts, faults: Collection[str]) -> QueueOrder:
     usage, minimum = ([amounts.get(name, 0) for name in cluster] for amounts in (queue.usage, queue.minimum))
     shares = [Fraction(used) / total if total else NONE for used, total in zip(usage, cluster.values(), strict=True)]
     # A queue of weight 0 comes after all others as soon as it uses anything.

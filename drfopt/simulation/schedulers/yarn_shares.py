@@ -18,13 +18,13 @@ from fractions import Fraction
 
 from .amounts import Amount
 
-__all__ = ["Claim", "fair_shares"]
+__all__ = ["ShareBounds", "fair_shares"]
 
 HALVINGS = 25
 
 
 @dataclass(frozen=True)
-class Claim:
+class ShareBounds:
     """A queue's weight and the bounds of its share of one resource; no maximum is None."""
 
     minimum: int = 0
@@ -32,7 +32,7 @@ class Claim:
     weight: Amount = 1
 
 
-def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
+def fair_shares(total: int, claims: Sequence[ShareBounds]) -> list[int]:
     """Return the fair share of each queue.
 
     >>> fair_shares(40, [Claim(), Claim(maximum=50), Claim(maximum=11), Claim(maximum=3)])
@@ -60,7 +60,7 @@ def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
     return _at(high, claims)
 
 
-def _at(ratio: Fraction, claims: Sequence[Claim]) -> list[int]:
+def _at(ratio: Fraction, claims: Sequence[ShareBounds]) -> list[int]:
     found = []
     for claim in claims:
         share = max(ratio * Fraction(claim.weight), Fraction(claim.minimum))

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 from .amounts import Amounts
 
-__all__ = ["Queue", "compare", "fair_share"]
+__all__ = ["YunikornQueue", "compare", "fair_share"]
 
 
 @dataclass(frozen=True)
-class Queue:
+class YunikornQueue:
     """What a queue uses, what it is guaranteed, and the most that it can be given."""
 
     used: Amounts
@@ -24,7 +24,7 @@ class Queue:
     most: Amounts = field(default_factory=dict)
 
 
-def fair_share(queue: Queue) -> Fraction:
+def fair_share(queue: YunikornQueue) -> Fraction:
     """Return the largest fraction of a guarantee, or of the cluster, that the queue uses.
 
     >>> fair_share(Queue({"cpu": 100, "memory": 2500}, guaranteed={"cpu": 1000, "memory": 5000}))
@@ -38,7 +38,7 @@ def fair_share(queue: Queue) -> Fraction:
     return largest
 
 
-def compare(one: Queue, other: Queue) -> int:
+def compare(one: YunikornQueue, other: YunikornQueue) -> int:
     """Return 1 when one has the larger share, and is served later, -1 when the other has, else 0."""
     a, b = fair_share(one), fair_share(other)
     return (a > b) - (a < b)

@@ -9,7 +9,7 @@ method, so that every user's own condition holds to rounding, whatever the price
 import numpy as np
 
 from .interior import near
-from .markets import FEW, Factor, Market
+from .markets import FEW, Factor, MarketBlock
 from .pools import Pools, quiet
 
 __all__ = ["clear"]
@@ -48,7 +48,7 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
     if out is not None:
         take[:, out] = 0
         most = None if most is None else np.where(out, np.inf, most)
-    market = Market(take, weights / money, most, out)
+    market = MarketBlock(take, weights / money, most, out)
     prices = _equilibrium(market)
     amounts = market.response(prices)
     tasks = amounts / dominant
@@ -59,7 +59,7 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
     return tasks, np.where(pools.capacity > 0, prices * money / pools.capacity, 0.0)
 
 
-def _equilibrium(market: Market) -> np.ndarray:
+def _equilibrium(market: MarketBlock) -> np.ndarray:
     prices, error = _cleared(market, *near(market, ROUGH))
     again = np.flatnonzero(~(error <= UNCLEAR))
     if again.size:
@@ -68,7 +68,7 @@ def _equilibrium(market: Market) -> np.ndarray:
     return prices
 
 
-def _cleared(market: Market, prices: np.ndarray, priced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cleared(market: MarketBlock, prices: np.ndarray, priced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return prices (m, size) near the given ones, and how far they are from clearing, (size,)."""
     found, errors = np.full_like(prices, np.nan), np.full(prices.shape[1], np.inf)
     places = np.arange(prices.shape[1])

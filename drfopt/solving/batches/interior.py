@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .markets import FEW, Factor, Market
+from .markets import FEW, Factor, MarketBlock
 
 __all__ = ["near"]
 
@@ -23,7 +23,7 @@ KEEP = 0.999
 """Part of the way to the boundary that a step goes at most."""
 
 
-def near(market: Market, close: float) -> tuple[np.ndarray, np.ndarray]:
+def near(market: MarketBlock, close: float) -> tuple[np.ndarray, np.ndarray]:
     """Return prices and who of the resources has one, (m, size) both, where all products are `close` to their aims.
 
     Close is relative to what all users have on average, or to what the poorest has if that is less.
@@ -50,7 +50,7 @@ def near(market: Market, close: float) -> tuple[np.ndarray, np.ndarray]:
 class _State:
     """An iterate, in the letters of a market; v and h are None where there are no limits, 0 and 1 for who has none."""
 
-    market: Market
+    market: MarketBlock
     x: np.ndarray
     p: np.ndarray
     z: np.ndarray
@@ -58,7 +58,7 @@ class _State:
     h: Any = None
 
     @classmethod
-    def start(cls, market: Market) -> "_State":
+    def start(cls, market: MarketBlock) -> "_State":
         """Return a point at which the linear equations hold: half of the pool divided at equal prices."""
         m, _, size = market.a.shape
         p = np.full((m, size), 1 / m)

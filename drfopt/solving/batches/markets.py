@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FEW", "Factor", "Market"]
+__all__ = ["FEW", "Factor", "MarketBlock"]
 
 RIDGE = 1e-14
 """Least that is left of a diagonal, relative to it: prices that are not unique stay where they are."""
@@ -30,7 +30,7 @@ FEW = 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class Market:
+class MarketBlock:
     """A block of markets.
 
     Attributes
@@ -92,11 +92,11 @@ class Market:
             rows.append([(part * other).sum(axis=0) for other in self.a[: j + 1]])
         return rows
 
-    def taken(self, lanes: np.ndarray) -> "Market":
+    def taken(self, lanes: np.ndarray) -> "MarketBlock":
         """Return some of the markets."""
         u = None if self.u is None else self.u[:, lanes]
         out = None if self.out is None else self.out[:, lanes]
-        return Market(self.a[..., lanes], self.w[:, lanes], u, out)
+        return MarketBlock(self.a[..., lanes], self.w[:, lanes], u, out)
 
 
 class Factor:

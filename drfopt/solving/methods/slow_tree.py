@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from ...engines.reference.tree_filling import Group, fill
+from ...engines.reference.tree_filling import GroupNode, fill
 from ...model.instance import Instance
 from ...model.policies import Policy
 
@@ -23,7 +23,7 @@ def tasks(instance: Instance, policy: Policy) -> list[Fraction]:
     promised = tree.promised(out)
     having, stopped = none, out
     if some := [i for i, tasks in enumerate(promised) if tasks and i not in out]:
-        parts = Group([((), i) for i in some])
+        parts = GroupNode([((), i) for i in some])
         of_promise = [_part(i, promised[i], instance) for i in range(instance.n)]
         having, stopped = fill(parts, tree.use, tree.room, promised, of_promise, none, sorted(out))
     found, _ = fill(tree.root, tree.use, tree.room, tree.most, tree.rows, having, sorted(stopped))
@@ -56,7 +56,7 @@ class _Tree:
         self.most = instance.exact_limits
         weights = instance.exact_weights
         self.rows = [self._measure(self.organisation.guarantees[i], weights[i]) for i in range(instance.n)]
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, GroupNode] = {}
         self.root = self._group("")
 
     def promised(self, out: set[int]) -> list[Fraction]:
@@ -129,7 +129,7 @@ class _Tree:
 
         return rows
 
-    def _group(self, name: str) -> Group:
+    def _group(self, name: str) -> GroupNode:
         o = self.organisation
         children: list = [((-o.tiers[i], o.last[i]), i) for i in range(self.instance.n) if o.paths[i] == name]
         for group in o.groups:
@@ -137,6 +137,6 @@ class _Tree:
                 children.append(((-group.tier, group.weight == 0), self._group(group.name)))
         here = next((group for group in o.groups if group.name == name), None)
         if here is None:
-            return Group(children)
-        self.groups[name] = Group(children, self._measure(here.guarantee, here.weight or Fraction(1)))
+            return GroupNode(children)
+        self.groups[name] = GroupNode(children, self._measure(here.guarantee, here.weight or Fraction(1)))
         return self.groups[name]

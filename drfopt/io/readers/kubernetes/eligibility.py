@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from ....base.errors import suggestion
 from ...text.input import failure, shown
-from ...text.parts import Part
+from ...text.parts import TreePart
 
-__all__ = ["NODE_NAME", "Features", "Needs", "allows", "features_of", "needs_of"]
+__all__ = ["NODE_NAME", "Features", "PodNeeds", "allows", "features_of", "needs_of"]
 
 NODE_NAME = "metadata.name"
 """The only field that an affinity may match; kept among the labels."""
@@ -44,7 +44,7 @@ Requirement = tuple[str, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Needs:
+class PodNeeds:
     """What a pod asks of a node.
 
     Attributes
@@ -74,7 +74,7 @@ class Features:
     taints: tuple[tuple[str, str, str], ...] = ()
 
 
-def needs_of(spec: Part) -> Needs:
+def needs_of(spec: TreePart) -> PodNeeds:
     """Return what the ``spec`` of a pod asks of a node.
 
     Raises
@@ -86,17 +86,17 @@ def needs_of(spec: Part) -> Needs:
     required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     terms = tuple(_term(term) for term in required["nodeSelectorTerms"].each()) if required else None
     tolerations = {_toleration(one) for one in spec["tolerations"].each()}
-    return Needs(selector, terms, tuple(sorted(tolerations)))
+    return PodNeeds(selector, terms, tuple(sorted(tolerations)))
 
 
-def features_of(labels: Mapping[str, str], taints: Iterable[Part], looked_at: Iterable[str]) -> Features:
+def features_of(labels: Mapping[str, str], taints: Iterable[TreePart], looked_at: Iterable[str]) -> Features:
     """Return the features of a node with these labels (`NODE_NAME` among them)."""
     found = sorted((taint["key"].text(), taint["value"].text(), taint["effect"].text()) for taint in taints)
     kept = tuple(taint for taint in found if taint[2] in KEEPS_OUT)
     return Features(tuple((label, labels[label]) for label in sorted(looked_at) if label in labels), kept)
 
 
-def allows(needs: Needs, features: Features) -> bool:
+def allows(needs: PodNeeds, features: Features) -> bool:
     """Return whether a node with these features takes a pod with these needs."""
     labels = dict(features.labels)
     return (
@@ -106,7 +106,7 @@ def allows(needs: Needs, features: Features) -> bool:
     )
 
 
-def _term(term: Part) -> tuple[Requirement, ...]:
+def _term(term: TreePart) -> tuple[Requirement, ...]:
     found = []
     for key in ("matchExpressions", "matchFields"):
         for one in term[key].each():
@@ -122,7 +122,7 @@ def _term(term: Part) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def _toleration(one: Part) -> tuple[str, str, str, str]:
+def _toleration(one: TreePart) -> tuple[str, str, str, str]:
     operator = one["operator"].text("Equal")
     if operator not in ("Equal", "Exists"):
         raise failure(one.place, f"operator {shown(operator)}: a toleration has Equal or Exists")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ...text.parts import Part
-from ..contents import Node, Task
+from ...text.parts import TreePart
+from ..contents import ListedMachine, Task
 from ..conversion import Notes
 from .eligibility import NODE_NAME, features_of
 from .objects import Objects, labels, name
@@ -16,7 +16,7 @@ KINDS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type",
 """Labels that say what a node is sold as, the best first."""
 
 
-def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[Node]:
+def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMachine]:
     """Return the nodes that are ready and take pods, less what fixed pods ask of them.
 
     Parameters
@@ -33,7 +33,7 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[Node]:
         elif pod.fixed:
             notes.unused("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
     found = []
-    for item in objects.take("Node"):
+    for item in objects.take("ListedMachine"):
         reason = _out_of_use(item)
         if reason:
             notes.unused(f"node that {reason}", name(item))
@@ -43,7 +43,7 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[Node]:
         told = dict(features.labels) | {f"{key} {effect}": value or "yes" for key, value, effect in features.taints}
         kind = next((there[label] for label in KINDS if label in there), "")
         capacity = _left(item, belongs.pop(name(item), []), notes)
-        found.append(Node(name(item), capacity, kind, features, told))
+        found.append(ListedMachine(name(item), capacity, kind, features, told))
     for home, some in belongs.items():
         notes.unused("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
     return found
@@ -58,7 +58,7 @@ def tasks(pods: Iterable[Pod], user_of: dict[int, str]) -> list[Task]:
     ]
 
 
-def _out_of_use(item: Part) -> str:
+def _out_of_use(item: TreePart) -> str:
     if item["spec"]["unschedulable"].true():
         return "is cordoned off"
     for condition in item["status"]["conditions"].each():
@@ -67,7 +67,7 @@ def _out_of_use(item: Part) -> str:
     return ""
 
 
-def _left(item: Part, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
+def _left(item: TreePart, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
     """Return what a node can allocate, less what belongs to it."""
     status = item["status"]
     if "allocatable" not in status:

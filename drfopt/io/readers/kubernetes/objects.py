@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ...text.input import File, failure
-from ...text.parts import Part, parts
+from ...text.parts import TreePart, parts
 from ..conversion import Notes
 
 __all__ = ["Objects", "annotations", "labels", "name", "namespace"]
@@ -20,21 +20,21 @@ class Objects:
 
     Attributes
     ----------
-    loose : list of Part
+    loose : list of TreePart
         Documents that are no objects of Kubernetes: they have no kind.
     """
 
     def __init__(self, files: Iterable[File], notes: Notes):
         self._notes = notes
-        self._found: dict[tuple[str, str], list[Part]] = {}
+        self._found: dict[tuple[str, str], list[TreePart]] = {}
         self._seen: set[tuple[str, str, str, str]] = set()
         self._taken: set[tuple[str, str]] = set()
-        self.loose: list[Part] = []
+        self.loose: list[TreePart] = []
         for file in files:
             for part in parts(file):
                 self._add(part, "", "")
 
-    def take(self, kind: str, group: str | None = None) -> list[Part]:
+    def take(self, kind: str, group: str | None = None) -> list[TreePart]:
         """Return the objects of a kind, of one group of the interface (``kueue.x-k8s.io``) or any."""
         found = []
         for key, some in self._found.items():
@@ -54,7 +54,7 @@ class Objects:
             if key not in self._taken:
                 self._notes.unused(f"object of kind {key[1]}", name(some[0]), len(some))
 
-    def _add(self, part: Part, kind: str, version: str) -> None:
+    def _add(self, part: TreePart, kind: str, version: str) -> None:
         if isinstance(part.value, list):
             for item in part.each():
                 self._add(item, kind, version)
@@ -78,27 +78,27 @@ class Objects:
             raise failure(part.place, "has no kind: write the objects as 'kubectl get ... -o json' does")
 
 
-def name(item: Part) -> str:
+def name(item: TreePart) -> str:
     """Return the name of an object."""
     return item["metadata"]["name"].text()
 
 
-def namespace(item: Part) -> str:
+def namespace(item: TreePart) -> str:
     """Return the namespace of an object."""
     return item["metadata"]["namespace"].text("default")
 
 
-def labels(item: Part) -> dict[str, str]:
+def labels(item: TreePart) -> dict[str, str]:
     """Return the labels of an object."""
     return dict(_texts(item["metadata"]["labels"]))
 
 
-def annotations(item: Part) -> dict[str, str]:
+def annotations(item: TreePart) -> dict[str, str]:
     """Return the annotations of an object."""
     return dict(_texts(item["metadata"]["annotations"]))
 
 
-def _texts(part: Part) -> Iterator[tuple[str, str]]:
+def _texts(part: TreePart) -> Iterator[tuple[str, str]]:
     for key, value in part.pairs():
         # YAML written by hand may leave true without its quotes.
         yield key, str(value.value).lower() if isinstance(value.value, bool) else value.text()

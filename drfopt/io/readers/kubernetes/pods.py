@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...text.parts import Part
+from ...text.parts import TreePart
 from ..conversion import Notes
-from .eligibility import Needs, needs_of
+from .eligibility import PodNeeds, needs_of
 from .objects import Objects, annotations, labels, name, namespace
 from .requests import demand
 
@@ -32,7 +32,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 GENERATION = "pod-template-hash"
 """The label with which a Deployment tells its generations apart: the end of their names."""
 
-NOT_MODELLED: tuple[tuple[str, str, Callable[[Part], Any]], ...] = (
+NOT_MODELLED: tuple[tuple[str, str, Callable[[TreePart], Any]], ...] = (
     ("affinity to or against other pods", "affinity", lambda part: _any(part, "podAffinity", "podAntiAffinity")),
     ("preferred node affinity", "affinity", lambda part: part["nodeAffinity"][PREFERRED]),
     ("spread over the topology", "topologySpreadConstraints", lambda part: list(part.each())),
@@ -71,7 +71,7 @@ class Pod:
     labels: dict[str, str]
     annotations: dict[str, str]
     demand: dict[str, Fraction]
-    needs: Needs
+    needs: PodNeeds
     node: str | None = None
     fixed: bool = False
     count: int = 1
@@ -99,7 +99,7 @@ def pods(objects: Objects, notes: Notes) -> list[Pod]:
     return found
 
 
-def pod_of(item: Part, notes: Notes, owner: Part | None = None, count: int = 1) -> Pod:
+def pod_of(item: TreePart, notes: Notes, owner: TreePart | None = None, count: int = 1) -> Pod:
     """Return a pod, or `count` of the template of an owner."""
     spec = item["spec"]
     home = item if owner is None else owner
@@ -125,7 +125,7 @@ def pod_of(item: Part, notes: Notes, owner: Part | None = None, count: int = 1) 
     )
 
 
-def _owners(objects: Objects) -> Iterator[tuple[str, int, Part]]:
+def _owners(objects: Objects) -> Iterator[tuple[str, int, TreePart]]:
     """Yield the kind, the number of pods and the object of everything that makes pods and has no owner of its own."""
     for kind, size in OWNERS:
         for item in objects.take(kind):
@@ -133,5 +133,5 @@ def _owners(objects: Objects) -> Iterator[tuple[str, int, Part]]:
                 yield kind, item["spec"][size].count(missing=1), item
 
 
-def _any(part: Part, *keys: str) -> Any:
+def _any(part: TreePart, *keys: str) -> Any:
     return any(key in part for key in keys)

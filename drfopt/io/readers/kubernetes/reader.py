@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ....base.errors import InstanceError
 from ...text.input import File
 from ..assembly import assemble, named
-from ..contents import Cluster
+from ..contents import Contents
 from ..conversion import Conversion, Notes
 from . import eligibility
 from .nodes import nodes, tasks
@@ -56,7 +56,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
         quotas = {}
     objects.tell_rest()
     return assemble(
-        Cluster(
+        Contents(
             f"kubernetes, {files[0].stem}",
             SOURCE.format(
                 what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)

@@ -10,14 +10,14 @@ A limit stands for the request that is missing.
 
 from fractions import Fraction
 
-from ...text.parts import Part
+from ...text.parts import TreePart
 
 __all__ = ["demand"]
 
 Amounts = dict[str, Fraction]
 
 
-def demand(spec: Part) -> Amounts:
+def demand(spec: TreePart) -> Amounts:
     """Return the requests of a pod with this ``spec``; cpu in cores, memory in bytes, pods 1."""
     if not spec["initContainers"] and not spec["overhead"] and not spec["resources"]:
         return _sum(_together(spec), {"pods": Fraction(1)})
@@ -37,7 +37,7 @@ def demand(spec: Part) -> Amounts:
     return _sum(_sum(total, spec["overhead"].amounts()), {"pods": Fraction(1)})
 
 
-def _together(spec: Part) -> Amounts:
+def _together(spec: TreePart) -> Amounts:
     running: Amounts = {}
     for container in spec["containers"].each():
         asked = _requests(container["resources"])
@@ -45,7 +45,7 @@ def _together(spec: Part) -> Amounts:
     return running
 
 
-def _requests(resources: Part) -> Amounts:
+def _requests(resources: TreePart) -> Amounts:
     return resources["limits"].amounts() | resources["requests"].amounts()
 
 

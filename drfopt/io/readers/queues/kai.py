@@ -16,7 +16,7 @@ from ..conversion import Notes
 from ..kubernetes.objects import Objects, name
 from ..kubernetes.pods import Pod
 from .reader import System
-from .tree import Queue
+from .tree import QueueNode
 
 __all__ = ["read"]
 
@@ -31,10 +31,10 @@ UNITS = {
 """The resource of a pod, and how much of it is one."""
 
 
-def _queues(objects: Objects, notes: Notes) -> list[Queue]:
+def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found = []
     for group in GROUPS:
-        for item in objects.take("Queue", group):
+        for item in objects.take("QueueNode", group):
             spec = item["spec"]
             amounts: dict[str, dict[str, Fraction]] = {"quota": {}, "limit": {}, "overQuotaWeight": {}}
             for key, part in spec["resources"].pairs():
@@ -48,7 +48,7 @@ def _queues(objects: Objects, notes: Notes) -> list[Queue]:
             weights = amounts["overQuotaWeight"]
             alike = len(set(weights.values())) <= 1
             found.append(
-                Queue(
+                QueueNode(
                     name(item),
                     spec["parentQueue"].text(),
                     next(iter(weights.values()), Fraction(1)) if alike else weights,

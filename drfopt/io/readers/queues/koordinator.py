@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from ...native.syntax import trees
-from ...text.parts import Part
+from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import Pod
 from .reader import System
-from .tree import Queue
+from .tree import QueueNode
 
 __all__ = ["read"]
 
@@ -26,7 +26,7 @@ PREFIX = "quota.scheduling.koordinator.sh/"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 
-def _queues(objects: Objects, notes: Notes) -> list[Queue]:
+def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found = []
     weights = _weights(objects.take("ElasticQuota"), notes)
     for item, weight in zip(objects.take("ElasticQuota"), weights, strict=True):
@@ -34,7 +34,7 @@ def _queues(objects: Objects, notes: Notes) -> list[Queue]:
         if marks.get(f"{PREFIX}allow-lent-resource") == "false":
             notes.unused("guarantee that is not lent: here it is, while nobody of the quota needs it", name(item))
         found.append(
-            Queue(
+            QueueNode(
                 name(item),
                 marks.get(f"{PREFIX}parent", ""),
                 weight,
@@ -45,13 +45,13 @@ def _queues(objects: Objects, notes: Notes) -> list[Queue]:
     return found
 
 
-def _weights(items: list[Part], notes: Notes) -> list[Fraction | Mapping[str, Fraction]]:
+def _weights(items: list[TreePart], notes: Notes) -> list[Fraction | Mapping[str, Fraction]]:
     """Return the weights of each quota by resource: amounts, of which only the proportion to the mean has a meaning."""
     told = []
     for item in items:
         text = annotations(item).get(f"{PREFIX}shared-weight", "")
         place = f"{item.place}: shared-weight"
-        told.append(Part(trees(text, place)[0], place).amounts() if text else {})
+        told.append(TreePart(trees(text, place)[0], place).amounts() if text else {})
         if not text:
             notes.assumed("quota without shared-weight has weight 1, not its maximum", name(item))
     given: dict[str, list[Fraction]] = defaultdict(list)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from ...text.input import File
 from ..assembly import assemble, named
-from ..contents import Cluster
+from ..contents import Contents
 from ..conversion import Conversion, Notes
 from ..kubernetes import eligibility
 from ..kubernetes.nodes import nodes, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
 from ..kubernetes.reader import SOURCE
-from .tree import Queue, organised
+from .tree import QueueNode, organised
 
 __all__ = ["System"]
 
@@ -25,14 +25,14 @@ class System:
     ----------
     name : str
         As ``--from`` says it.
-    queues : callable (Objects, Notes) -> list of Queue
+    queues : callable (Objects, Notes) -> list of QueueNode
     queue_of : callable (Objects) -> callable (Pod) -> name of its queue, or None when it is in none
     loose : bool
         Whether it has files that are no objects of Kubernetes.
     """
 
     name: str
-    queues: Callable[[Objects, Notes], list[Queue]]
+    queues: Callable[[Objects, Notes], list[QueueNode]]
     queue_of: Callable[[Objects], Callable[[Pod], str | None]]
     loose: bool = False
 
@@ -61,7 +61,7 @@ class System:
         objects.tell_rest()
         groups, members = organised(queues, dict.fromkeys(users.values()), notes)
         return assemble(
-            Cluster(
+            Contents(
                 f"{self.name}, {files[0].stem}",
                 SOURCE.format(
                     what=self.name,

@@ -9,14 +9,14 @@ from ....base.errors import InstanceError
 from ....model.organisation import DEEPEST
 from ..conversion import Notes
 
-__all__ = ["Queue", "organised"]
+__all__ = ["QueueNode", "organised"]
 
 ROOT = ("root", "koordinator-root-quota")
 """Names of the one queue above all others; when it bounds nothing, it is no group of its own."""
 
 
 @dataclass(frozen=True)
-class Queue:
+class QueueNode:
     """A queue of any of the schedulers.
 
     Parameters
@@ -57,13 +57,13 @@ class Queue:
 
 
 def organised(
-    queues: Iterable[Queue], users: Iterable[str], notes: Notes
+    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Return the entries of the groups, and the further keys of each user.
 
     Parameters
     ----------
-    queues : iterable of Queue
+    queues : iterable of QueueNode
     users : iterable of str
         Names of the queues that have tasks.
 
@@ -72,7 +72,7 @@ def organised(
     InstanceError
         When a queue is listed twice, is below itself, or is promised more than it may use.
     """
-    known: dict[str, Queue] = {}
+    known: dict[str, QueueNode] = {}
     for queue in queues:
         if queue.name in known:
             raise InstanceError(f"queue {queue.name!r} is listed twice: keep one of them")
@@ -80,7 +80,7 @@ def organised(
     for queue in list(known.values()):
         if queue.parent and queue.parent not in known:
             notes.assumed("queue that is named and not listed has weight 1 and no bounds", queue.parent)
-            known[queue.parent] = Queue(queue.parent)
+            known[queue.parent] = QueueNode(queue.parent)
     inner = {queue.parent for queue in known.values() if queue.parent}
     paths = {name: _path(name, known) for name in known}
     groups: list[dict[str, Any]] = []
@@ -100,7 +100,7 @@ def organised(
     return groups, members
 
 
-def _bounded(queue: Queue, notes: Notes) -> Queue:
+def _bounded(queue: QueueNode, notes: Notes) -> QueueNode:
     minimum = dict(queue.minimum)
     for resource, promised in queue.minimum.items():
         if promised > queue.maximum.get(resource, promised):
@@ -109,7 +109,7 @@ def _bounded(queue: Queue, notes: Notes) -> Queue:
     return replace(queue, minimum=minimum, label=queue.label or queue.name)
 
 
-def _scalar(queue: Queue, notes: Notes) -> Queue:
+def _scalar(queue: QueueNode, notes: Notes) -> QueueNode:
     """Return the queue with one weight: groups have no weights by resource."""
     if not isinstance(queue.weight, Mapping):
         return queue
@@ -119,7 +119,7 @@ def _scalar(queue: Queue, notes: Notes) -> Queue:
     return replace(queue, weight=weight)
 
 
-def _path(name: str, known: Mapping[str, Queue]) -> list[str]:
+def _path(name: str, known: Mapping[str, QueueNode]) -> list[str]:
     """Return the labels from the root to a queue; a root that bounds nothing is left out."""
     path: list[str] = []
     seen: set[str] = set()

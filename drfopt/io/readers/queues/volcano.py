@@ -13,12 +13,12 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from ...text.input import failure
-from ...text.parts import Part
+from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.objects import Objects, annotations, name, namespace
 from ..kubernetes.pods import Pod
 from .reader import System
-from .tree import Queue
+from .tree import QueueNode
 
 __all__ = ["read"]
 
@@ -28,9 +28,9 @@ QUEUE = "scheduling.volcano.sh/queue-name"
 POD_GROUP = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
-def _queues(objects: Objects, notes: Notes) -> list[Queue]:
-    found: dict[str, Queue] = {}
-    for item in objects.take("Queue", GROUP):
+def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
+    found: dict[str, QueueNode] = {}
+    for item in objects.take("QueueNode", GROUP):
         spec, marks = item["spec"], annotations(item)
         if spec["guarantee"]["resource"]:
             notes.assumed("guarantee is lent while nobody of the queue needs it", name(item))
@@ -42,7 +42,7 @@ def _queues(objects: Objects, notes: Notes) -> list[Queue]:
             if parent:
                 notes.unused("parent of a queue: its hierarchy is annotated too", name(item))
             parent, weight = _ancestors(item, marks[HIERARCHY], marks.get(WEIGHTS, ""), found)
-        found[name(item)] = Queue(
+        found[name(item)] = QueueNode(
             name(item),
             parent,
             weight,
@@ -53,7 +53,7 @@ def _queues(objects: Objects, notes: Notes) -> list[Queue]:
     return list(found.values())
 
 
-def _ancestors(item: Part, path: str, weights: str, found: dict[str, Queue]) -> tuple[str, Fraction]:
+def _ancestors(item: TreePart, path: str, weights: str, found: dict[str, QueueNode]) -> tuple[str, Fraction]:
     """Add the queues on the way to this one, and return the name of the last of them and the weight of this one."""
     labels = [label for label in path.split("/") if label]
     numbers = [text for text in weights.split("/") if text] or ["1"] * len(labels)
@@ -66,7 +66,7 @@ def _ancestors(item: Part, path: str, weights: str, found: dict[str, Queue]) -> 
     for depth, (label, weight) in enumerate(zip(labels[:-1], numbers, strict=False), start=1):
         inner = "/".join(labels[:depth])
         key = label if depth == 1 else inner
-        found.setdefault(key, Queue(key, parent, Fraction(weight), label=label))
+        found.setdefault(key, QueueNode(key, parent, Fraction(weight), label=label))
         parent = key
     return parent, Fraction(numbers[-1])
 

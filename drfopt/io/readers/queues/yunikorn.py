@@ -14,12 +14,12 @@ from fractions import Fraction
 
 from ...native.syntax import trees
 from ...text.input import failure
-from ...text.parts import Part
+from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod
 from .reader import System
-from .tree import Queue
+from .tree import QueueNode
 
 __all__ = ["read"]
 
@@ -28,8 +28,8 @@ DEFAULT = "default"
 CONFIG = "queues.yaml"
 
 
-def _queues(objects: Objects, notes: Notes) -> list[Queue]:
-    found: list[Queue] = []
+def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
+    found: list[QueueNode] = []
     for config in _configurations(objects):
         partitions = list(config["partitions"].each())
         if len(partitions) > 1:
@@ -39,7 +39,7 @@ def _queues(objects: Objects, notes: Notes) -> list[Queue]:
     return found
 
 
-def _configurations(objects: Objects) -> Iterator[Part]:
+def _configurations(objects: Objects) -> Iterator[TreePart]:
     for part in objects.loose:
         if "partitions" not in part:
             raise failure(part.place, "has neither a kind nor partitions: give objects of Kubernetes and queues.yaml")
@@ -48,10 +48,10 @@ def _configurations(objects: Objects) -> Iterator[Part]:
         text = item["data"][CONFIG].text()
         if text:
             place = f"{item.place}: {CONFIG}"
-            yield from (Part(tree, place) for tree in trees(text, place))
+            yield from (TreePart(tree, place) for tree in trees(text, place))
 
 
-def _below(part: Part, parent: str, notes: Notes) -> Iterator[Queue]:
+def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
     label = part["name"].text()
     name = f"{parent}.{label}" if parent else label
     for key in ("limits", "maxapplications", "childtemplate"):
@@ -59,7 +59,7 @@ def _below(part: Part, parent: str, notes: Notes) -> Iterator[Queue]:
             notes.unused(f"{key} of a queue", name)
     offset = part["properties"]["priority.offset"].number()
     resources = part["resources"]
-    yield Queue(
+    yield QueueNode(
         _short(name),
         _short(parent),
         Fraction(1),
@@ -72,7 +72,7 @@ def _below(part: Part, parent: str, notes: Notes) -> Iterator[Queue]:
         yield from _below(queue, name, notes)
 
 
-def _amounts(part: Part) -> dict[str, Fraction]:
+def _amounts(part: TreePart) -> dict[str, Fraction]:
     return {"cpu" if name == "vcore" else name: amount for name, amount in part.amounts().items()}
 
 

@@ -9,10 +9,10 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.input import File, failure, shown
 from ..assembly import assemble, named
-from ..contents import Cluster, Node, Task
+from ..contents import Contents, ListedMachine, Task
 from ..conversion import Conversion, Notes
-from ..queues.tree import Queue, organised
-from .rows import Row, rows
+from ..queues.tree import QueueNode, organised
+from .rows import SlurmRow, rows
 from .tres import array_size, gres, hosts, tres
 
 __all__ = ["read"]
@@ -54,7 +54,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
         With file and line.
     """
     notes = Notes()
-    found: dict[str, list[Row]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
+    found: dict[str, list[SlurmRow]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
     for file in files:
         for row in rows(file):
             found[row.kind].append(row)
@@ -67,7 +67,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     if queues:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
     return assemble(
-        Cluster(
+        Contents(
             f"slurm, {files[0].stem}",
             f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
             nodes,
@@ -88,10 +88,10 @@ def _allows(needs: tuple[frozenset[str], frozenset[str]], features: tuple[frozen
 # ---- nodes -------------------------------------------------------------------------------------------------
 
 
-def _nodes(found: Iterable[Row], notes: Notes) -> list[Node]:
+def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
     """Return the nodes in use; a node is printed once for each of its partitions."""
     partitions: dict[str, set[str]] = {}
-    first: dict[str, Row] = {}
+    first: dict[str, SlurmRow] = {}
     for row in found:
         # Without -N several hosts share a line, and what they have at least is printed with a plus.
         for name in hosts(row["NODELIST"], row.place):
@@ -111,11 +111,11 @@ def _nodes(found: Iterable[Row], notes: Notes) -> list[Node]:
         capacity = {"cpu": _amount(row, "CPUS"), "mem": _amount(row, "MEMORY")} | devices
         features = (frozenset(partitions[name]), types)
         labels = {"gres": "+".join(sorted(types)), "partition": "+".join(sorted(partitions[name]))}
-        nodes.append(Node(name, capacity, features=features, labels=labels))
+        nodes.append(ListedMachine(name, capacity, features=features, labels=labels))
     return nodes
 
 
-def _amount(row: Row, column: str) -> Fraction:
+def _amount(row: SlurmRow, column: str) -> Fraction:
     text = row[column].rstrip("+")
     try:
         amount = parse(text)
@@ -132,7 +132,7 @@ def _amount(row: Row, column: str) -> Fraction:
 class _Names:
     """What users and accounts are called: a user of several accounts is told apart by them."""
 
-    def __init__(self, found: dict[str, list[Row]], by_account: bool, notes: Notes):
+    def __init__(self, found: dict[str, list[SlurmRow]], by_account: bool, notes: Notes):
         self.by_account = by_account
         self.accounts: dict[str, set[str]] = {}
         for row in [*found["jobs"], *found["shares"], *found["limits"]]:
@@ -153,7 +153,7 @@ class _Names:
         return account if self.by_account else f"account {account}"
 
 
-def _tasks(row: Row, names: _Names, notes: Notes) -> list[Task]:
+def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     job = row["JobIDRaw"] or row["JobID"]
     state = (row["State"].split() or [""])[0]
     if "." in job:
@@ -191,7 +191,7 @@ class _Entry:
     label: str = ""
 
 
-def _queues(shares: list[Row], limits: list[Row], names: _Names, notes: Notes) -> list[Queue]:
+def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes: Notes) -> list[QueueNode]:
     """Return accounts and users as queues: shares say the tree and the weights, limits the ceilings."""
     entries: dict[str, _Entry] = {}
     above: list[tuple[int, str]] = [(-1, "")]
@@ -229,12 +229,12 @@ def _queues(shares: list[Row], limits: list[Row], names: _Names, notes: Notes) -
         notes.assumed("account without a share has weight 1", account)
         entries[account] = _Entry(account, "", label=account.removeprefix("account "))
     return [
-        Queue(entry.name, entry.parent, entry.weight, maximum=entry.ceiling, label=entry.label or entry.name)
+        QueueNode(entry.name, entry.parent, entry.weight, maximum=entry.ceiling, label=entry.label or entry.name)
         for entry in entries.values()
     ]
 
 
-def _weight(row: Row, column: str, notes: Notes) -> Fraction:
+def _weight(row: SlurmRow, column: str, notes: Notes) -> Fraction:
     text = row[column]
     if text in ("", "parent"):
         if text:

@@ -6,9 +6,9 @@ from typing import Any
 
 from ....base.errors import suggestion
 from ...text.input import File, failure
-from ...text.parts import Part, parts
+from ...text.parts import TreePart, parts
 
-__all__ = ["Row", "rows"]
+__all__ = ["SlurmRow", "rows"]
 
 NODES = ("NODELIST", "CPUS", "MEMORY", "GRES", "PARTITION", "STATE")
 LIMITS = ("Account", "User", "Share", "GrpTRES")
@@ -26,7 +26,7 @@ EXPECTED = "what sinfo -h -N -o '%N|%c|%m|%G|%P|%T', sacct -X -P -o ..., sshare 
 
 
 @dataclass(frozen=True)
-class Row:
+class SlurmRow:
     """A line: where it is, which kind, and its columns by name."""
 
     place: str
@@ -38,7 +38,7 @@ class Row:
         return self.cells.get(column, "").strip()
 
 
-def rows(file: File) -> Iterator[Row]:
+def rows(file: File) -> Iterator[SlurmRow]:
     """Yield the rows of a file.
 
     Raises
@@ -68,7 +68,7 @@ def rows(file: File) -> Iterator[Row]:
             kind, header = ("nodes", NODES) if len(cells) == len(NODES) else ("limits", LIMITS)
         if len(cells) != len(header):
             raise failure(at, f"has {len(cells)} columns, but there are {len(header)}: write | between them only")
-        yield Row(at, kind, dict(zip(header, cells, strict=True)))
+        yield SlurmRow(at, kind, dict(zip(header, cells, strict=True)))
 
 
 def _near(names: tuple[str, ...]) -> str:
@@ -79,7 +79,7 @@ def _near(names: tuple[str, ...]) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------------
 
 
-def _of_json(part: Part) -> Iterator[Row]:
+def _of_json(part: TreePart) -> Iterator[SlurmRow]:
     if not isinstance(part.value, dict):
         raise part.wrong("give what a command of Slurm prints with --json")
     found = False
@@ -104,7 +104,7 @@ def _of_json(part: Part) -> Iterator[Row]:
         raise failure(part.place, "has neither nodes, sinfo, jobs nor shares: give what a command prints with --json")
 
 
-def _node(one: Part) -> Row:
+def _node(one: TreePart) -> SlurmRow:
     cells = {
         "NODELIST": one["name"].text(),
         "CPUS": _number(one["cpus"]),
@@ -113,10 +113,10 @@ def _node(one: Part) -> Row:
         "PARTITION": ",".join(one["partitions"].texts()),
         "STATE": "+".join(_words(one["state"])),
     }
-    return Row(one.place, "nodes", cells)
+    return SlurmRow(one.place, "nodes", cells)
 
 
-def _nodes_of_sinfo(one: Part) -> Iterator[Row]:
+def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
     cells = {
         "CPUS": _number(one["cpus"]["maximum"]),
         "MEMORY": _number(one["memory"]["maximum"]),
@@ -125,10 +125,10 @@ def _nodes_of_sinfo(one: Part) -> Iterator[Row]:
         "STATE": "+".join(_words(one["node"]["state"])),
     }
     for name in one["nodes"]["nodes"].texts():
-        yield Row(one.place, "nodes", cells | {"NODELIST": name})
+        yield SlurmRow(one.place, "nodes", cells | {"NODELIST": name})
 
 
-def _job(one: Part) -> Row:
+def _job(one: TreePart) -> SlurmRow:
     states = _words(one["job_state"]) or _words(
         one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
     )
@@ -144,10 +144,10 @@ def _job(one: Part) -> Row:
         "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
         "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
     }
-    return Row(one.place, "jobs", cells)
+    return SlurmRow(one.place, "jobs", cells)
 
 
-def _tres(part: Part, key: str) -> str:
+def _tres(part: TreePart, key: str) -> str:
     """Return the list of a job's TRES in the words of the text format."""
     found = []
     for one in part[key].each() if isinstance(part.value, dict) else ():
@@ -156,7 +156,7 @@ def _tres(part: Part, key: str) -> str:
     return ",".join(found)
 
 
-def _share(one: Part) -> Row:
+def _share(one: TreePart) -> SlurmRow:
     user = "USER" in _words(one["type"])
     cells = {
         "Account": one["parent"].text() if user else one["name"].text(),
@@ -164,16 +164,16 @@ def _share(one: Part) -> Row:
         "Parent": "" if user else one["parent"].text(),
         "RawShares": _number(one["shares"]),
     }
-    return Row(one.place, "shares", cells)
+    return SlurmRow(one.place, "shares", cells)
 
 
-def _number(part: Part) -> str:
+def _number(part: TreePart) -> str:
     """Return a number, which newer versions wrap in a table that says whether it is set."""
     if isinstance(part.value, dict):
         return part["number"].text() if part["set"].value is not False else ""
     return part.text()
 
 
-def _words(part: Part) -> list[str]:
+def _words(part: TreePart) -> list[str]:
     value: Any = part.value
     return part.texts() if isinstance(value, list) else [part.text()] if value is not None else []

@@ -11,10 +11,10 @@ batch (its tasks are her types) or an app (its containers). Of what is listed se
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ...text.csv_rows import Row, first_line, without_header
+from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.input import File, failure
 from ..assembly import assemble
-from ..contents import Cluster, Node, Task
+from ..contents import Contents, ListedMachine, Task
 from ..conversion import Conversion, Notes
 
 __all__ = ["read"]
@@ -37,9 +37,9 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     """
     notes = Notes()
     kinds = {len(columns): columns for columns in (MACHINES, BATCH, CONTAINERS)}
-    machines: dict[str, Row] = {}
-    batch: list[Row] = []
-    containers: dict[str, Row] = {}
+    machines: dict[str, CsvRow] = {}
+    batch: list[CsvRow] = []
+    containers: dict[str, CsvRow] = {}
     for file in files:
         columns = kinds.get(len(first_line(file)))
         if columns is None:
@@ -57,7 +57,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         if row["status"].upper() not in ("USING", ""):
             notes.unused(f"machine that is {row['status']}", name)
         else:
-            nodes.append(Node(name, {"cpu": row.amount("cpu"), "memory": row.amount("memory")}))
+            nodes.append(ListedMachine(name, {"cpu": row.amount("cpu"), "memory": row.amount("memory")}))
     ended = [row for row in batch if row["status"].lower() in ENDED]
     # A trace of the past has only tasks that have ended: these are what the jobs wanted.
     if len(ended) == len(batch):
@@ -75,7 +75,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         else:
             tasks.append(Task(row["app"], _demand(row), 1, None, name, row["machine"] or None))
     return assemble(
-        Cluster(
+        Contents(
             f"alibaba2018, {files[0].stem}",
             f"Alibaba cluster trace of 2018: machines {len(nodes):,}; cpu in cores, memory in hundredths",
             nodes,
@@ -85,10 +85,10 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     )
 
 
-def _latest(known: dict[str, Row], key: str, row: Row) -> None:
+def _latest(known: dict[str, CsvRow], key: str, row: CsvRow) -> None:
     if key not in known or row.amount("time") >= known[key].amount("time"):
         known[key] = row
 
 
-def _demand(row: Row) -> dict[str, Fraction]:
+def _demand(row: CsvRow) -> dict[str, Fraction]:
     return {"cpu": row.amount("cpu") / CENTICORES, "memory": row.amount("memory")}

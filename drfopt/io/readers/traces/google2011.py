@@ -10,10 +10,10 @@ that were not removed, and tasks that were submitted (0) or scheduled (1) and ha
 from collections.abc import Sequence
 
 from ....base.numbers.quantities import parse
-from ...text.csv_rows import Row, first_line, without_header
+from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.input import File, failure
 from ..assembly import assemble
-from ..contents import Cluster, Node, Task
+from ..contents import Contents, ListedMachine, Task
 from ..conversion import Conversion, Notes
 
 __all__ = ["read"]
@@ -51,8 +51,8 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         With file and line.
     """
     notes = Notes()
-    machines: dict[str, Row] = {}
-    tasks: dict[tuple[str, str], tuple[Row, str]] = {}
+    machines: dict[str, CsvRow] = {}
+    tasks: dict[tuple[str, str], tuple[CsvRow, str]] = {}
     for file in sorted(files, key=_beginning):
         width = len(first_line(file))
         if width not in (len(MACHINES), len(TASKS)):
@@ -70,7 +70,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
             else:
                 _follow(row, tasks, notes)
     nodes = [
-        Node(name, {"cpu": parse(row["cpu"]), "memory": parse(row["memory"])}, row["platform"][:6], labels={})
+        ListedMachine(name, {"cpu": parse(row["cpu"]), "memory": parse(row["memory"])}, row["platform"][:6], labels={})
         for name, row in machines.items()
     ]
     wanted = []
@@ -84,7 +84,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         notes.unused("resource of tasks that machines do not list: disk")
         notes.unused("priority, scheduling class, different machines and constraints of tasks")
     return assemble(
-        Cluster(
+        Contents(
             f"google2011, {files[0].stem}",
             f"Google cluster trace of 2011: machines {len(nodes):,}, tasks {len(wanted):,} at the end of the files; "
             "amounts relative to the largest machine",
@@ -101,7 +101,7 @@ def _beginning(file: File) -> tuple[int, str]:
     return (int(time) if time.isdecimal() and len(time) <= LONGEST_TIME else 0), file.name
 
 
-def _follow(row: Row, tasks: dict[tuple[str, str], tuple[Row, str]], notes: Notes) -> None:
+def _follow(row: CsvRow, tasks: dict[tuple[str, str], tuple[CsvRow, str]], notes: Notes) -> None:
     key, event = (row["job"], row["index"]), row.count("event")
     if event in (SUBMIT, SCHEDULE):
         tasks[key] = (row, row["machine"] if event == SCHEDULE else "")

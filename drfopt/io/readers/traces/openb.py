@@ -21,7 +21,7 @@ import numpy as np
 from ....base.errors import InstanceError, suggestion
 from ....model.instance import Instance
 from ....model.machine import Machine
-from ...text.csv_rows import Row, first_line, with_header
+from ...text.csv_rows import CsvRow, first_line, with_header
 from ...text.input import File, failure
 from ..conversion import Conversion, Notes
 
@@ -45,7 +45,7 @@ class _List:
 
     path: str
     kind: str
-    rows: Iterator[Row]
+    rows: Iterator[CsvRow]
     ignored: tuple[str, ...]
 
 

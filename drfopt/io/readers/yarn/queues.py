@@ -17,7 +17,7 @@ from ....base.numbers.quantities import parse
 from ...text.input import File, failure, shown
 from ...text.xml_tree import Element, root
 from ..conversion import Notes
-from ..queues.tree import Queue
+from ..queues.tree import QueueNode
 
 __all__ = ["amounts", "read_queues"]
 
@@ -67,7 +67,7 @@ def amounts(text: str, whole: Mapping[str, Fraction], place: str) -> dict[str, F
     return found
 
 
-def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list[Queue]:
+def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list[QueueNode]:
     """Return the queues of the file, called by their path without ``root.``.
 
     Parameters
@@ -85,7 +85,7 @@ def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list
     if top.tag != "allocations":
         raise failure(file.place, f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>")
     default = top.child("queueMaxResourcesDefault")
-    queues: list[Queue] = []
+    queues: list[QueueNode] = []
     for element in top.children:
         if element.tag in QUEUES:
             queues += _below(element, "", whole, notes, file.place)
@@ -100,7 +100,9 @@ def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list
     return queues
 
 
-def _below(element: Element, parent: str, whole: Mapping[str, Fraction], notes: Notes, place: str) -> Iterator[Queue]:
+def _below(
+    element: Element, parent: str, whole: Mapping[str, Fraction], notes: Notes, place: str
+) -> Iterator[QueueNode]:
     label = element.attributes.get("name", "").strip()
     if not label:
         raise failure(place, f"a <{element.tag}> has no name: write <{element.tag} name=...>")
@@ -119,7 +121,7 @@ def _below(element: Element, parent: str, whole: Mapping[str, Fraction], notes: 
     if worth < 0:
         raise failure(f"{at}: weight", f"is {weight.text if weight else ''}: write 0 or more")
     minimum = {resource: amount for resource, amount in bounds["minResources"].items() if amount}
-    yield Queue(name, parent, worth, minimum, bounds["maxResources"], label=label.rpartition(".")[2])
+    yield QueueNode(name, parent, worth, minimum, bounds["maxResources"], label=label.rpartition(".")[2])
     for child in element.children:
         if child.tag in QUEUES:
             yield from _below(child, name, whole, notes, place)

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from ...text.input import File, failure
-from ...text.parts import Part, parts
+from ...text.parts import TreePart, parts
 from ..assembly import assemble, named
-from ..contents import Cluster, Node, Task
+from ..contents import Contents, ListedMachine, Task
 from ..conversion import Conversion, Notes
-from ..queues.tree import Queue, organised
+from ..queues.tree import QueueNode, organised
 from .queues import read_queues
 from .rest import SOMEWHERE, app_tasks, capacity_queues, fair_queues, machine, simulated_nodes, simulated_tasks
 
@@ -33,9 +33,9 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
         With file and place.
     """
     notes = Notes()
-    nodes: list[Node] = []
+    nodes: list[ListedMachine] = []
     tasks: list[Task] = []
-    pages: list[Part] = []
+    pages: list[TreePart] = []
     settings: list[File] = []
     by_user = user_by == "user"
     for file in files:
@@ -69,7 +69,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     elif queues:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
     return assemble(
-        Cluster(
+        Contents(
             f"yarn, {files[0].stem}",
             f"YARN ({named(files)}): nodes {len(nodes):,}; memory-mb in MiB",
             nodes,
@@ -82,8 +82,8 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     )
 
 
-def _documents(file: File) -> list[Part]:
-    found: list[Part] = []
+def _documents(file: File) -> list[TreePart]:
+    found: list[TreePart] = []
     for part in parts(file):
         found += list(part.each()) if isinstance(part.value, list) else [part]
     for part in found:
@@ -92,7 +92,7 @@ def _documents(file: File) -> list[Part]:
     return found
 
 
-def _whole(nodes: list[Node]) -> dict[str, Fraction]:
+def _whole(nodes: list[ListedMachine]) -> dict[str, Fraction]:
     whole: dict[str, Fraction] = {}
     for node in nodes:
         for resource, amount in node.capacity.items():
@@ -100,7 +100,9 @@ def _whole(nodes: list[Node]) -> dict[str, Fraction]:
     return whole
 
 
-def _with_pages(queues: list[Queue], pages: list[Part], whole: dict[str, Fraction], notes: Notes) -> list[Queue]:
+def _with_pages(
+    queues: list[QueueNode], pages: list[TreePart], whole: dict[str, Fraction], notes: Notes
+) -> list[QueueNode]:
     """Return the queues of the XML, and those that only the scheduler's page lists with what it says of them."""
     known = {queue.name for queue in queues}
     for page in pages:
@@ -121,7 +123,7 @@ def _with_pages(queues: list[Queue], pages: list[Part], whole: dict[str, Fractio
     return [replace(queue, parent=queue.parent if queue.parent in names else "") for queue in queues]
 
 
-def _placed(tasks: list[Task], nodes: list[Node], notes: Notes) -> list[Task]:
+def _placed(tasks: list[Task], nodes: list[ListedMachine], notes: Notes) -> list[Task]:
     """Return the tasks, those that run somewhere on the first node where all nodes are alike."""
     running = [task for task in tasks if task.node == SOMEWHERE]
     alike = len({(tuple(sorted(node.capacity.items())), tuple(node.labels.items())) for node in nodes}) == 1

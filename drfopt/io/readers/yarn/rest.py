@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from ...text.parts import Part
-from ..contents import Node, Task
+from ...text.parts import TreePart
+from ..contents import ListedMachine, Task
 from ..conversion import Notes
-from ..queues.tree import Queue
+from ..queues.tree import QueueNode
 
 __all__ = [
     "SOMEWHERE",
@@ -30,7 +30,7 @@ UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, 
 """Units in resourceInformations; memory is counted in Mi."""
 
 
-def resources(part: Part) -> dict[str, Fraction]:
+def resources(part: TreePart) -> dict[str, Fraction]:
     """Return a resource as the REST interface prints it: memory in MB, cores, and all others by name."""
     detailed = list(part["resourceInformations"]["resourceInformation"].each())
     if not detailed:
@@ -45,7 +45,7 @@ def resources(part: Part) -> dict[str, Fraction]:
     return found
 
 
-def machine(part: Part, notes: Notes) -> Node | None:
+def machine(part: TreePart, notes: Notes) -> ListedMachine | None:
     """Return a node, None when it is not in use."""
     name, state = part["id"].text() or part["nodeHostName"].text(), part["state"].text("RUNNING")
     if state not in IN_USE:
@@ -60,10 +60,12 @@ def machine(part: Part, notes: Notes) -> Node | None:
         }
     labels = frozenset(part["nodeLabels"].texts())
     told = {"label": "+".join(sorted(labels))} if labels else {}
-    return Node(name, capacity, features=(labels, frozenset({name, part["nodeHostName"].text(name)})), labels=told)
+    return ListedMachine(
+        name, capacity, features=(labels, frozenset({name, part["nodeHostName"].text(name)})), labels=told
+    )
 
 
-def app_tasks(part: Part, by_user: bool, notes: Notes) -> list[Task]:
+def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     """Return the containers of an app: those that run, and those that it asks for anywhere."""
     name, state = part["id"].text(), part["state"].text("RUNNING")
     if state not in ALIVE:
@@ -102,7 +104,7 @@ def _first_two(demand: Mapping[str, Fraction]) -> dict[str, Fraction]:
     return {key: amount for key, amount in demand.items() if key in (MEMORY, CORES)}
 
 
-def fair_queues(part: Part, whole: Mapping[str, Fraction]) -> Iterator[Queue]:
+def fair_queues(part: TreePart, whole: Mapping[str, Fraction]) -> Iterator[QueueNode]:
     """Yield a queue of the fair scheduler's page and all below it; the page does not tell weights."""
     path = part["queueName"].text("root")
     minimum = resources(part["minResources"]) if "minResources" in part else {}
@@ -120,7 +122,7 @@ def fair_queues(part: Part, whole: Mapping[str, Fraction]) -> Iterator[Queue]:
         yield from fair_queues(queue, whole)
 
 
-def capacity_queues(part: Part, above: str, whole: Mapping[str, Fraction]) -> Iterator[Queue]:
+def capacity_queues(part: TreePart, above: str, whole: Mapping[str, Fraction]) -> Iterator[QueueNode]:
     """Yield the queues below one of the capacity scheduler's page: percentages of the whole cluster."""
     for queue in part["queues"]["queue"].each():
         path = f"{above}.{queue['queueName'].text()}"
@@ -134,15 +136,15 @@ def capacity_queues(part: Part, above: str, whole: Mapping[str, Fraction]) -> It
         yield from capacity_queues(queue, path, whole)
 
 
-def _queue(path: str, weight: Fraction, minimum: dict[str, Fraction], maximum: dict[str, Fraction]) -> Queue:
+def _queue(path: str, weight: Fraction, minimum: dict[str, Fraction], maximum: dict[str, Fraction]) -> QueueNode:
     parent, _, label = path.rpartition(".")
-    return Queue(path.removeprefix("root."), parent.removeprefix("root."), weight, minimum, maximum, label=label)
+    return QueueNode(path.removeprefix("root."), parent.removeprefix("root."), weight, minimum, maximum, label=label)
 
 
 # ---- SLS ---------------------------------------------------------------------------------------------------
 
 
-def simulated_nodes(part: Part) -> list[Node]:
+def simulated_nodes(part: TreePart) -> list[ListedMachine]:
     """Return the nodes of a rack of the simulator; memory in MB."""
     rack = part["rack"].text()
     found = []
@@ -154,16 +156,18 @@ def simulated_nodes(part: Part) -> list[Node]:
                 capacity[key] = amount.amount()
         labels = frozenset(_label(one) for one in node["labels"].each())
         found.append(
-            Node(name, capacity, features=(labels, frozenset({name})), labels={"label": "+".join(sorted(labels))})
+            ListedMachine(
+                name, capacity, features=(labels, frozenset({name})), labels={"label": "+".join(sorted(labels))}
+            )
         )
     return found
 
 
-def _label(part: Part) -> str:
+def _label(part: TreePart) -> str:
     return part["label"].text() if isinstance(part.value, dict) else part.text()
 
 
-def simulated_tasks(part: Part, by_user: bool, notes: Notes) -> list[Task]:
+def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     """Return the containers of a job of the simulator."""
     user = part["job.user"].text("default") if by_user else part["job.queue.name"].text("default").removeprefix("root.")
     title = part["job.id"].text("job")

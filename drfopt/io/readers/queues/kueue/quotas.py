@@ -16,10 +16,10 @@ from fractions import Fraction
 
 from .....base.errors import InstanceError
 from .....model.organisation import DEEPEST
-from ....text.parts import Part
+from ....text.parts import TreePart
 from ...kubernetes.objects import Objects, name
 
-__all__ = ["Quota", "Quotas", "quotas"]
+__all__ = ["QuotaNode", "Quotas", "quotas"]
 
 API = "kueue.x-k8s.io"
 
@@ -28,7 +28,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Quota:
+class QuotaNode:
     """A ClusterQueue or a Cohort.
 
     Attributes
@@ -59,23 +59,23 @@ class Quotas:
 
     Attributes
     ----------
-    queues, cohorts : mapping from name to Quota
+    queues, cohorts : mapping from name to QuotaNode
         Cohorts that are only named are among them.
     """
 
-    def __init__(self, queues: Iterable[Quota], cohorts: Iterable[Quota]):
+    def __init__(self, queues: Iterable[QuotaNode], cohorts: Iterable[QuotaNode]):
         self.queues, self.cohorts = _by_name(queues, "ClusterQueue"), _by_name(cohorts, "Cohort")
         for quota in [*self.queues.values(), *self.cohorts.values()]:
             if quota.parent:
-                self.cohorts.setdefault(quota.parent, Quota(quota.parent, ""))
-        self.children: dict[str, list[Quota]] = {}
+                self.cohorts.setdefault(quota.parent, QuotaNode(quota.parent, ""))
+        self.children: dict[str, list[QuotaNode]] = {}
         for quota in [*self.queues.values(), *self.cohorts.values()]:
             self.children.setdefault(quota.parent, []).append(quota)
         for quota in [*self.queues.values(), *self.cohorts.values()]:
             self.root(quota)
         self._subtrees: dict[int, dict[Key, Fraction]] = {}
 
-    def root(self, quota: Quota) -> Quota:
+    def root(self, quota: QuotaNode) -> QuotaNode:
         """Return the cohort at the top, or the queue itself when it is in none.
 
         Raises
@@ -93,7 +93,7 @@ class Quotas:
                 raise InstanceError(f"cohort {quota.name!r} is above more than {DEEPEST} levels: leave some out")
         return quota
 
-    def subtree(self, quota: Quota) -> dict[Key, Fraction]:
+    def subtree(self, quota: QuotaNode) -> dict[Key, Fraction]:
         """Return the quota of a node with what its children lend."""
         if id(quota) not in self._subtrees:
             total = dict(quota.nominal)
@@ -103,7 +103,7 @@ class Quotas:
             self._subtrees[id(quota)] = total
         return self._subtrees[id(quota)]
 
-    def all_of(self, quota: Quota, idle: Collection[str] = ()) -> dict[Key, Fraction]:
+    def all_of(self, quota: QuotaNode, idle: Collection[str] = ()) -> dict[Key, Fraction]:
         """Return everything in a tree, lent or not: what there is to divide; of idle queues what they lend."""
         total = dict(quota.nominal)
         for child in self._below(quota):
@@ -112,11 +112,11 @@ class Quotas:
                 total[key] = total.get(key, Fraction(0)) + amount - kept.get(key, 0)
         return total
 
-    def unlent(self, quota: Quota) -> dict[Key, Fraction]:
+    def unlent(self, quota: QuotaNode) -> dict[Key, Fraction]:
         """Return what only the node itself can use."""
         return {key: self._local(quota, key) for key in quota.lending}
 
-    def share(self, quota: Quota) -> Fraction | None:
+    def share(self, quota: QuotaNode) -> Fraction | None:
         """Return the weighted share in thousandths; None where it is infinite (weight 0, and something borrowed)."""
         if not quota.parent:
             return Fraction(0)
@@ -137,22 +137,22 @@ class Quotas:
         ratios = [amount / lendable[r] for r, amount in borrowed.items() if lendable.get(r)]
         return max(ratios, default=Fraction(0)) * 1000 / quota.weight
 
-    def _below(self, quota: Quota) -> list[Quota]:
+    def _below(self, quota: QuotaNode) -> list[QuotaNode]:
         return self.children.get(quota.name, []) if self.cohorts.get(quota.name) is quota else []
 
-    def _local(self, quota: Quota, key: Key) -> Fraction:
+    def _local(self, quota: QuotaNode, key: Key) -> Fraction:
         if key not in quota.lending:
             return Fraction(0)
         return max(Fraction(0), self.subtree(quota).get(key, Fraction(0)) - quota.lending[key])
 
-    def _potential(self, quota: Quota, key: Key) -> Fraction:
+    def _potential(self, quota: QuotaNode, key: Key) -> Fraction:
         subtree = self.subtree(quota).get(key, Fraction(0))
         if not quota.parent:
             return subtree
         potential = self._local(quota, key) + self._potential(self.cohorts[quota.parent], key)
         return min(potential, subtree + quota.borrowing[key]) if key in quota.borrowing else potential
 
-    def _used(self, quota: Quota) -> dict[Key, Fraction]:
+    def _used(self, quota: QuotaNode) -> dict[Key, Fraction]:
         """Return what a node uses; of its children's use, what exceeds their local parts."""
         used = dict(quota.used)
         for child in self._below(quota):
@@ -174,7 +174,7 @@ def quotas(objects: Objects) -> Quotas:
     return Quotas(queues, cohorts)
 
 
-def _quota(item: Part, parent: str) -> Quota:
+def _quota(item: TreePart, parent: str) -> QuotaNode:
     amounts: dict[str, dict[Key, Fraction]] = {"nominalQuota": {}, "borrowingLimit": {}, "lendingLimit": {}}
     groups = list(item["spec"]["resourceGroups"].each())
     for group in groups:
@@ -191,7 +191,7 @@ def _quota(item: Part, parent: str) -> Quota:
         for resource in flavor["resources"].each()
     }
     sharing = status["fairSharing"]
-    return Quota(
+    return QuotaNode(
         name(item),
         parent,
         item["spec"]["fairSharing"]["weight"].amount(missing=1),
@@ -204,8 +204,8 @@ def _quota(item: Part, parent: str) -> Quota:
     )
 
 
-def _by_name(some: Iterable[Quota], kind: str) -> dict[str, Quota]:
-    found: dict[str, Quota] = {}
+def _by_name(some: Iterable[QuotaNode], kind: str) -> dict[str, QuotaNode]:
+    found: dict[str, QuotaNode] = {}
     for quota in some:
         if not quota.name:
             raise InstanceError(f"a {kind} has no metadata.name: give it one, others are below it by its name")

@@ -7,12 +7,12 @@ from fractions import Fraction
 from .....base.errors import InstanceError
 from ....text.input import File
 from ...assembly import assemble, named
-from ...contents import Cluster, Node
+from ...contents import Contents, ListedMachine
 from ...conversion import Conversion, Notes
-from ...kubernetes.eligibility import Features, Needs, allows, features_of
+from ...kubernetes.eligibility import Features, PodNeeds, allows, features_of
 from ...kubernetes.objects import Objects, name
-from ..tree import Queue, organised
-from .quotas import API, Quota, Quotas, quotas
+from ..tree import QueueNode, organised
+from .quotas import API, QuotaNode, Quotas, quotas
 from .workloads import tasks
 
 __all__ = ["read"]
@@ -47,16 +47,16 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
     flavors = _flavors(objects)
     nodes = [
-        Node(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
+        ListedMachine(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
         for room, amounts in rooms.items()
     ]
     _check_shares(forest, notes)
-    if objects.take("Node"):
-        notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
+    if objects.take("ListedMachine"):
+        notes.unused("node: quotas are divided, not machines", count=len(objects.take("ListedMachine")))
     objects.tell_rest()
     groups, members = organised(_queues(forest, idle), dict.fromkeys(task.user for task in wanted), notes)
 
-    def takes(needs: tuple[str, Needs], features: tuple[Class, Features | None]) -> bool:
+    def takes(needs: tuple[str, PodNeeds], features: tuple[Class, Features | None]) -> bool:
         queue, asked = forest.queues[needs[0]], needs[1]
         (root, flavor), there = features
         if forest.root(queue).name != root or (flavor and all(key[0] != flavor for key in queue.nominal)):
@@ -64,7 +64,7 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         return there is None or allows(_of_flavor(asked, there), there)
 
     return assemble(
-        Cluster(
+        Contents(
             f"kueue, {files[0].stem}",
             f"Kueue ({named(files)}): quotas of queues, {len(forest.queues):,}; cpu in cores, memory in bytes",
             [] if pool is not None else nodes,
@@ -110,7 +110,7 @@ def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: 
         notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
 
 
-def _queues(forest: Quotas, idle: Collection[str]) -> list[Queue]:
+def _queues(forest: Quotas, idle: Collection[str]) -> list[QueueNode]:
     """Return queues and cohorts; a root that is the whole cluster is no group."""
     found = []
     for quota in forest.queues.values():
@@ -125,7 +125,9 @@ def _queues(forest: Quotas, idle: Collection[str]) -> list[Queue]:
                 if all(key in quota.borrowing for key in _keys(quota, resource))
             }
             ceiling = limited
-        found.append(Queue(quota.name, _group(quota.parent), quota.weight, nominal if quota.parent else {}, ceiling))
+        found.append(
+            QueueNode(quota.name, _group(quota.parent), quota.weight, nominal if quota.parent else {}, ceiling)
+        )
     for quota in forest.cohorts.values():
         ceiling = _by_resource(
             {
@@ -135,7 +137,9 @@ def _queues(forest: Quotas, idle: Collection[str]) -> list[Queue]:
             }
         )
         promised = _by_resource(forest.all_of(quota, idle)) if quota.parent else {}
-        found.append(Queue(_group(quota.name), _group(quota.parent), quota.weight, promised, ceiling, label=quota.name))
+        found.append(
+            QueueNode(_group(quota.name), _group(quota.parent), quota.weight, promised, ceiling, label=quota.name)
+        )
     roots = [quota for quota in forest.cohorts.values() if not quota.parent]
     if len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
         return [
@@ -151,7 +155,7 @@ def _group(cohort: str) -> str:
     return f"cohort {cohort}" if cohort else ""
 
 
-def _keys(quota: Quota, resource: str) -> list[tuple[str, str]]:
+def _keys(quota: QuotaNode, resource: str) -> list[tuple[str, str]]:
     return [key for key in quota.nominal if key[1] == resource]
 
 
@@ -171,7 +175,7 @@ def _flavors(objects: Objects) -> dict[str, Features]:
     return found
 
 
-def _of_flavor(needs: Needs, features: Features) -> Needs:
+def _of_flavor(needs: PodNeeds, features: Features) -> PodNeeds:
     """Return what concerns a flavor: only the labels that it names are compared."""
     known = {label for label, _ in features.labels}
     selector = tuple(one for one in needs.selector if one[0] in known)
@@ -179,7 +183,7 @@ def _of_flavor(needs: Needs, features: Features) -> Needs:
     if terms is not None:
         kept = tuple(tuple(one for one in term if one[0] in known) for term in terms)
         terms = kept if all(kept) else None
-    return Needs(selector, terms, needs.tolerations)
+    return PodNeeds(selector, terms, needs.tolerations)
 
 
 def _check_shares(forest: Quotas, notes: Notes) -> None:

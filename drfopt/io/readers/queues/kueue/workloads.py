@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ....text.parts import Part
+from ....text.parts import TreePart
 from ...contents import Task
 from ...conversion import Notes
-from ...kubernetes.eligibility import Needs
+from ...kubernetes.eligibility import PodNeeds
 from ...kubernetes.objects import Objects, name, namespace
 from ...kubernetes.pods import pod_of, pods
 from .quotas import API, Quotas
@@ -65,7 +65,7 @@ def tasks(objects: Objects, forest: Quotas, classes: Mapping[tuple[str, str], st
     return found
 
 
-def _conditions(item: Part) -> set[str]:
+def _conditions(item: TreePart) -> set[str]:
     return {one["type"].text() for one in item["status"]["conditions"].each() if one["status"].text() == "True"}
 
 
@@ -90,5 +90,5 @@ def _of_pods(objects: Objects, forest: Quotas, local: Mapping[tuple[str, str], s
         for (_, resource), amount in amounts[what].items():
             demand[resource] = demand.get(resource, Fraction(0)) + amount
         notes.assumed(f"no Workload is listed: a queue wants ever more of what it {what}", queue)
-        found.append(Task(queue, demand, 1, (queue, Needs()), what))
+        found.append(Task(queue, demand, 1, (queue, PodNeeds()), what))
     return found
