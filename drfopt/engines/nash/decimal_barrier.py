@@ -36,6 +36,9 @@ SPARE = 3
 LOST = Decimal("1e-9")
 """Part of the products that rounding may be: above it, twice the digits are computed from there on."""
 
+MOST = 4
+"""Times the digits at first that are computed at last: an exponent of a hundred would ask for more without end."""
+
 IDLE = 10
 """Iterations in which the products did not fall by half, after which rounding is blamed too."""
 
@@ -92,6 +95,8 @@ def optimum(market: Conditions, digits: int) -> MarketOptimum:
             gap = state.gap()
             best, idle = (gap, 0) if gap < best / 2 else (best, idle + 1)
             if state.rounding() > LOST * gap or idle > IDLE:
+                if context.prec >= MOST * SPARE * digits:
+                    break
                 context.prec, idle = 2 * context.prec, 0
                 state = _State(space, state.v, state.y, state.p, state.nu, state.s - state.dual)
             state = state.next(least)
