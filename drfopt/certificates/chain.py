@@ -171,10 +171,12 @@ def certify(
         before_it = held & (multipliers > 0)
         off = (missed + float(multipliers[before_it] @ error[before_it])) / mass if mass > 0 else np.inf
         error[finished] = off + np.abs(levels[finished] - link.level)
-        violations = np.maximum(violations, np.where(paying & ~unplaced, np.maximum(levels / link.level - 1, 0), 0))
+        violations = np.maximum(
+            violations, np.where(paying & ~unplaced, np.maximum(_relative(levels, link.level) - 1, 0), 0)
+        )
         proven = multipliers[finished] * link.level
         could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(finished), np.inf))
-        off_level = error[finished] / link.level
+        off_level = _relative(error[finished], link.level)
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1
         before[finished] = True
@@ -196,6 +198,11 @@ def certify(
         evidence={"rounds": tuple(rounds)},
         reason=reason,
     )
+
+
+def _relative(values: np.ndarray, level: float) -> np.ndarray:
+    """Return values in terms of a level; of a level of 0, which limits of 0 have, anything is infinitely much."""
+    return np.divide(values, level, out=np.where(values > 0, np.inf, 0.0), where=level > 0)
 
 
 def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, level: float) -> np.ndarray:

@@ -122,4 +122,4 @@ def test_an_answer_that_is_none_is_refused(drfopt, refused, tmp_path):
     refused(exported("{}"), "is no answer")
     refused(exported("[]"), "is no answer")
     refused(exported("null"), "is no answer")
-    refused(exported('{"users": [{"name": "A", "tasks": "many"}]}'), "'many' is not a number")
+    refused(exported('{"users": [{"name": "A", "tasks": "many"}]}'), "is 'many': write a number")

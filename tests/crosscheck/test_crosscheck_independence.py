@@ -196,7 +196,7 @@ def test_a_file_at_fault_is_named(tmp_path):
     for words in (("--formulation", file), ("--policy", file)):
         assert run("crosscheck", "nsdi2011", *words).exit_code == 2
     assert run("crosscheck", "nsdi2011", "--formulation", tmp_path / "missing.py").exit_code == 2
-    with pytest.raises(PolicyError, match="no formulation file"):
+    with pytest.raises(PolicyError, match="is no formulation: give the path"):
         crosscheck(POOL, formulation="drf")
 
 

@@ -216,7 +216,7 @@ def test_koordinator(tmp_path: Path) -> None:
 
 
 def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
-    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "QueueNode", "metadata": {"name": "a"}}
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
         read("volcano", [write(tmp_path / "q.json", queue)])
 

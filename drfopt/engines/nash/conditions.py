@@ -174,8 +174,14 @@ class Conditions:
                         (row, column[k, j], factor * float(d) * self.price_unit[column[k, j] - len(self.user)])
                     )
 
-        for i in range(self.n):
-            marginal = float(self.w[i] * self.r[i]) * (float(self.r[i]) * x[i]) ** -self.alpha
+        with np.errstate(divide="ignore", over="ignore"):
+            marginals = [
+                float(w * r) * (np.float64(r) * has) ** -float(self.alpha)
+                for w, r, has in zip(self.w, self.r, x, strict=True)
+            ]
+        if not all(0 < marginal < math.inf for marginal in marginals):
+            raise SolverError("what a task more is worth to a user is beyond the range of floats: ask for less alpha")
+        for i, marginal in enumerate(marginals):
             for place, q in enumerate(self.mine[i]):
                 row = len(sizes)
                 if self.capped[i] and not place:

@@ -33,7 +33,7 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
         elif pod.fixed:
             notes.unused("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
     found = []
-    for item in objects.take("ListedMachine"):
+    for item in objects.take("Node"):
         reason = _out_of_use(item)
         if reason:
             notes.unused(f"node that {reason}", name(item))

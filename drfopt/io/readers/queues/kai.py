@@ -34,7 +34,7 @@ UNITS = {
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found = []
     for group in GROUPS:
-        for item in objects.take("QueueNode", group):
+        for item in objects.take("Queue", group):
             spec = item["spec"]
             amounts: dict[str, dict[str, Fraction]] = {"quota": {}, "limit": {}, "overQuotaWeight": {}}
             for key, part in spec["resources"].pairs():

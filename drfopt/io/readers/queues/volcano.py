@@ -30,7 +30,7 @@ POD_GROUP = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found: dict[str, QueueNode] = {}
-    for item in objects.take("QueueNode", GROUP):
+    for item in objects.take("Queue", GROUP):
         spec, marks = item["spec"], annotations(item)
         if spec["guarantee"]["resource"]:
             notes.assumed("guarantee is lent while nobody of the queue needs it", name(item))

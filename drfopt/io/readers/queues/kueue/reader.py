@@ -51,8 +51,8 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
         for room, amounts in rooms.items()
     ]
     _check_shares(forest, notes)
-    if objects.take("ListedMachine"):
-        notes.unused("node: quotas are divided, not machines", count=len(objects.take("ListedMachine")))
+    if objects.take("Node"):
+        notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
     objects.tell_rest()
     groups, members = organised(_queues(forest, idle), dict.fromkeys(task.user for task in wanted), notes)
 
