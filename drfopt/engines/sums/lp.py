@@ -35,6 +35,8 @@ def program(problem: Problem, rates: np.ndarray, limits: np.ndarray) -> Stated:
     step = np.minimum(alone, limits[user])
     worth = rates[user] * step
     largest = float(worth.max())
+    if not 0 < largest < np.inf:
+        raise SolverError("what the users' tasks are worth is beyond the range of floats: ask for an exact answer")
     limited = np.flatnonzero(np.isfinite(limits))
     limit_rows = sparse.diags(1 / limits[limited]) @ adding[limited]
     mixed = _mixed(problem, adding)
