@@ -6,6 +6,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from ...base.errors import SolverError
 from ..linear_programs import INFINITY, Rows, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
 
