@@ -115,6 +115,8 @@ def solve(
         if exact:
             raise EngineError(f"{chosen.name} is solved as it is written, in floats: drop exact=True (--exact)")
         problem = _as_stated(problem)
+        # Tasks that are whole by themselves are refused what --integer is refused.
+        chosen.check(instance, problem.integer)
     runner = engine_for(engine, problem, exact and not integer)
     if problem.workers.several and not (runner.divides and instance.machines is not None):
         raise EngineError(

@@ -128,4 +128,6 @@ def _magnified(free: np.ndarray, climb: np.ndarray, capacity: np.ndarray, level:
     rounding = ROUNDING * capacity[used]
     first = free[used] - rounding <= level * climb[used]
     left = np.maximum(free[used][first], rounding[first] * LEAST)
-    return float((capacity[used][first] / left).max(initial=1.0))
+    # Nothing may be left that floats can tell from nothing: then rounding counts without end.
+    with np.errstate(divide="ignore"):
+        return float((capacity[used][first] / left).max(initial=1.0))
