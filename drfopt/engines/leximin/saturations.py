@@ -97,7 +97,11 @@ def _fill(
         tops = np.divide(limits, pace, where=pace > 0, out=np.full(len(pace), np.inf))
     level, magnified = 0.0, 1.0
     while True:
-        free, climb = capacity - tasks @ demands, pace @ demands
+        with np.errstate(over="ignore", invalid="ignore"):
+            free, climb = capacity - tasks @ demands, pace @ demands
+        if not np.isfinite([free, climb]).all():
+            # Beyond the range of floats: rounding counts without end, and fractions decide.
+            return tasks, np.inf
         reach = np.divide(free, climb, where=climb > 0, out=np.full(len(capacity), np.inf))
         # Rounding may leave a resource that ran out a trace of less or more: levels never fall.
         reach = np.maximum(reach, level)
