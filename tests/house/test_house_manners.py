@@ -56,7 +56,7 @@ def test_every_tolerance_has_a_name_and_a_reason(module):
         if found:
             assert explained, f"{module.place}, line {node.lineno}: say why in a string below it"
     bare = [f"{module.place}, line {n.lineno}: {n.value}" for n in tolerances(module.tree) if id(n) not in named]
-    assert not bare, "name these in drfopt/tolerances.py, or at the top of the module:\n" + "\n".join(bare)
+    assert not bare, "name these in drfopt/base/tolerances.py, or at the top of the module:\n" + "\n".join(bare)
 
 
 def test_a_bare_tolerance_would_be_found():
