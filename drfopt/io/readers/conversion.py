@@ -6,7 +6,7 @@ The current allocation, ``drfopt convert --current``, has the shape that ``drfop
      "types": {user: [{"name": type, "tasks": number, "of": count, "placement": {class: tasks}}]}}
 
 ``types`` has the users with several task types, whose tasks are added up in ``placement``. What counts is what the
-files say runs on a machine that is in the instance.
+files say runs on a machine that is in the instance. Of a pool it is {"tasks": {user: tasks}}: there are no classes.
 """
 
 from collections import Counter
@@ -20,9 +20,12 @@ from ..text.input import one_line
 if TYPE_CHECKING:
     from ...model.instance import Instance
 
-__all__ = ["ASSUMED", "UNUSED", "Conversion", "Note", "Notes"]
+__all__ = ["ASSUMED", "POOL", "UNUSED", "Conversion", "Note", "Notes"]
 
 UNUSED, ASSUMED = "not used", "assumed"
+
+POOL = "the pool"
+"""What stands for the class of what runs in a pool."""
 
 LONGEST_EXAMPLE = 80
 """Characters of an example in a note: names of pods can be far longer than what tells them apart."""
@@ -90,7 +93,7 @@ class Conversion:
     notes : tuple of Note
         What was not used, and what was assumed.
     placement : mapping from user to {machine class: tasks}
-        What runs where today; users of whom nothing runs are left out.
+        What runs where today; users of whom nothing runs are left out. In a pool it runs on `POOL`.
     by_type : mapping from user to {task type: {machine class: tasks}}
         The same for users with several task types, of types that run somewhere.
     """
@@ -102,6 +105,8 @@ class Conversion:
 
     def current(self) -> dict[str, Any]:
         """Return what runs where today as plain data, in the shape at the top of this module."""
+        if self.instance.machines is None:
+            return {"tasks": {user: _plain(sum(there.values())) for user, there in self.placement.items()}}
         document: dict[str, Any] = {"placement": _plain(self.placement)}
         types = {
             user: [
