@@ -73,4 +73,6 @@ def _distance(one: AlikeTasks, lacks: Mapping[str, Fraction]) -> tuple[Fraction,
 
 
 def _short(one: AlikeTasks, resource: str, there: Fraction) -> str:
+    if not there:
+        return f"has no {resource}"
     return f"has {amount_text(resource, there)} of {amount_text(resource, one.demand[resource])}"
