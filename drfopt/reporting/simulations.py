@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ..base.errors import DrfoptError, InstanceError
+from ..base.numbers.shown import percent
 from ..base.tables import clean
 from ..simulation.distance import MEASURES, Distance, distance
 from ..simulation.run import Run
 from .charts import Chart, Key, Panel, Spec, beside, colours, ink, named, number_axis, paint, unkeyed
-from .numbers import percent
 from .palette import DASHES, USER_INKS
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from ...base.numbers.shown import number, percent
 from ...base.tables import clean
 from ..charts import ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis
-from ..numbers import number, percent
 
 __all__ = ["figure"]
 

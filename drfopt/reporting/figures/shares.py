@@ -3,9 +3,9 @@
 from itertools import accumulate
 from typing import Any
 
+from ...base.numbers.shown import percent
 from ...base.tables import clean
 from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, thinned
-from ..numbers import percent
 from .policies import keys_of
 
 __all__ = ["figure"]

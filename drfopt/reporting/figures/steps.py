@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from ...base.numbers.shown import number, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis
 from ..holdings import title_of
-from ..numbers import number, percent
 from ..palette import DASHES, USER_INKS
 
 __all__ = ["figure"]

@@ -39,6 +39,7 @@ def _rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
     others = document["stops"][place]
     return [
         *((resource["name"], resource["stopped"][place]) for resource in document["resources"]),
+        ("nothing: has all", others["met"]),
         ("its limit", others["limit"]),
         ("a ceiling", others["ceiling"]),
         ("unplaced", others["unplaced"]),

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ...base.numbers.shown import number, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis, span
-from ..numbers import number, percent
 from .policies import keys_of
 
 __all__ = ["figure"]

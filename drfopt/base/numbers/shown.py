@@ -3,10 +3,15 @@
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["amount", "decimals", "fixed", "number", "percent"]
+__all__ = ["DIGITS_OF_CELLS", "amount", "decimals", "fixed", "in_units", "number", "percent"]
 
 DIGITS = 3
 """Digits that a number on its own is given."""
+
+DIGITS_OF_CELLS = 6
+"""Digits of a number in a table on a terminal."""
+
+BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 MOST_DIGITS = 6
 """Digits of the largest number of a column, at most, so that the smaller ones show some."""
@@ -23,7 +28,7 @@ def number(value: float | None, digits: int = DIGITS + 1) -> str:
         return "0" if value == 0 else str(value)
     power = math.floor(math.log10(abs(value)))
     if power < -6 or power > 14:
-        return f"{value:.{digits - 1}g}"
+        return f"{value:.{digits}g}"
     text = f"{value:,.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -34,11 +39,21 @@ def percent(value: float | None, digits: int = DIGITS) -> str:
 
 
 def amount(value: float) -> str:
-    """Return an amount in three digits, whole from a hundred on, with a suffix from a million on."""
-    if value < 100:
+    """Return an amount in three digits, whole from a hundred on, with a suffix from ten million on."""
+    if abs(value) < 100:
         return f"{value:.3g}"
-    power = min(int(math.log10(value)) // 3, 6)
-    return f"{value:.0f}" if power < 2 else f"{value / 1000**power:.3g}{' kMGTPE'[power]}"
+    if abs(value) < 1e7:
+        return f"{value:,.0f}"
+    power = min(int(math.log10(abs(value))) // 3, 6)
+    return f"{value / 1000**power:.3g}{' kMGTPE'[power]}"
+
+
+def in_units(value: float, unit: str = "", digits: int = DIGITS + 1) -> str:
+    """Return an amount of a resource: of one counted in bytes as ``16 GiB``, of others as a number."""
+    if unit != "bytes" or not math.isfinite(value):
+        return number(value, digits)
+    power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
+    return f"{number(value / 1024**power, digits)} {BINARY[power]}"
 
 
 def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:
