@@ -63,7 +63,7 @@ def solve(
         from ..planning.advice import advise
 
         with working("looking for what helps"):
-            sheet = replace(sheet, notes=(*sheet.notes, *advise(allocation).sentences()))
+            sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
     out.write(sheet, lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()})
     if not allocation.finished:
         raise typer.Exit(FAILED)

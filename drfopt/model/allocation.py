@@ -532,7 +532,7 @@ class Allocation(Result):
                 Column("stopped by"),
             ),
             rows=rows,
-            notes=tuple(self._notes()),
+            notes=tuple(self.notes()),
         )
 
     def _closed_forms(self) -> dict[str, str]:
@@ -543,7 +543,8 @@ class Allocation(Result):
         kind = "whole tasks" if self.integer else "divisible tasks"
         return f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
 
-    def _notes(self) -> list[str]:
+    def notes(self, unplaced: bool = True) -> list[str]:
+        """Return the lines below the table, without who fits nowhere where somebody says more of it."""
         used = ", ".join(
             f"{resource} {in_units(float(u), unit)} of {in_units(c, unit)} ({float(z):.1%})"
             for resource, unit, u, c, z in zip(
@@ -589,7 +590,7 @@ class Allocation(Result):
             )
         # Last, since that is what a planner reads first.
         notes += self.shortfall.sentences()
-        if self.unplaced:
+        if self.unplaced and unplaced:
             notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
         return notes
 

@@ -175,14 +175,13 @@ class Shortfall:
             return [f"{others} has all it asked for"] if (self.standing == MET).any() else []
         said = []
         if placed:
-            said.append(
-                f"short: {len(placed):,} of {self.instance.n:,} users have less than they asked for, "
-                f"{percent(self.demand_met)} of all that is asked for is met (in dominant shares)"
-            )
-            said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
             lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
-            said.append(f"missing in all: {amounts}")
+            said.append(
+                f"short: {len(placed):,} of {self.instance.n:,} users have less than they asked for, {amounts} in all; "
+                f"{percent(self.demand_met)} of what is asked for is met (in dominant shares)"
+            )
+            said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
         if endless:
             said.append(f"{self._users(endless)} without an end{self._held(endless)}")
         return said

@@ -169,8 +169,8 @@ class Advice:
         if self.reason:
             said.append(f"to buy: {self.reason}")
         more = len(self.nowhere) - NAMED
-        said += [f"fits nowhere: {user}: {why}" for user, why in self.nowhere[:NAMED]]
-        return [*said, f"fits nowhere: {more} more"] if more > 0 else said
+        said += [f"unplaced: {user}: {why}" for user, why in self.nowhere[:NAMED]]
+        return [*said, f"unplaced: {more} more"] if more > 0 else said
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as data."""
