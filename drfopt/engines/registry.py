@@ -144,7 +144,7 @@ ENGINES = Registry(
     Engine(
         "conic", "nash.conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE
     ),
-    Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
     Engine(
         "rational",
         "leximin.filling:solve_exactly",
@@ -162,9 +162,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
     ),
-    Engine(
-        "rational-lp", "sums.lp:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True
-    ),
+    Engine("rational-lp", "sums:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine(
         "enclosure",
         "nash.enclosure",
@@ -219,7 +217,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-filling",
-        "hierarchy.tree_filling",
+        "hierarchy:solve_pool",
         "guarantees, tiers and groups: filling from stop to stop",
         LEXIMIN,
         POOL,
@@ -228,7 +226,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-chain",
-        "hierarchy.tree_chain",
+        "hierarchy:solve_machines",
         "guarantees, tiers and groups: stops by linear programs",
         LEXIMIN,
         MACHINES,
@@ -237,7 +235,7 @@ ENGINES = Registry(
     ),
     Engine(
         "rational-tree",
-        "hierarchy.tree_filling:solve_exactly",
+        "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
         POOL,

@@ -15,11 +15,11 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from ...base.errors import SolverError
-from ...base.numbers.rationals import integer_columns
-from ...base.solvers.exact_lp import ExactProgram, maximise
-from ..linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
-from ..problem import Answer, Problem
+from ..base.errors import SolverError
+from ..base.numbers.rationals import integer_columns
+from ..base.solvers.exact_lp import ExactProgram, maximise
+from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
 
 __all__ = ["Stated", "largest", "program", "solve", "solve_exactly"]
 
