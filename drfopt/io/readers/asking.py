@@ -18,8 +18,8 @@ from ...base.errors import InstanceError, suggestion
 from ..native.schema import validated
 from ..native.syntax import sniff, tree
 from ..text.csv_rows import first_line, with_header
-from ..text.input import FORMATS, File, failure
-from .contents import Amounts, Contents, ListedMachine, Task
+from ..text.files import FORMATS, File, failure
+from .conversion import Amounts, Contents, ListedMachine, Task
 from .table import machine_row
 
 __all__ = ["machines_in", "saturated"]

@@ -12,8 +12,7 @@ from typing import Any
 
 from ...base.errors import InstanceError
 from ..native import reading
-from .contents import Contents, ListedMachine, Task
-from .conversion import POOL, Conversion, Notes
+from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
 from .fitting import split
 from .machine_classes import AlikeTasks, MachineClass, classes_of, types_of
 

@@ -8,7 +8,7 @@ as unplaced.
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from .contents import Contents
+from .conversion import Contents
 from .machine_classes import AlikeTasks, MachineClass, amount_text, distinct
 
 __all__ = ["split"]

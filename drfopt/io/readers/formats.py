@@ -10,8 +10,7 @@ from ...base.numbers.quantities import amount
 from ...base.registry import Registry
 
 if TYPE_CHECKING:
-    from .contents import Contents
-    from .conversion import Conversion
+    from .conversion import Contents, Conversion
 
 __all__ = ["FORMATS", "Format", "read"]
 
@@ -121,6 +120,7 @@ FORMATS = Registry(
     what="format",
     error=InstanceError,
     package=__package__,
+    function="read",
 )
 
 
@@ -179,11 +179,10 @@ def read(
     paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
-    from ..text.input import read_file
+    from ..text.files import read_file
     from .asking import machines_in, saturated
     from .assembly import assemble
-    from .contents import Asked
-    from .conversion import Conversion
+    from .conversion import Asked, Conversion
 
     asked = Asked(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
@@ -195,7 +194,7 @@ def read(
         asked = replace(asked, machines=nodes, pool=pool)
         if not asked.given:
             opened.append(file)  # in the format's own words
-    found: Contents | Conversion = FORMATS.module(known).read(opened, asked)
+    found: Contents | Conversion = FORMATS.implementation(known)(opened, asked)
     if isinstance(found, Conversion):
         return found
     return assemble(saturated(found) if saturate else found)

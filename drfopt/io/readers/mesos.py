@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..text.input import File, failure
+from ..text.files import File, failure
 from ..text.parts import TreePart, parts
 from ..writers.amounts import MESOS
-from .contents import Asked, Contents, ListedMachine, Task, named
-from .conversion import Notes
+from .conversion import Asked, Contents, ListedMachine, Notes, Task, named
 from .queues.tree import QueueNode, organised
 
 __all__ = ["read"]

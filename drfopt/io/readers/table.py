@@ -15,9 +15,8 @@ from typing import Any
 
 from ...base.errors import InstanceError, suggestion
 from ..text.csv_rows import CsvRow, with_header
-from ..text.input import File, failure, shown
-from .contents import Asked, Contents, ListedMachine, Task, named
-from .conversion import Notes
+from ..text.files import File, failure, shown
+from .conversion import Asked, Contents, ListedMachine, Notes, Task, named
 
 __all__ = ["machine_row", "read"]
 

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
-from ..contents import Asked, ListedMachine, Task
-from ..conversion import Notes
+from ..conversion import Asked, ListedMachine, Notes, Task
 from .eligibility import NODE_NAME, Features, features_of
 from .objects import Objects, labels, name
 from .pods import Pod

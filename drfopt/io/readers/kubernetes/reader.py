@@ -7,21 +7,46 @@ Where they may run follows from nodeSelector, required node affinity, taints and
 demand; those with a node are the current allocation. A ResourceQuota is a ceiling of its namespace. Where only owners
 are listed (Deployment, StatefulSet, ReplicaSet, Job), their replicas stand for the pods. cpu is in cores, memory in
 bytes.
+
+ResourceQuota: the most that a namespace may use of a resource.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ....base.errors import InstanceError
-from ...text.input import File
-from ..contents import Asked, Contents, named
-from ..conversion import Notes
-from . import eligibility
+from ...text.files import File
+from ..conversion import Asked, Contents, Notes, named
+from .eligibility import ANYWHERE, allows, missing
 from .nodes import machines_of, tasks
-from .objects import Objects
+from .objects import Objects, name, namespace
 from .pods import Pod, pods
-from .quotas import ceilings
 
-__all__ = ["SOURCE", "USERS", "read"]
+__all__ = ["SOURCE", "USERS", "ceilings", "read"]
+
+
+PREFIX = "requests."
+PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
+"""Resources that may stand without the prefix."""
+
+
+def ceilings(objects: Objects, notes: Notes) -> dict[str, dict[str, Fraction]]:
+    """Return the ceilings of each namespace with a quota; of several quotas on a resource the lowest counts."""
+    found: dict[str, dict[str, Fraction]] = {}
+    for item in objects.take("ResourceQuota"):
+        told = f"{namespace(item)}/{name(item)}"
+        if item["spec"]["scopes"] or item["spec"]["scopeSelector"]:
+            notes.unused("quota for some of the pods only (it has scopes)", told)
+            continue
+        for key, part in item["spec"]["hard"].pairs():
+            resource = key.removeprefix(PREFIX)
+            if not key.startswith(PREFIX) and key not in PLAIN:
+                notes.unused(f"quota on {key}", told)
+                continue
+            ceiling = found.setdefault(namespace(item), {})
+            ceiling[resource] = min(part.amount(), ceiling.get(resource, part.amount()))
+    return found
+
 
 USERS = ("namespace", "label:KEY", "annotation:KEY")
 
@@ -61,12 +86,12 @@ def read(files: Sequence[File], asked: Asked) -> Contents:
         machines,
         tasks(found, users),
         notes,
-        eligibility.allows,
+        allows,
         pool=asked.pool,
         members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
         shape=asked.shape,
-        wants=lambda queue: eligibility.ANYWHERE,
-        missing=eligibility.missing,
+        wants=lambda queue: ANYWHERE,
+        missing=missing,
     )
 
 

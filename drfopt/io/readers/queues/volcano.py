@@ -16,14 +16,13 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.input import failure
+from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.eligibility import PodNeeds
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import VOLCANO_QUEUE, Pod
-from .reader import System
-from .tree import QueueNode
+from .tree import QueueNode, System
 
 __all__ = ["read"]
 

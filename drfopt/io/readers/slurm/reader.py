@@ -7,10 +7,9 @@ from typing import Any
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.input import File, failure, shown
+from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
-from ..contents import Asked, Contents, ListedMachine, Task, named
-from ..conversion import Notes
+from ..conversion import Asked, Contents, ListedMachine, Notes, Task, named
 from ..queues.tree import QueueNode, organised
 from .rows import DOWN, FLAGS, UP, SlurmRow, rows
 from .tres import array_size, gres, hosts, tres

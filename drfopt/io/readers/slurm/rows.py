@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....base.errors import suggestion
-from ...text.input import File, failure, shown
+from ...text.files import File, failure, shown
 from ...text.parts import TreePart, parts
 
 __all__ = ["DOWN", "FLAGS", "UP", "SlurmRow", "rows"]

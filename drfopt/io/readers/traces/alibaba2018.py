@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ...text.csv_rows import CsvRow, first_line, without_header
-from ...text.input import File, failure
-from ..contents import Asked, Contents, ListedMachine, Task
-from ..conversion import Notes
+from ...text.files import File, failure
+from ..conversion import Asked, Contents, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 

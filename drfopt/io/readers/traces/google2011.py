@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from ....base.numbers.quantities import parse
 from ...text.csv_rows import CsvRow, first_line, without_header
-from ...text.input import File, failure
-from ..contents import Asked, Contents, ListedMachine, Task
-from ..conversion import Notes
+from ...text.files import File, failure
+from ..conversion import Asked, Contents, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 

@@ -22,9 +22,8 @@ from ....base.errors import InstanceError, suggestion
 from ....model.instance import Instance
 from ....model.machine import Machine
 from ...text.csv_rows import CsvRow, first_line, with_header
-from ...text.input import File, failure
-from ..contents import Asked
-from ..conversion import Conversion, Notes
+from ...text.files import File, failure
+from ..conversion import Asked, Conversion, Notes
 
 __all__ = ["read"]
 

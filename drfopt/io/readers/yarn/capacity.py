@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.input import failure, shown
+from ...text.files import failure, shown
 from ...text.xml_tree import Element
 from ..conversion import Notes
 from ..queues.tree import QueueNode

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ...text.parts import TreePart, parts
 from ...text.xml_tree import root
 from ...writers.amounts import YARN
-from ..contents import Asked, Contents, ListedMachine, Task, named
-from ..conversion import POOL, Notes
+from ..conversion import POOL, Asked, Contents, ListedMachine, Notes, Task, named
 from ..queues.tree import QueueNode, organised
 from .capacity import DEFAULT, EVERY, CapacityQueue, properties_of, read_capacities, total_of
 from .queues import read_queues

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...text.parts import TreePart
-from ..contents import ListedMachine, Task
-from ..conversion import Notes
+from ..conversion import ListedMachine, Notes, Task
 from ..queues.tree import QueueNode
 
 __all__ = [

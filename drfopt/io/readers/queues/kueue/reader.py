@@ -5,10 +5,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from .....base.errors import InstanceError
-from ....text.input import File
+from ....text.files import File
 from ....writers.amounts import KUBERNETES
-from ...contents import Asked, Contents, ListedMachine, named
-from ...conversion import POOL, Notes
+from ...conversion import POOL, Asked, Contents, ListedMachine, Notes, named
 from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of, missing
 from ...kubernetes.objects import Objects, name
 from ..tree import QueueNode, organised
