@@ -117,7 +117,7 @@ class Policy:
         what whole tasks of several types would mean has not been defined.
         """
         taught = set() if integer else set(knows)
-        if self.objective != "leximin":
+        if self.objective in ("servers", "formulation"):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
@@ -152,11 +152,11 @@ class Policy:
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
-        if self.objective != "leximin":
+        if integer:
+            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
+        elif self.objective not in ("leximin", "alpha", "sum"):
             able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
             why = f"it makes no levels rise together, which these rules are about: use {able}"
-        elif integer:
-            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
         else:
             why = "that is not built here: leave them out"
         raise PolicyError(f"{self.name} is asked of an instance with {rules}, and {why}")

@@ -4,13 +4,15 @@ Between two stops everything that is used is a curve of straight pieces, so a st
 capacity or a ceiling; every stop fills at least one of these, so there are few.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ...base.progress import report
 from ...model.hierarchy import Ascent, Halt, SettledState
 from ..problem import Answer, Problem
 
-__all__ = ["run", "solve"]
+__all__ = ["run", "solve", "stops"]
 
 
 def solve(problem: Problem) -> Answer:
@@ -22,13 +24,21 @@ def run(problem: Problem, exact: bool) -> Answer:
     """Return the same in floats or in fractions."""
     ascent = Ascent(problem.instance, problem.policy, exact)
     standing, halts = ascent.start(), list[Halt]()
-    while not ascent.over(standing):
-        problem.deadline.check("filling the tree")
-        report(f"stop {len(halts) + 1}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
-        halt, standing = _next(ascent, standing)
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
         halts.append(halt)
     levels = ascent.levels(standing.has)
     return Answer(standing.has[problem.members], evidence={"halts": tuple(halts), "levels": levels[problem.members]})
+
+
+def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:
+    """Yield every stop of the clock, and what is settled after it."""
+    standing, number = ascent.start(), 0
+    while not ascent.over(standing):
+        problem.deadline.check("filling the tree")
+        number += 1
+        report(f"stop {number}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
+        halt, standing = _next(ascent, standing)
+        yield halt, standing
 
 
 def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
