@@ -190,7 +190,6 @@ def test_the_slow_chain_agrees():
 
 def test_who_was_not_taught_types_says_so():
     for ask, error, words in (
-        (lambda: solve(cluster(), "ceei"), EngineError, "no engine takes ceei on machines with several task types"),
         (
             lambda: solve(cluster(), exact=True),
             EngineError,

@@ -51,6 +51,15 @@ SOFT = 1e-9
 ZERO = 1e-11
 """A quantity of scaled size 1 below this is rounding."""
 
+UNFILLED = 1e-8
+"""Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
+
+FASTEST = 1e-6
+"""Largest fall of the products in one step; faster, and the next step starts too close to the boundary."""
+
+POOREST = 1e-6
+"""Smallest part of the mean that a user's money may be for it to be resolved; below it floats run out."""
+
 EXACT = 1e-15
 """Relative error of the equations at which there is nothing left to gain."""
 
@@ -342,7 +351,7 @@ class _State:
         if not free.any():
             return self.gap()
         worth = (self.y * self.t)[free]
-        return self.gap() / max(float(worth.min()) * len(worth), 1e-6 * float(worth.sum()))
+        return self.gap() / max(float(worth.min()) * len(worth), POOREST * float(worth.sum()))
 
     def residuals(self) -> Vectors:
         m = self.m
@@ -379,7 +388,7 @@ class _State:
         primal, along = self._lengths(aim)
         mean = self.gap() / self.count
         after = self._after(aim, primal, along) / self.count
-        target = mean * min(max((after / mean) ** 3, 1e-6), 1.0)
+        target = mean * min(max((after / mean) ** 3, FASTEST), 1.0)
         part = primal * along
         corrected = (
             target - self.s * self.v - part * aim.s * aim.v,
@@ -478,13 +487,13 @@ class _Guess:
         filled = m.A @ point.v
         worthless = self.priced & (point.p < -ZERO * 1e-3)
         idle = np.where(self.priced, 1 - filled, 0.0)
-        if idle.max(initial=0) > 1e-8:
+        if idle.max(initial=0) > UNFILLED:
             worthless[int(idle.argmax())] = True
         overfull = ~self.priced & (filled > 1 + ZERO)
         met = m.B @ point.t
         unpaid = self.capped_groups & (point.beta < -ZERO * 1e-3)
         slack = np.where(self.capped_groups, 1 - met, 0.0)
-        if slack.max(initial=0) > 1e-8:
+        if slack.max(initial=0) > UNFILLED:
             unpaid[int(slack.argmax())] = True
         exceeded = ~self.capped_groups & (met > 1 + ZERO)
         below = self.at_limit & (point.nu < -ZERO * y)

@@ -9,14 +9,13 @@ A market gives everybody an income and lets it buy tasks at prices; it knows no 
 *   a ceiling of a group is a capacity with a price of its own, which every member pays for what it uses of it.
 
 Tiers and weights of 0 are an order in which some are served before others, and levels above or in terms of guarantees
-are no amounts that could be bought: they are refused.
+are no amounts that could be bought: `Policy.check` refuses them.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...base.errors import PolicyError
 from ..instance import Instance
 from ..policies import Policy
 from .clock import Ascent
@@ -50,16 +49,7 @@ class MarketRules:
 
 
 def market_rules(instance: Instance, policy: Policy) -> MarketRules:
-    """Return the rules of an instance's organisation under a market or a sum.
-
-    Raises
-    ------
-    PolicyError
-        Where they are of a kind that is not defined for it.
-    """
-    organisation = instance.organisation
-    if organisation is not None:
-        refuse_order(policy, organisation)
+    """Return the rules of an instance's organisation under a market or a sum that takes them (`Policy.check`)."""
     leximin = replace(policy, objective="leximin")
     ascent = Ascent(instance, leximin)
     incomes = _incomes(ascent) if policy.weights != "none" else np.ones(instance.n)
@@ -76,25 +66,6 @@ def market_rules(instance: Instance, policy: Policy) -> MarketRules:
         np.array(columns).reshape(len(columns), instance.n),
         tuple(f"{group} ceiling of {instance.resources[j]}" for group, j in ascent.ceilings),
     )
-
-
-def refuse_order(policy: Policy, organisation: object) -> None:
-    """Raise the error of a market or sum that is asked of an order of service, or of levels that nobody can buy."""
-    rules = organisation
-    ordered = any(rules.tiers) or any(group.tier for group in rules.groups)  # type: ignore[attr-defined]
-    late = any(rules.last) or any(not group.weight for group in rules.groups)  # type: ignore[attr-defined]
-    told = "tiers" if ordered else "weights of 0" if late else ""
-    if told:
-        raise PolicyError(
-            f"{policy.name} is asked of an instance with {told}, an order in which some are served before others, and "
-            "a market or sum knows none: use drf, or leave them out"
-        )
-    promised = any(rules.guarantees) or any(group.guarantee for group in rules.groups)  # type: ignore[attr-defined]
-    if promised and rules.meaning != "floor":  # type: ignore[attr-defined]
-        raise PolicyError(
-            f"{policy.name} knows guarantees as floors, and not that guarantees are "
-            f'{rules.meaning!r}: write guarantees = "floor", or use drf'  # type: ignore[attr-defined]
-        )
 
 
 def _incomes(ascent: Ascent) -> np.ndarray:
