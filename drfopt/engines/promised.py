@@ -8,6 +8,7 @@ from ..certificates.chain import firm
 from ..certificates.stops import costs
 from ..model.hierarchy.clock import Ascent, Halt
 from ..model.hierarchy.market import market_rules
+from .hierarchy import Programs, stops
 from .problem import Problem
 
 __all__ = ["Promised", "kept"]
@@ -54,10 +55,6 @@ def kept(problem: Problem) -> Promised:
     ascent = rules.ascent
     standing, halts = ascent.start(), list[Halt]()
     if standing.promising:
-        if problem.instance.machines is None:
-            from .hierarchy.tree_filling import stops
-        else:
-            from .hierarchy.tree_chain import stops
         for halt, standing in stops(problem, ascent):
             if not halt.promising:
                 break
@@ -95,8 +92,6 @@ def _filled(
         return instance.room / capacity * paid, bounds
     if instance.machines is None or not rising.any():
         return None
-    from .hierarchy.tree_chain import Programs
-
     way, _, prices = Programs(problem).reach(floors, np.where(rising, ascent.leaves.most, floors))
     prices = firm(prices)
     pays = costs(ascent, prices, np.zeros(len(ascent.ceilings)))

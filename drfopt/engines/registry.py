@@ -158,10 +158,10 @@ ENGINES = Registry(
         plain=True,
         types=True,
     ),
-    Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
     Engine(
         "bounded-lp",
-        "sums.lp",
+        "sums",
         "the same with guarantees as floors, and ceilings of groups",
         SUM,
         ANYWHERE,
@@ -185,9 +185,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
     ),
-    Engine(
-        "rational-lp", "sums.lp:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True
-    ),
+    Engine("rational-lp", "sums:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine(
         "enclosure",
         "nash.enclosure",
@@ -242,7 +240,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-filling",
-        "hierarchy.tree_filling",
+        "hierarchy:solve_pool",
         "guarantees, tiers and groups: filling from stop to stop",
         LEXIMIN,
         POOL,
@@ -251,7 +249,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-chain",
-        "hierarchy.tree_chain",
+        "hierarchy:solve_machines",
         "guarantees, tiers and groups: stops by linear programs",
         LEXIMIN,
         MACHINES,
@@ -260,7 +258,7 @@ ENGINES = Registry(
     ),
     Engine(
         "rational-tree",
-        "hierarchy.tree_filling:solve_exactly",
+        "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
         POOL,

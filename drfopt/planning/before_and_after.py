@@ -25,7 +25,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .changes.changes import Change, changed
+from .changes import Change, changed
 
 __all__ = ["TOTALS", "Difference", "WhatIf", "what_if"]
 
@@ -226,7 +226,7 @@ def what_if(
     ----------
     instance : Instance
     changes : sequence of Change or str
-        Such as ``["add 10*v100", "set-weight A=2"]``, made in this order; `drfopt.planning.changes.changes.KINDS` has
+        Such as ``["add 10*v100", "set-weight A=2"]``, made in this order; `drfopt.planning.changes.KINDS` has
         them all.
     policy : str, Policy or function
     integer : bool

@@ -15,12 +15,12 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from ...base.errors import SolverError
-from ...base.numbers.rationals import integer_columns
-from ...base.solvers.exact_lp import ExactProgram, maximise
-from ..linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
-from ..problem import Answer, Problem
-from ..promised import Promised, kept
+from ..base.errors import SolverError
+from ..base.numbers.rationals import integer_columns
+from ..base.solvers.exact_lp import ExactProgram, maximise
+from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
+from .promised import Promised, kept
 
 SPARE = 2e-10
 """Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
