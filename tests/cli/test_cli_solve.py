@@ -23,11 +23,14 @@ KEYS = {
     "users",
     "resources",
     "unplaced",
+    "short",
+    "demand_met",
     "certificate",
     "seconds",
     "version",
 }
 USER = {"name", "tasks", "level", "dominant_resource", "dominant_share", "usage", "bottleneck"}
+USER |= {"weight", "asked", "got", "met"}
 RESOURCE = {"name", "capacity", "used", "utilization", "price"}
 
 
