@@ -24,7 +24,7 @@ from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
 from ..solving.allocating import solve
 from .before_and_after import WhatIf
-from .changes.changes import Change
+from .changes import Change
 from .explaining.remedies import Remedies
 from .explaining.trials import RemedyTrials
 from .pricing.price_table import Prices
