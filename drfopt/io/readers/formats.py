@@ -73,7 +73,7 @@ FORMATS = Registry(
     Format("koordinator", "kubectl get nodes,pods,elasticquotas -A -o json", "FILES", "queues.koordinator"),
     Format(
         "yarn",
-        "fair-scheduler.xml or capacity-scheduler.xml, and what /ws/v1/cluster/nodes, apps, scheduler print; or SLS files",
+        "fair-scheduler.xml or capacity-scheduler.xml, and what /ws/v1/cluster/nodes, apps ... print; or SLS files",
         "FILES",
         "yarn",
         ("queue", "user"),
