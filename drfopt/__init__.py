@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .simulation.scenario import Scenario
     from .simulation.trials import Trials, simulate_each
     from .solving.allocating import solve
-    from .solving.batches.batch import Solutions, solve_many
+    from .solving.batches.batch import PoolSolution, Solutions, solve_many
     from .solving.comparing import Comparison, compare
     from .solving.crosschecking import CrossCheck, crosscheck
     from .solving.scheduling import Schedule, schedule
@@ -73,6 +73,7 @@ __all__ = [
     "Organisation",
     "Page",
     "PolicyError",
+    "PoolSolution",
     "Portion",
     "Prices",
     "Purchase",
@@ -131,6 +132,7 @@ _HOMES = {
     "Machine": "model.machine",
     "Organisation": "model.organisation",
     "Page": "reporting.pages",
+    "PoolSolution": "solving.batches.batch",
     "Portion": "model.allocation",
     "Prices": "planning.pricing.price_table",
     "Purchase": "planning.sizing.purchase",
