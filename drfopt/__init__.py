@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TimeLimitError,
     )
     from .base.progress import show_progress
+    from .io.documents.published import schema
     from .io.readers.conversion import Conversion
     from .io.readers.formats import read
     from .io.writers.exports import export
@@ -101,6 +102,7 @@ __all__ = [
     "rebalance",
     "report",
     "schedule",
+    "schema",
     "search",
     "show_progress",
     "simulate",
@@ -158,6 +160,7 @@ _HOMES = {
     "rebalance": "planning.rebalancing.rebalancing",
     "report": "reporting.pages",
     "schedule": "solving.scheduling",
+    "schema": "io.documents.published",
     "search": "axioms.counterexamples.searching",
     "show_progress": "base.progress",
     "simulate": "simulation.run",

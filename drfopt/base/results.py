@@ -49,6 +49,9 @@ class Result(ABC):
     number; how long it took is not compared.
     """
 
+    _schema: ClassVar[str]
+    """What `to_dict` says that it is, such as ``"drfopt allocation 1"``; `drfopt.schema` has its keys."""
+
     _rows: ClassVar[str] = ""
     """The key of `to_dict` under which the rows of `to_frame` are; empty for a result that makes its own."""
 

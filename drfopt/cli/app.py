@@ -10,7 +10,7 @@ from .convert import convert
 from .crosscheck import crosscheck
 from .explain import explain
 from .export import export
-from .listing import engines, formats, library, policies
+from .listing import engines, formats, library, policies, schema
 from .new import new
 from .price import price
 from .program import Program
@@ -87,5 +87,6 @@ for command in (
     formats,
     rules,
     scenarios,
+    schema,
 ):
     app.command()(command)

@@ -14,7 +14,7 @@ from ..model.instance import Instance
 from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if
 from ..planning.sweeping import Sweep, sweep
-from .findings import study
+from .findings import SCHEMA, study
 from .html import page
 
 __all__ = ["Page", "report"]
@@ -41,6 +41,7 @@ class Page(Result):
         All numbers of the page, as ``drfopt report --json`` prints them.
     """
 
+    _schema = SCHEMA
     _rows = "measures"
 
     document: dict[str, Any]

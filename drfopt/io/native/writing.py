@@ -14,11 +14,12 @@ from ...model.document import document
 from ...model.instance import Instance
 from ..text.input import format_of
 from ..text.output import write_whole
+from .entries import SCHEMA
 
 __all__ = ["dumps", "save", "yaml_text"]
 
 
-PLAIN_KEYS = ("name", "source", "guarantees", "excluded")
+PLAIN_KEYS = ("schema", "name", "source", "guarantees", "excluded")
 """Keys at the top whose values are no tables."""
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -53,7 +54,7 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     writers = {"toml": _toml, "json": _json, "yaml": yaml_text}
     if format not in writers:
         raise InstanceError(unknown("format", format, writers))
-    data = document(instance)
+    data = {"schema": SCHEMA} | document(instance)
     _refuse_long(data)
     return writers[format](data)
 

@@ -97,6 +97,7 @@ class Conversion(Result):
         The same for users with several task types, of types that run somewhere.
     """
 
+    _schema = "drfopt conversion 1"
     _rows = "users"
 
     instance: Instance
@@ -111,6 +112,7 @@ class Conversion(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the instance with the keys of its file, its users in short, what runs today, and the notes."""
         return {
+            "schema": self._schema,
             "cluster": as_text(instance_document(self.instance)),
             "users": [
                 {"name": name, "limit": limit, "running": running, "demand": demand}

@@ -90,6 +90,7 @@ class AssumptionRegion(Result):
         How long each simulation went on.
     """
 
+    _schema = "drfopt assumptions 1"
     _rows = "assumptions"
 
     means: tuple[float, ...]
@@ -121,6 +122,7 @@ class AssumptionRegion(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return every assumption with the large jobs of each scheme, as plain data."""
         return {
+            "schema": self._schema,
             "seconds": self.seconds,
             "published": dict(LARGE_JOBS),
             "assumptions": [

@@ -49,6 +49,7 @@ class PoolSolution(Result):
         Whether the batch could not prove it, and `solve` finished it.
     """
 
+    _schema = "drfopt pool 1"
     _rows = "users"
 
     number: int
@@ -71,6 +72,7 @@ class PoolSolution(Result):
         """Return the allocation as plain data, with the keys of `Allocation.to_dict`."""
         rows = zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True)
         return {
+            "schema": self._schema,
             "pool": self.number,
             "policy": self.policy,
             "users": [{"name": name, "tasks": tasks, "level": level} for name, tasks, level in rows],
@@ -113,6 +115,7 @@ class Solutions(Result):
         Pools that the batch could not prove, which `solve` finished one by one.
     """
 
+    _schema = "drfopt batch 1"
     _rows = "pools"
 
     policy: str
@@ -150,7 +153,11 @@ class Solutions(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy and every pool's allocation as plain data."""
-        return {"policy": self.policy, "pools": [found.to_dict() for found in self.named().values()]}
+        return {
+            "schema": self._schema,
+            "policy": self.policy,
+            "pools": [found.to_dict() for found in self.named().values()],
+        }
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a pool and user. Needs pandas (``pip install drfopt[frame]``)."""
