@@ -1,4 +1,7 @@
-"""``drfopt engines``, ``policies``, ``library``, ``formats`` and ``schema``: what there is."""
+"""``drfopt engines``, ``policies``, ``library``, ``formats`` and ``schema``: what there is.
+
+``drfopt new``: an instance file to begin with, or a scenario.
+"""
 
 from dataclasses import asdict
 from json import dumps
@@ -8,10 +11,10 @@ import typer
 
 from ..base.tables import Column, Sheet
 from . import options
-from .output import Output, deliver
+from .output import Output, check, deliver
 from .status import USAGE_ERROR
 
-__all__ = ["engines", "formats", "library", "policies", "schema"]
+__all__ = ["engines", "formats", "library", "new", "policies", "schema"]
 
 
 def _documents(incomplete: str) -> list[str]:
@@ -118,3 +121,19 @@ def schema(
     if format not in (None, "json"):
         raise USAGE_ERROR(f"a schema is JSON and no {format}: leave --format out")
     deliver(dumps(published(name), indent=2), out.path)
+
+
+def new(
+    scenario: Annotated[bool, typer.Option("--scenario", help="A scenario to simulate instead.")] = False,
+    output: options.OutputFile = None,
+) -> None:
+    """Print a commented instance file that solves as it is.
+
+    Example: drfopt new -o cluster.toml
+    """
+    if output is not None:
+        check(output)
+    from ..io.native import writing
+    from ..simulation import scenario_files
+
+    deliver(scenario_files.template() if scenario else writing.text(), output)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.results import Result
 from ..base.tables import Column, Sheet
-from ..io.text.output import write_whole
+from ..io.text.files import write_whole
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if

@@ -15,7 +15,7 @@ from ..base.numbers.enclosures import Enclosure
 from ..certificates.feasibility import infeasibility
 from ..certificates.verifier import number
 from ..io.native.reading import built
-from ..io.text.input import refuse_newer
+from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
 from ..model.instance import Instance

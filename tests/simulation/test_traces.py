@@ -5,7 +5,7 @@ import pytest
 
 from drfopt.base.errors import InstanceError
 from drfopt.simulation.traces import batch2018, swim
-from drfopt.simulation.traces.replay import replay
+from drfopt.simulation.traces.swim import replay
 
 HEADER = ",submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk\n"
 SIZES = swim.Sizes({"cpu": 1, "memory": 2}, steps={"cpu": 0.25, "memory": 0.5}, seconds=30)
@@ -115,7 +115,7 @@ def test_a_bad_line_of_swim_is_named(tmp_path):
 
 def test_figures_1_and_2_are_drawn(batch):
     pytest.importorskip("vl_convert")
-    from drfopt.reporting.traces import plot_demands, plot_slot_ratios
+    from drfopt.reporting.simulations import plot_demands, plot_slot_ratios
 
     bubbles, found = plot_demands(batch), batch2018.regions(batch)
     (panel,) = bubbles.spec["concat"]

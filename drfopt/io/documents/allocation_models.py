@@ -20,12 +20,13 @@ __all__ = [
     "CheckRow",
     "Claimed",
     "ComparisonDocument",
-    "Counterexample",
+    "CounterexampleRow",
     "CrossCheckDocument",
     "Ends",
     "FindingRow",
     "Fraction",
     "Headed",
+    "Keyed",
     "MethodRow",
     "PackingRow",
     "Placement",
@@ -37,7 +38,6 @@ __all__ = [
     "SearchDocument",
     "SearchRow",
     "StepRow",
-    "Table",
     "TheoremDocument",
     "TypeRow",
     "UserRow",
@@ -53,13 +53,13 @@ Placement = Annotated[dict[str, dict[str, "Amount"]], Field(description="user, t
 Anything = dict[str, Any]
 
 
-class Table(BaseModel):
+class Keyed(BaseModel):
     """A table whose keys are all known."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Ends(Table):
+class Ends(Keyed):
     """An irrational number, by two fractions between which it lies."""
 
     lower: Fraction
@@ -69,14 +69,14 @@ class Ends(Table):
 Amount = float | Fraction | Ends
 
 
-class Headed(Table):
+class Headed(Keyed):
     """A whole document: what it is, and of the command line also what wrote it."""
 
     schema_: str = Field(alias="schema")
     version: str = ""
 
 
-class UserRow(Table):
+class UserRow(Keyed):
     """What one user has; shares are of the whole cluster."""
 
     name: str
@@ -88,7 +88,7 @@ class UserRow(Table):
     bottleneck: str | list[str] | None
 
 
-class ResourceRow(Table):
+class ResourceRow(Keyed):
     """One resource of the whole cluster, in its units."""
 
     name: str
@@ -98,7 +98,7 @@ class ResourceRow(Table):
     price: Amount | None
 
 
-class BelowContinuous(Table):
+class BelowContinuous(Keyed):
     """Who has fewer whole tasks than the whole part of its continuous optimum."""
 
     user: str
@@ -106,7 +106,7 @@ class BelowContinuous(Table):
     whole_part: int
 
 
-class CertificateSummary(Table):
+class CertificateSummary(Keyed):
     """What is said of the proof."""
 
     kind: str
@@ -123,7 +123,7 @@ class CertificateSummary(Table):
     below_continuous: list[BelowContinuous] = []
 
 
-class BrokenGuarantee(Table):
+class BrokenGuarantee(Keyed):
     """A guarantee that does not fit beside the others."""
 
     user: str = ""
@@ -133,7 +133,7 @@ class BrokenGuarantee(Table):
     promised: Amount
 
 
-class TypeRow(Table):
+class TypeRow(Keyed):
     """Tasks of one type of a user: how many of how many, and where."""
 
     name: str = ""
@@ -164,7 +164,7 @@ class AllocationDocument(Headed):
     cluster: InstanceFile | None = None
 
 
-class Claimed(Table):
+class Claimed(Keyed):
     """A user's row of a certificate file."""
 
     name: str
@@ -172,7 +172,7 @@ class Claimed(Table):
     level: Amount
 
 
-class RoundRow(Table):
+class RoundRow(Keyed):
     """A round of a leximin: prices of one unit at its level, and whom it finishes."""
 
     level: Fraction
@@ -180,7 +180,7 @@ class RoundRow(Table):
     prices: Anything
 
 
-class PackingRow(Table):
+class PackingRow(Keyed):
     """So many machines of a class, each with these whole tasks."""
 
     class_: str = Field(alias="class")
@@ -188,7 +188,7 @@ class PackingRow(Table):
     tasks: dict[str, int]
 
 
-class ProofTable(Table):
+class ProofTable(Keyed):
     """What the proof is made of; which of it depends on the policy."""
 
     rounds: list[RoundRow] = []
@@ -197,7 +197,7 @@ class ProofTable(Table):
     packing: list[PackingRow] = []
 
 
-class CertificateFile(Table):
+class CertificateFile(Keyed):
     """An answer with its proof, for ``drfopt verify``."""
 
     schema_: str = Field(alias="schema")
@@ -230,7 +230,7 @@ class BatchDocument(Headed):
     pools: list[PoolDocument]
 
 
-class WholeTasks(Table):
+class WholeTasks(Keyed):
     """One number of the same measure for each way to divide."""
 
     measure: str
@@ -251,7 +251,7 @@ class ComparisonDocument(Headed):
     refusals: dict[str, str] = {}
 
 
-class MethodRow(Table):
+class MethodRow(Keyed):
     """What one method found."""
 
     engine: str
@@ -269,7 +269,7 @@ class CrossCheckDocument(Headed):
     engines: list[MethodRow]
 
 
-class CheckRow(Table):
+class CheckRow(Keyed):
     """One condition: whether it holds (null: not decided), and the first fault."""
 
     name: str
@@ -285,7 +285,7 @@ class VerificationDocument(Headed):
     checks: list[CheckRow]
 
 
-class StepRow(Table):
+class StepRow(Keyed):
     """One step of a schedule."""
 
     step: int
@@ -306,7 +306,7 @@ class ScheduleDocument(Headed):
     trace: list[StepRow] | None
 
 
-class FindingRow(Table):
+class FindingRow(Keyed):
     """A property, whether it holds, and who shows that it does not."""
 
     property: str
@@ -326,21 +326,21 @@ class AuditDocument(Headed):
     results: list[FindingRow]
 
 
-class Counterexample(Table):
+class CounterexampleRow(Keyed):
     """An instance on which a property fails."""
 
     instance: InstanceFile
     finding: FindingRow
 
 
-class SearchRow(Table):
+class SearchRow(Keyed):
     """How often a property held in the space of instances."""
 
     property: str
     holds: int
     fails: int
     undecided: int = Field(alias="no violation found")
-    counterexample: Counterexample | None
+    counterexample: CounterexampleRow | None
 
 
 class SearchDocument(Headed):

@@ -14,8 +14,8 @@ from .allocation_models import (
     ComparisonDocument,
     Fraction,
     Headed,
+    Keyed,
     Placement,
-    Table,
     TypeRow,
 )
 
@@ -39,7 +39,7 @@ __all__ = [
     "ReadUser",
     "RebalancingDocument",
     "RegionDocument",
-    "RuleRow",
+    "RuleMeasures",
     "RunDocument",
     "RunUser",
     "SideRow",
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-class ExplanationRow(Table):
+class ExplanationRow(Keyed):
     """Why a user has what it has."""
 
     name: str
@@ -77,7 +77,7 @@ class ExplanationDocument(Headed):
     broken_guarantees: list[BrokenGuarantee]
 
 
-class DifferenceRow(Table):
+class DifferenceRow(Keyed):
     """Tasks of a user before and after; null on the side where it is not there."""
 
     name: str
@@ -103,7 +103,7 @@ class WhatIfDocument(Headed):
     after: AllocationDocument
 
 
-class SideRow(Table):
+class SideRow(Keyed):
     """What one unit more, or less, would change, up to where the rate holds."""
 
     price: float | None
@@ -115,7 +115,7 @@ class SideRow(Table):
     total_until: float | None
 
 
-class UnitRow(Table):
+class UnitRow(Keyed):
     """Something that may be had more or less of."""
 
     kind: str
@@ -146,7 +146,7 @@ class SweepDocument(Headed):
     allocations: list[AllocationDocument]
 
 
-class OfferRow(Table):
+class OfferRow(Keyed):
     """What is for sale, and how much of it to buy."""
 
     name: str
@@ -155,7 +155,7 @@ class OfferRow(Table):
     amount: float | Fraction | None
 
 
-class TargetRow(Table):
+class TargetRow(Keyed):
     """What a user was to reach, and reaches."""
 
     user: str
@@ -165,7 +165,7 @@ class TargetRow(Table):
     met: bool | None
 
 
-class ConcessionRow(Table):
+class ConcessionRow(Keyed):
     """How far one target must come down."""
 
     user: str
@@ -174,7 +174,7 @@ class ConcessionRow(Table):
     at_most: float | None
 
 
-class Concessions(Table):
+class Concessions(Keyed):
     """By how much targets must come down where nothing meets them."""
 
     all: float | None
@@ -202,7 +202,7 @@ class PurchaseDocument(Headed):
     allocation: AllocationDocument | None = None
 
 
-class MoveRow(Table):
+class MoveRow(Keyed):
     """One step from the current allocation to the fair one."""
 
     kind: Literal["move", "evict", "start"]
@@ -212,7 +212,7 @@ class MoveRow(Table):
     to: str | None
 
 
-class BeforeAfterRow(Table):
+class BeforeAfterRow(Keyed):
     """Whole tasks and level of a user before and after the steps."""
 
     name: str
@@ -242,7 +242,7 @@ class RebalancingDocument(Headed):
     seconds: float
 
 
-class ReadUser(Table):
+class ReadUser(Keyed):
     """A user as it was read: its limit, what runs of it today, what one task needs."""
 
     name: str
@@ -251,7 +251,7 @@ class ReadUser(Table):
     demand: ByName
 
 
-class NoteRow(Table):
+class NoteRow(Keyed):
     """What was not used, or assumed."""
 
     kind: str
@@ -288,7 +288,7 @@ class PageDocument(Headed):
     whatifs: list[Anything]
 
 
-class RunUser(Table):
+class RunUser(Keyed):
     """A user over the whole run; shares and running tasks are means over time, responses in seconds."""
 
     name: str
@@ -316,7 +316,7 @@ class RunDocument(Headed):
     unplaced: list[str]
 
 
-class MeasureRow(Table):
+class MeasureRow(Keyed):
     """A measure over replications, and its difference from the first rule's."""
 
     mean: float | None
@@ -326,7 +326,7 @@ class MeasureRow(Table):
     values: list[float | None]
 
 
-class RuleRow(Table):
+class RuleMeasures(Keyed):
     """The measures of one rule."""
 
     rule: str
@@ -339,10 +339,10 @@ class TrialsDocument(Headed):
     scenario: str
     replications: int
     confidence: float
-    rules: list[RuleRow]
+    rules: list[RuleMeasures]
 
 
-class AssumptionRow(Table):
+class AssumptionRow(Keyed):
     """Section 7.2 under one assumption: mean seconds of a task, exponents of the slowdown."""
 
     mean: float

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from ...base.errors import InstanceError, suggestion
 from ...base.numbers.quantities import exact
-from ..text.input import failure, refuse_newer, shown
+from ..text.files import failure, refuse_newer, shown
 
 __all__ = ["SCHEMA", "GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
 

@@ -103,6 +103,7 @@ FORMATS = Registry(
     what="format",
     error=InstanceError,
     package=__package__,
+    function="read",
 )
 
 
@@ -140,8 +141,8 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
     paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
-    from ..text.input import read_file
+    from ..text.files import read_file
 
     opened = [read_file(path) for path in paths]
-    found: Conversion = FORMATS.module(known).read(opened, user_by)
+    found: Conversion = FORMATS.implementation(known)(opened, user_by)
     return found

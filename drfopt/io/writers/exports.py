@@ -31,12 +31,19 @@ class Export:
 
 EXPORTS = Registry(
     Export("csv", "a row for each user, on machines for each user and class: tasks and resources", "allocation_csv"),
-    Export("resourcequota", "a ResourceQuota of Kubernetes for each user, in the namespace of its name", "quota_yaml"),
-    Export("kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kueue_yaml"),
+    Export(
+        "resourcequota",
+        "a ResourceQuota of Kubernetes for each user, in the namespace of its name",
+        "kubernetes:resource_quotas",
+    ),
+    Export(
+        "kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kubernetes:cluster_queues"
+    ),
     Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and its resources as minimum", "fair_scheduler"),
     what="export",
     error=InstanceError,
     package=__package__,
+    function="text",
 )
 
 
@@ -71,5 +78,5 @@ def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = No
         if resource not in allocation.resources:
             near = suggestion(resource, allocation.resources)
             raise InstanceError(f"the cluster has no {resource!r}, it has {', '.join(allocation.resources)}{near}")
-    text: str = EXPORTS.module(row).text(allocation, dict(names or {}))
+    text: str = EXPORTS.implementation(row)(allocation, dict(names or {}))
     return text
