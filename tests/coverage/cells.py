@@ -249,7 +249,8 @@ def run(cell: Cell, folder: Path) -> Outcome:
     if row.name == "export" or zlib.crc32(repr(cell).encode()) % 2:
         return call(arguments)
     # Every other cell is asked for JSON, and that is what its schema says.
-    found = call([*arguments[: arguments.index("-o")] if "-o" in arguments else arguments, "--json"], printed := [])
+    printed: list[str] = []
+    found = call([*(arguments[: arguments.index("-o")] if "-o" in arguments else arguments), "--json"], printed)
     if found.answered and printed[0].strip() and (wrong := faults(json.loads(printed[0]))):
         return Outcome(99, f"{FAULT}: {wrong[0]}")
     return found

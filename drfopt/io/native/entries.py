@@ -179,7 +179,6 @@ class MachineEntry(_Table):
 class InstanceFile(_Table):
     """The whole file: one pool (`capacity`) or `machines`, and the users."""
 
-    schema_: str | None = Field(None, alias="schema")
     name: str | None = None
     source: str | None = None
     capacity: OptionalAmounts = None
@@ -188,6 +187,7 @@ class InstanceFile(_Table):
     groups: list[GroupEntry] | None = Field(None, fail_fast=True)
     guarantees: Literal["floor", "surplus", "normalised"] = "floor"
     excluded: list[str] | None = Field(None, fail_fast=True)
+    schema_: str | None = Field(None, alias="schema")
 
 
 KEYS: dict[tuple[str, ...], Iterable[str]] = {

@@ -22,7 +22,7 @@ from .entries import SCHEMA
 __all__ = ["dumps", "save", "text", "yaml_text"]
 
 
-PLAIN_KEYS = ("schema", "name", "source", "guarantees", "excluded")
+PLAIN_KEYS = ("name", "source", "guarantees", "excluded")
 """Keys at the top whose values are no tables."""
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -57,7 +57,7 @@ def dumps(instance: Instance, format: str = "toml") -> str:
     writers = {"toml": _toml, "json": _json, "yaml": yaml_text}
     if format not in writers:
         raise InstanceError(unknown("format", format, writers))
-    data = {"schema": SCHEMA} | document(instance)
+    data = document(instance)
     _refuse_long(data)
     return writers[format](data)
 
@@ -74,7 +74,8 @@ def save(instance: Instance, path: str | Path) -> None:
 
 
 def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Programs write JSON for programs; the other two are for people.
+    return json.dumps({"schema": SCHEMA} | data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 # ---- YAML --------------------------------------------------------------------------------------------------
