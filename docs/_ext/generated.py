@@ -102,8 +102,9 @@ def documents() -> None:
     lines = [
         "# Documents\n",
         "Every JSON says what it is under `schema`: a kind and a version, which grows when a key goes or changes its",
-        "meaning. `drfopt schema NAME` prints the whole JSON Schema, `drfopt.schema(NAME)` returns it. An exact value",
-        'is text such as `"63/25"` or the two ends between which it lies; null is what is not defined, known or finite.\n',
+        "meaning. `drfopt schema NAME` prints the whole JSON Schema, `drfopt.schema(NAME)` returns it. An exact",
+        'value is text such as `"63/25"` or the two ends between which it lies; null is what is not defined, not',
+        "known or not finite.\n",
     ]
     for document in DOCUMENTS:
         found = schema(document.name)

@@ -17,7 +17,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, chain, duals, prices, servers, stops, whole
+from ..certificates import bottleneck, bounds, chain, duals, prices, servers, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -301,7 +301,12 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind = EXACT[kind]
     if problem.policy.objective == "formulation":
         kind = "formulation"
-    if "organisation" in problem.instance.features:
+    bounded = "organisation" in problem.instance.features
+    if problem.policy.objective in ("alpha", "sum") and not problem.integer:
+        # Types on machines have no prices of their own in a market; sums with them have.
+        typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
+        kind = "bounds" if bounded or typed else kind
+    elif bounded:
         kind = "organisation"
     return PROOFS[kind](problem, tasks, placement, answer)
 
@@ -365,6 +370,7 @@ PROOFS: dict[str, Proof] = {
     "whole": lambda p, x, z, a: whole.certify(
         p.instance, p.policy, x, a.evidence.get("packing"), p.deadline, whole.Finder(a.engine, p.solver)
     ),
+    "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), a.evidence),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
     "organisation": _stops,

@@ -251,7 +251,7 @@ def run(cell: Cell, folder: Path) -> Outcome:
     # Every other cell is asked for JSON, and that is what its schema says.
     printed: list[str] = []
     found = call([*(arguments[: arguments.index("-o")] if "-o" in arguments else arguments), "--json"], printed)
-    if found.answered and printed[0].strip() and (wrong := faults(json.loads(printed[0]))):
+    if found.answered and printed and printed[0].strip() and (wrong := faults(json.loads(printed[0]))):
         return Outcome(99, f"{FAULT}: {wrong[0]}")
     return found
 

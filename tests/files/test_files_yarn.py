@@ -210,7 +210,7 @@ BAD_XML = {
     "external": ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><allocations/>', "declares a document type"),
     "deep": ("<allocations>" + "<queue name='a'>" * 10**6, "elements are nested deeper than 64 levels"),
     "unclosed": ("<allocations>\n<queue name='a'>\n</allocations>", r"line 3, column \d+: mismatched tag"),
-    "other root": ("<configuration/>", "begins with <configuration>: a fair-scheduler.xml has <allocations>"),
+    "other root": ("<configuration/>", "has no property yarn.scheduler.capacity.root.queues"),
     "no name": ("<allocations><queue><weight>1</weight></queue></allocations>", "a <queue> has no name"),
     "weight": ("<allocations><queue name='a'><weight>heavy</weight></queue></allocations>", "queue a: weight: 'heavy'"),
     "negative": ("<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "weight: is -1: write 0"),

@@ -86,6 +86,10 @@ class UserRow(Keyed):
     dominant_share: Amount
     usage: dict[str, Amount]
     bottleneck: str | list[str] | None
+    weight: float | ByName = 1
+    asked: Amount | None = None
+    got: Amount | None = None
+    met: float | None = None
 
 
 class ResourceRow(Keyed):
@@ -153,6 +157,8 @@ class AllocationDocument(Headed):
     users: list[UserRow]
     resources: list[ResourceRow]
     unplaced: list[str]
+    short: list[str] = []
+    demand_met: float | None = None
     certificate: CertificateSummary
     seconds: float = 0.0
     broken_guarantees: list[BrokenGuarantee] = []

@@ -65,6 +65,10 @@ class ExplanationRow(Keyed):
     alone: dict[Literal["tasks", "level"], float | None] | None
     gain: float | None
     remedy: str | None
+    weight: float | ByName
+    asked: Amount | None
+    got: Amount
+    met: float | None
 
 
 class ExplanationDocument(Headed):
@@ -143,6 +147,7 @@ class SweepDocument(Headed):
     axis: str
     values: list[str]
     changes: list[str]
+    totals: list[dict[str, Amount | None]]
     allocations: list[AllocationDocument]
 
 
