@@ -383,7 +383,7 @@ def _bytes(target: TargetName) -> Fraction:
 
 
 def _times(scale: Fraction) -> str:
-    return "" if scale == 1 else f", {float(scale):g} times" if scale > 1 else f", 1/{float(1 / scale):g} of it"
+    return "" if scale == 1 else f", {scale} times" if scale > 1 else f", 1/{1 / scale} of it"
 
 
 def named(files: Iterable[File]) -> str:
