@@ -80,7 +80,8 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        known = self.organised == ("organisation" in problem.instance.features)
+        # A file is asked what it makes of an organisation.
+        known = objective == "formulation" or self.organised == ("organisation" in problem.instance.features)
         alike = self.types or problem.instance.type_table is None
         fits = objective in self.objectives and cluster in self.clusters
         return fits and tasks and self.exact == exact and asked and known and alike

@@ -117,7 +117,7 @@ class Policy:
         what whole tasks of several types would mean has not been defined.
         """
         taught = set() if integer else set(knows)
-        if self.objective != "leximin":
+        if self.objective not in ("leximin", "formulation"):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
@@ -152,7 +152,7 @@ class Policy:
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
-        if self.objective != "leximin":
+        if self.objective not in ("leximin", "formulation"):
             able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
             why = f"it makes no levels rise together, which these rules are about: use {able}"
         elif integer:
