@@ -10,7 +10,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.formats import read
 from drfopt.io.readers.yarn.queues import amounts, read_queues
-from drfopt.io.text.input import read_file
+from drfopt.io.text.files import read_file
 
 WHOLE = {"memory-mb": Fraction(16384), "vcores": Fraction(8), "yarn.io/gpu": Fraction(2)}
 
@@ -210,7 +210,7 @@ BAD_XML = {
     "external": ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><allocations/>', "declares a document type"),
     "deep": ("<allocations>" + "<queue name='a'>" * 10**6, "elements are nested deeper than 64 levels"),
     "unclosed": ("<allocations>\n<queue name='a'>\n</allocations>", r"line 3, column \d+: mismatched tag"),
-    "other root": ("<configuration/>", "begins with <configuration>: a fair-scheduler.xml has <allocations>"),
+    "other root": ("<configuration/>", "has no property yarn.scheduler.capacity.root.queues"),
     "no name": ("<allocations><queue><weight>1</weight></queue></allocations>", "a <queue> has no name"),
     "weight": ("<allocations><queue name='a'><weight>heavy</weight></queue></allocations>", "queue a: weight: 'heavy'"),
     "negative": ("<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "weight: is -1: write 0"),

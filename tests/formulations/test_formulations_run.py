@@ -116,7 +116,7 @@ def test_machines_are_refused_by_a_notion_of_one_pool(printed, tmp_path):
 def test_a_copy_says_what_it_needs_to_run(tmp_path, monkeypatch):
     (tmp_path / "drf.py").write_bytes((FOLDER / "drf.py").read_bytes())
     monkeypatch.setattr(sys, "path", [p for p in sys.path if Path(p or ".").resolve() != FOLDER])
-    with pytest.raises(SystemExit, match="^error: rounds.py, the loop over rounds, must lie beside this file"):
+    with pytest.raises(SystemExit, match=r"^error: rounds\.py, the loop over rounds, must lie beside this file"):
         runpy.run_path(str(tmp_path / "drf.py"), run_name="__main__")
 
 
