@@ -143,6 +143,8 @@ class _Header:
     starts: tuple[int, ...] = ()
     cuts: tuple[Cut, ...] = ()
     """Exact columns, from a line of hyphens below the header."""
+    free: bool = False
+    """Whether the last column is a text that may have spaces inside."""
     said: bool = True
     """Whether it was there; otherwise every row has to be one by itself."""
 
@@ -191,7 +193,8 @@ def _header(line: str, at: str) -> _Header | None:
         columns = [COLUMNS[kind].get(name, "") for name in low]
         if all(any(one in columns for one in some) for some in needed):
             starts = tuple(match.start() for match in re.finditer(r"\S+", line))
-            return _Header(kind, tuple(columns), bar, starts)
+            free = not columns[-1] or "reason" in low[-1]
+            return _Header(kind, tuple(columns), bar, starts, free=free)
     for kind, (marks, command) in MARKS.items():
         # Words of a header, and none with a digit: no row of anything.
         if set(low) & set(marks) and len(low) > 1 and not any(c.isdigit() for c in line):
@@ -248,13 +251,12 @@ def _cells(line: str, header: _Header, at: str) -> dict[str, str]:
         ends = [start for start, _ in header.cuts[1:]] + [None]
         cells = [line[start:end] for (start, _), end in zip(header.cuts, ends, strict=True)]
     else:
-        cells = line.split(None, count - 1)
-        if len(cells) != count:
-            starts = header.starts
-            if any(start and line[start - 1 : start].strip() for start in starts):
-                cells = line.split()
-            else:
-                cells = [line[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
+        cells = line.split()
+        if len(cells) != count and not any(line[start - 1 : start].strip() for start in header.starts if start):
+            # A cell is empty or has spaces inside: the header says where each begins.
+            cells = [line[a:b] for a, b in zip(header.starts, [*header.starts[1:], None], strict=True)]
+        elif len(cells) > count and header.free:
+            cells = line.split(None, count - 1)
     if len(cells) != count:
         raise failure(at, f"has {len(cells)} columns, but there are {count}: write | between them only")
     found: dict[str, str] = {}
