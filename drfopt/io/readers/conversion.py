@@ -359,11 +359,14 @@ class Asked:
                     raise InstanceError(
                         f"{what}: {resource!r} would be called {new.name!r} as another one is: keep one"
                     )
-                if new.name != resource:
-                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
                 found[new.name] = amount * new.scale
             return found
 
+        for what, words in (("--machines", total), ("--shape", self.shape)):
+            for resource in words:
+                new = target(resource)
+                if new.name != resource:
+                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
         for resource, amount in total.items():
             new = target(resource)
             if new.name in MEMORIES and 0 < amount * _bytes(new) < LEAST_MEMORY:
