@@ -217,7 +217,7 @@ class Ascent:
         capacity = self.counted.capacity
         if not self.exact:
             room = np.array([float(c) for c in capacity])
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 whole = np.where(self.demands > 0, room / self.demands, np.inf).min(axis=1) * BEYOND
             playing = self.playing
             tops = np.minimum(np.where(playing, whole, 0.0), np.where(playing, instance.limits, np.inf))
