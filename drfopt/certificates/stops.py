@@ -31,7 +31,7 @@ from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "certify_rounded", "costs", "floors", "replayed"]
+__all__ = ["certify", "certify_rounded", "costs", "exceeded", "floors", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -112,6 +112,11 @@ def certify_rounded(
         return replace(proof, violation=max(proof.violation, off), gap=None)
     reason = f"the nearest floats are {off:.1e} off the exact answer (exact=True returns it)"
     return replace(proof, valid=False, violation=off, gap=None, reason=reason)
+
+
+def exceeded(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None) -> str:
+    """Return which capacity, limit or ceiling tasks (n,) do not keep, in words; "" where all hold."""
+    return _Replay(ascent, tasks).impossible(placement)
 
 
 class _Replay:
