@@ -4,8 +4,7 @@ For user i with a_i tasks to run (infinity for who names no end) and x_i of them
 
     met_i      =  x_i / a_i
     missing_i  =  a_i - x_i                        0 where no end is named
-    demand met =  sum_i s_i x_i / sum_i s_i a_i    over those who name an end and fit somewhere; s_i is the dominant
-                                                   share of one task
+    demand met =  sum_i s_i x_i / sum_i s_i a_i    over those who name an end; s_i is the dominant share of one task
 
 Who has all it asked for is not stopped by anything.  A limit or a ceiling below what was asked is something else: it is
 a rule that somebody made, and no machine helps against it.
@@ -133,11 +132,8 @@ class Shortfall:
 
     @cached_property
     def demand_met(self) -> float | None:
-        """Part of all that is asked for that runs, in dominant shares; None where nobody names an end.
-
-        Who fits nowhere is left out: its tasks are no demand that any division could meet.
-        """
-        named = np.isfinite(self.asked) & ~self.unplaced
+        """Part of all that is asked for that runs, in dominant shares; None where nobody names an end."""
+        named = np.isfinite(self.asked)
         asked = float(self.shares[named] @ self.asked[named])
         return float(self.shares[named] @ np.minimum(self.got, self.asked)[named]) / asked if asked else None
 
