@@ -147,7 +147,19 @@ def _values(text: str) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Result):
-    """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
+    """Allocations of one cluster along an axis.
+
+    Attributes
+    ----------
+    instance : Instance
+        As it is, before any change.
+    policy : str
+    axis : Axis
+        What is changed.
+    values : tuple of Fraction
+    allocations : tuple of Allocation
+        One a value, in their order.
+    """
 
     _schema = "drfopt sweep 1"
 
