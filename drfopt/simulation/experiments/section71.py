@@ -29,6 +29,7 @@ PHASES = ((0.0, 120.0), (120.0, 240.0), (240.0, 360.0))
 SETTLED = 20.0
 """Seconds after which the last task of the phase before has ended: tasks run 15 at most."""
 
+
 def run_rules(seed: int = 0, replications: int = 1, **how: Any) -> Trials:
     """Return the runs of the experiment under either reading of Algorithm 1."""
     return simulate_each(
