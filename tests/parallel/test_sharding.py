@@ -131,7 +131,7 @@ def test_a_dask_cluster_gives_the_serial_answers_though_a_worker_dies():
         assert_same(solve(cluster, dask=address), solve(cluster))
         with Client(address, set_as_default=False) as client:
             victim = next(iter(client.run(os.getpid).values()))
-        found = solve_each(batch, dask=address)
+        found = spread(solve, batch, dask=address)
         first = next(found)
         os.kill(victim, signal.SIGKILL)
         for one, other in zip([first, *found], alone, strict=True):
