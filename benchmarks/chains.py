@@ -96,7 +96,7 @@ def _leximin(bench: Bench, size: Scale) -> Case:
 
 
 def _verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
-    reached = np.sort([link.level for link in allocation.certificate.evidence["rounds"]])
+    reached = np.sort([link.level for link in allocation.certificate.evidence.rounds])
     count = 1 + int((np.diff(reached) > SAME * reached[1:]).sum())
     return proven(allocation.certificate, off(allocation.levels, levels), f"levels: {count}")
 

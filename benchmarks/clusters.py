@@ -91,7 +91,7 @@ def machines(bench: Bench, size: Shape) -> list[Row]:
 
 
 def _chain_verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
-    rounds = len(allocation.certificate.evidence["rounds"])
+    rounds = len(allocation.certificate.evidence.rounds)
     return proven(allocation.certificate, off(allocation.levels, levels), f"rounds: {rounds}")
 
 

@@ -81,7 +81,7 @@ def _way(policy: str, seconds: float, error: Callable[[Allocation], float | None
         found = None if error is None else error(allocation)
         evidence = allocation.certificate.evidence
         # Where the exact search gave up, its time is in that of the second solver.
-        note = f"{allocation.engine}, judged by {evidence['judge']} in {evidence['seconds']:.2g} s of it"
+        note = f"{allocation.engine}, judged by {evidence.judge} in {evidence.seconds:.2g} s of it"
         return proven(allocation.certificate, found, note)
 
     return Way(policy, "drfopt", lambda i: solve(i, policy, integer=True, time_limit=seconds), judge)

@@ -164,7 +164,7 @@ def _computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
     instance = cluster.instance()
     if integer:
         whole = solve(instance, policy, integer=True)
-        packing = None if cluster.machines is None else whole.certificate.evidence.get("packing")
+        packing = None if cluster.machines is None else whole.certificate.evidence.packing
         tasks = tuple(Fraction(int(x)) for x in whole.tasks)
         return Outcome(tasks, packing=None if packing is None else tuple(packing))
     try:

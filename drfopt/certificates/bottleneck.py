@@ -50,6 +50,7 @@ import numpy as np
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.arrays import columns, in_blocks, in_mid_range
+from ..model.evidence import BottleneckEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
@@ -146,7 +147,7 @@ class _Holdings:
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
-    """Return the bottleneck certificate of tasks (n,) in a pool; ``evidence["error"]`` bounds that of every level.
+    """Return the bottleneck certificate of tasks (n,) in a pool; ``evidence.error`` bounds that of every level.
 
     `rates` are those of the policy, (n,), where they have been computed before.  Two passes over the users, block by
     block, and further ones only where resources run out at one level, or the bound fails: beside the instance and the
@@ -173,7 +174,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
         valid=valid,
         violation=violation,
         stopped_by=partial(users.bottlenecks, tops),
-        evidence={"error": float(error)},
+        evidence=BottleneckEvidence(error=float(error)),
         reason=reason,
     )
 

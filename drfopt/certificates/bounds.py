@@ -18,6 +18,7 @@ The floors are judged apart: tasks that all promises are worth are floors as the
 the stops of the first stage are replayed (`stops`), which prove how far each can be kept.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL
 from ..model.allocation import Certificate
+from ..model.evidence import BoundsEvidence
 from ..model.hierarchy import broken
 from ..model.hierarchy.market import MarketRules, market_rules
 from ..model.instance import Instance
@@ -45,17 +47,17 @@ def certify(
     tasks: np.ndarray,
     placement: np.ndarray | None,
     prices: np.ndarray,
-    evidence: dict[str, Any],
+    evidence: BoundsEvidence,
 ) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k) or by type, at prices (k, m) of one unit of each class.
 
-    `evidence` has ``bounds``, prices (b,) of the ceilings as wholes, and ``halts``, the stops that keep the guarantees.
+    `evidence` has the prices of ceilings, and the breakpoints that keep the guarantees.
     """
     ruled = "organisation" in instance.features
     rules = market_rules(instance, policy) if ruled else None
     infeasible, reason = infeasibility(instance, tasks, placement)
     limits = np.where(instance.unplaced(), 0.0, instance.limits)
-    beta = np.maximum(np.asarray(evidence.get("bounds", ())), 0.0)
+    beta = np.maximum(np.asarray(evidence.bounds), 0.0)
     floors, rates, incomes = np.zeros(instance.n), policy.rates(instance), instance.weights
     stuck = limits == 0
     met = np.zeros(len(beta))
@@ -90,14 +92,8 @@ def certify(
             reason = f"user {instance.users[worst]!r} is off its best response at the prices by {off[worst]:.1e}"
         elif market and uncleared > FIRST_ORDER:
             reason = f"something has a price, but {uncleared:.1e} of it is unused"
-    proof: dict[str, Any] = {
-        "prices": prices,
-        "bounds": beta,
-        "halts": evidence.get("halts", ()),
-        "full": evidence.get("full", ()),
-    }
-    if rules is not None:
-        proof["broken"] = broken(rules.ascent, tasks)
+    lost = () if rules is None else broken(rules.ascent, tasks)
+    proof = replace(evidence, prices=prices, bounds=beta, broken=lost)
     return Certificate(
         kind="bounds",
         valid=valid,
@@ -175,15 +171,15 @@ def _judged(
     return ((abs(missed) + lost) / total if total > 0 else 0.0), off, uncleared
 
 
-def _floors(rules: MarketRules, tasks: np.ndarray, evidence: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, str]:
+def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> tuple[np.ndarray, np.ndarray, str]:
     """Return the floors (n,), who has no more than that while guarantees are kept, and what is wrong with the proof."""
     ascent = rules.ascent
     start = ascent.start()
     out = ~ascent.playing
     if not start.promising:
         return np.zeros(len(tasks)), out, ""
-    has, stopped, fault = stops.floors(ascent, tasks, tuple(evidence.get("halts", ())))
-    for prices, bounds in evidence.get("full", ()):
+    has, stopped, fault = stops.floors(ascent, tasks, evidence.breakpoints)
+    for prices, bounds in evidence.full:
         price = np.nan_to_num(stops.costs(ascent, prices, bounds), posinf=0.0)
         left = excess(np.concatenate([prices.ravel(), bounds]), price, has)
         held = np.where(has > 0, has, ascent.leaves.most)

@@ -44,6 +44,7 @@ part of its user's violation, and an error that grew from round to round is seen
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -51,6 +52,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from ..model.allocation import Certificate
+from ..model.evidence import ChainEvidence, Round
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
@@ -80,26 +82,6 @@ ROUNDINGS = 8
 
 ROUNDED = 4 * np.finfo(float).eps
 """Relative rounding of a level, and of what is used of a row: sums of many terms, each rounded once or twice."""
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One link of the chain.
-
-    Attributes
-    ----------
-    level : float
-    finished : int array
-        Users finished by their multiplier in this round, as rows of the instance.
-    multipliers : array (n,)
-    prices : array (k, m)
-        Of the whole capacity of each class, so that their sum is the bound.
-    """
-
-    level: float
-    finished: np.ndarray
-    multipliers: np.ndarray
-    prices: np.ndarray
 
 
 def firm(prices: np.ndarray) -> np.ndarray:
@@ -137,7 +119,7 @@ def cheapest_costs(instance: Instance, costs: np.ndarray) -> np.ndarray:
 
 
 def certify(
-    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, rounds: list[Round]
+    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, rounds: Sequence[Round]
 ) -> Certificate:
     """Return the chain certificate of tasks (n,) placed as (n, k), or by type (q, k)."""
     infeasible, reason = infeasibility(instance, tasks, placement)
@@ -195,7 +177,7 @@ def certify(
         valid=valid,
         violation=violation,
         stopped_by=partial(tuple, bottlenecks),
-        evidence={"rounds": tuple(rounds)},
+        evidence=ChainEvidence(rounds=tuple(rounds)),
         reason=reason,
     )
 
@@ -251,7 +233,8 @@ def _excess(
     costs = np.where(closed, np.inf, everywhere)
     cheapest = cheapest_costs(instance, costs)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
-    multipliers = np.clip(link.multipliers, 0, np.where(np.isfinite(allowed), allowed, 0))
+    most = np.where(np.isfinite(allowed), allowed, 0)
+    multipliers = most if link.multipliers is None else np.clip(link.multipliers, 0, most)
     paying = np.isfinite(cheapest) & (cheapest > 0)
     left = excess(prices, multipliers, np.minimum(levels, link.level))
     accounted = multipliers * rates

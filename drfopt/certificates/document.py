@@ -29,6 +29,7 @@ from ..base.tolerances import DUAL_POSITIVE
 from ..model.allocation import Allocation
 from ..model.document import as_text
 from ..model.document import document as instance_document
+from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence
 from ..model.instance import Instance
 from .verifier import SCHEMA
 
@@ -67,7 +68,7 @@ def document(
     tasks: np.ndarray,
     levels: Iterable[Any],
     placement: np.ndarray | None,
-    evidence: dict[str, Any],
+    evidence: Evidence,
     *,
     integer: bool = False,
     written: bool = True,
@@ -102,30 +103,30 @@ def document(
     return found
 
 
-def _proof(instance: Instance, evidence: dict[str, Any], text: Text) -> dict[str, Any]:
+def _proof(instance: Instance, evidence: Evidence, text: Text) -> dict[str, Any]:
     proof: dict[str, Any] = {}
-    if "rounds" in evidence:
+    if isinstance(evidence, ChainEvidence):
         proof["rounds"] = [
             {
                 "level": text(Fraction(link.level)),
                 "finished": [instance.users[i] for i in link.finished],
                 "prices": _prices(instance, link.prices, text, of_whole_classes=True),
             }
-            for link in evidence["rounds"]
+            for link in evidence.rounds
         ]
-    if "prices" in evidence:
-        table = np.asarray(evidence["prices"])
+    if isinstance(evidence, PriceEvidence | BoundsEvidence) and evidence.prices is not None:
+        table = np.asarray(evidence.prices)
         proof["prices"] = _prices(instance, table[None, :] if table.ndim == 1 else table, text)
-    if "point" in evidence:
-        proof["point"] = {user: text(x) for user, x in zip(instance.users, evidence["point"], strict=True)}
-    if evidence.get("packing") is not None and instance.machines is not None:
+    if isinstance(evidence, PriceEvidence) and evidence.point is not None:
+        proof["point"] = {user: text(x) for user, x in zip(instance.users, evidence.point, strict=True)}
+    if evidence.packing is not None and instance.machines is not None:
         proof["packing"] = [
             {
                 "class": instance.machine_names[k],
                 "machines": int(count),
                 "tasks": {instance.users[i]: int(x) for i, x in pattern.items()},
             }
-            for k, count, pattern in evidence["packing"]
+            for k, count, pattern in evidence.packing
         ]
     return proof
 

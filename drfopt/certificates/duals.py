@@ -12,6 +12,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, GAP
 from ..model.allocation import Certificate
+from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .chain import cell_names, cheapest_costs, pays, unit_costs
@@ -60,7 +61,7 @@ def certify(
         violation=violation,
         gap=gap,
         stopped_by=partial(_bottlenecks, instance, budget, tasks),
-        evidence={"prices": prices},
+        evidence=PriceEvidence(prices=prices),
         reason=reason,
     )
 

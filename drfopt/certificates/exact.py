@@ -9,7 +9,7 @@ Leximin in one pool, in rational numbers: the bottleneck condition decided exact
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,22 +20,14 @@ from ..base.numbers.enclosures import Enclosure, lower, upper
 from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.tolerances import CAPACITY, LEVEL, LEVEL_CEEI
 from ..model.allocation import Certificate
+from ..model.evidence import ChainEvidence, Evidence, PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .document import document
 from .feasibility import infeasibility
 from .verifier import verify
 
-__all__ = ["ChainLink", "certify", "certify_filling", "certify_rounded", "rounded", "used_exactly"]
-
-
-@dataclass(frozen=True, eq=False)
-class ChainLink:
-    """A link of an exact chain: level, whom it finishes (rows of the instance), prices (k, m) of whole classes."""
-
-    level: Fraction
-    finished: np.ndarray
-    prices: np.ndarray
+__all__ = ["certify", "certify_filling", "certify_rounded", "rounded", "used_exactly"]
 
 
 def certify(
@@ -43,7 +35,7 @@ def certify(
     policy: Policy,
     tasks: np.ndarray,
     placement: np.ndarray | None,
-    evidence: dict[str, Any],
+    evidence: Evidence,
 ) -> Certificate:
     """Return the certificate of exact tasks (n,), Fractions or Enclosures, placed as (n, k)."""
     rates = policy.exact_rates(instance)
@@ -79,14 +71,16 @@ def rounded(
     return replace(proof, valid=valid, violation=violation, reason=reason)
 
 
-def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: dict[str, Any]) -> tuple:
+def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> tuple:
     """Return what each user pays for where she is finished: a resource of a pool, ``class/resource`` on machines."""
     found: list[Any] = [None] * instance.n
-    rounds = [(link.finished, link.prices) for link in evidence.get("rounds", ())]
-    if "prices" in evidence:
+    rounds: list[tuple[Any, Any]] = []
+    if isinstance(evidence, ChainEvidence):
+        rounds = [(link.finished, link.prices) for link in evidence.rounds]
+    elif isinstance(evidence, PriceEvidence):
         limits = instance.exact_limits
         rising = [i for i, u in enumerate(limits) if u is None or upper(tasks[i]) < u]
-        rounds = [(rising, evidence["prices"])]
+        rounds = [(rising, evidence.prices)]
     for finished, prices in rounds:
         table = np.asarray(prices)
         for i in map(int, finished):

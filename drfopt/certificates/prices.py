@@ -24,6 +24,7 @@ import numpy as np
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP
 from ..model.allocation import Certificate
 from ..model.arrays import columns, in_blocks
+from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
@@ -73,7 +74,7 @@ def certify(
         violation=violation,
         gap=gap,
         stopped_by=partial(_bottlenecks, market, tasks),
-        evidence={"prices": market.prices},
+        evidence=PriceEvidence(prices=market.prices),
         reason=reason,
     )
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
+from ..model.evidence import StopEvidence
 from ..model.hierarchy import Ascent, Halt, SettledState
 from ..model.instance import Instance
 from ..model.policies import Policy
@@ -55,7 +56,7 @@ def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, hal
         violation=violation,
         gap=0.0 if ascent.exact else None,
         stopped_by=partial(_bottlenecks, ascent, tasks, halts),
-        evidence={"halts": halts},
+        evidence=StopEvidence(breakpoints=halts),
         reason=fault,
         rigorous=ascent.exact,
     )

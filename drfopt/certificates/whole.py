@@ -24,6 +24,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.errors import SolverError, TimeLimitError
 from ..base.progress import report
 from ..model.allocation import Certificate
+from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
 from ..model.packings import Packing, shapes
 from ..model.policies import Policy
@@ -112,13 +113,14 @@ def certify(
         found = _Levels(instance, policy, counts, deadline, finder).certificate()
     else:
         found = _largest(instance, policy, counts, deadline, finder)
-    evidence = found.evidence | {
-        "score": score(instance, policy, counts),
-        "packing": packing,
-        "seconds": time.perf_counter() - begun,
-    }
+    evidence = replace(
+        found.proof(WholeEvidence),
+        score=score(instance, policy, counts),
+        packing=packing,
+        seconds=time.perf_counter() - begun,
+    )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
-    certain = evidence["judge"] in EXACT and found.valid is not None
+    certain = evidence.judge in EXACT and found.valid is not None
     if policy.objective == "alpha":
         certain = certain and exactly([instance.exact_weights[i] for i in exhaustive_search.playing(instance)])
     return replace(found, evidence=evidence, rigorous=certain)
@@ -153,7 +155,7 @@ class _Levels:
                 return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
         judge = " and ".join(self.judges) or "nobody to judge"
-        return Certificate("bound", True, 0.0, gap=0.0, evidence={"claims": self.proven, "judge": judge})
+        return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(claims=self.proven, judge=judge))
 
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
@@ -179,7 +181,7 @@ class _Levels:
             f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
             f"and can be {float(bound):.6g} at most"
         )
-        evidence = {"claims": self.proven, "judge": "nobody", "level": claim.value, "bound": bound}
+        evidence = WholeEvidence(claims=self.proven, judge="nobody", level=claim.value, bound=bound)
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
     def _bound(self, claim: LevelClaim, below: int) -> Fraction:
@@ -226,9 +228,10 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 )
     except (TimeLimitError, TooLargeToAsk):
         reason = "the allocation is feasible, and there was no time to prove its objective"
-        return Certificate("bound", None, 0.0, gap=gap, evidence={"judge": "nobody"}, reason=reason)
+        return Certificate("bound", None, 0.0, gap=gap, evidence=WholeEvidence(judge="nobody"), reason=reason)
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence={"judge": judge}, reason=reason)
+    proof = WholeEvidence(judge=judge)
+    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
 
 
 def _halves(instance: Instance, members: list[int]) -> Halves | None:

@@ -27,6 +27,7 @@ from ..base.progress import report
 from ..base.tolerances import LEVEL
 from ..certificates.chain import CERTAIN, excess, firm
 from ..certificates.stops import costs
+from ..model.evidence import StopEvidence
 from ..model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
 from .linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
@@ -46,7 +47,8 @@ def _filled(problem: Problem, exact: bool) -> Answer:
     for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
         halts.append(halt)
     levels = ascent.levels(standing.has)
-    return Answer(standing.has[problem.members], evidence={"halts": tuple(halts), "levels": levels[problem.members]})
+    proof = StopEvidence(breakpoints=tuple(halts))
+    return Answer(standing.has[problem.members], evidence=proof, levels=levels[problem.members])
 
 
 def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
@@ -87,8 +89,8 @@ def solve_machines(problem: Problem) -> Answer:
     for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
         halts.append(halt)
     levels = ascent.levels(standing.has)[problem.members]
-    evidence = {"halts": tuple(halts), "levels": levels}
-    return Answer(standing.has[problem.members], amounts=Programs(problem).placed(standing.has), evidence=evidence)
+    proof, placed = StopEvidence(breakpoints=tuple(halts)), Programs(problem).placed(standing.has)
+    return Answer(standing.has[problem.members], amounts=placed, evidence=proof, levels=levels)
 
 
 def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:

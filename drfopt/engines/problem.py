@@ -15,6 +15,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.errors import SolverError
 from ..base.parallel import ALONE, Workers
 from ..base.solvers.table import DIRECT
+from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.packings import maximal_patterns, shapes
 from ..model.policies import Policy, shares_per_task
@@ -259,19 +260,31 @@ class Answer:
         Tasks of each pair (user, class), for machines.
     prices : array (k, m) or None
         Price of one unit of each resource of each class, in the stated objective.
-    evidence : dict
+    evidence : Evidence
         What the certificate needs besides: rounds of a chain, packings of whole tasks.
     status : str
     engine : str
         Name of the engine that answered, where it is not the one that was asked: a search that fell back on another.
+    exact : Answer or None
+        The answer in fractions of which these are the nearest floats.
+    levels : array (n,) or None
+        Where they do not follow from the tasks by the policy's rates.
+    whole_part : int array (n,) or None
+        Of whole tasks that were rounded: whole parts of the continuous optimum.
+    reason : str
+        What a user's formulation says of its own answer.
     """
 
     tasks: np.ndarray
     amounts: np.ndarray | None = None
     prices: np.ndarray | None = None
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
     status: str = "optimal"
     engine: str = ""
+    exact: "Answer | None" = None
+    levels: np.ndarray | None = None
+    whole_part: np.ndarray | None = None
+    reason: str = ""
 
 
 def in_floats(answer: Answer) -> Answer:
@@ -287,7 +300,5 @@ def in_floats(answer: Answer) -> Answer:
         amounts, prices = (None if v is None else v.astype(np.float64) for v in (answer.amounts, answer.prices))
     except OverflowError:
         raise SolverError("the answer is beyond the range of floats: use exact=True, or change the units") from None
-    evidence: dict[str, Any] = {"exact": answer}
-    if "levels" in answer.evidence:
-        evidence["levels"] = answer.evidence["levels"].astype(np.float64)
-    return Answer(tasks, amounts, prices, evidence)
+    levels = None if answer.levels is None else answer.levels.astype(np.float64)
+    return Answer(tasks, amounts, prices, exact=answer, levels=levels)

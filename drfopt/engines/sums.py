@@ -18,6 +18,7 @@ from scipy import sparse
 from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
+from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence
 from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 from .promised import Promised, kept
@@ -116,12 +117,13 @@ def solve(problem: Problem) -> Answer:
     budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
     total = problem.instance.room
     prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
-    evidence = {}
+    levels, evidence = None, Evidence()
     if promised is not None:
         last = solution.duals[len(solution.duals) - len(promised.ceilings) :]
         bounds = np.maximum(-last, 0) * largest
-        evidence = {"bounds": bounds, "halts": promised.halts, "full": promised.full, "levels": promised.rates * tasks}
-    return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence)
+        evidence = BoundsEvidence(bounds=bounds, breakpoints=promised.halts, full=promised.full)
+        levels = promised.rates * tasks
+    return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=levels)
 
 
 def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.ndarray:
@@ -143,7 +145,7 @@ def solve_exactly(problem: Problem) -> Answer:
     tasks = np.full(problem.n, Fraction(0), dtype=object)
     for i, z in zip(problem.pairs[0].tolist(), amounts, strict=True):
         tasks[i] += z
-    return Answer(tasks, amounts=amounts, prices=prices, evidence={"prices": prices})
+    return Answer(tasks, amounts=amounts, prices=prices, evidence=PriceEvidence(prices=prices))
 
 
 def largest(

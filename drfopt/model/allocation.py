@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ..base.errors import CertificateError
 from ..base.numbers.enclosures import Enclosure, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.numbers.shown import in_units
@@ -17,10 +18,13 @@ from ..base.tables import Bar, Column, Sheet
 from ..base.tolerances import LEVEL
 from .document import as_text
 from .document import document as instance_document
+from .evidence import Evidence, ToldEvidence, WholeEvidence
 from .instance import Instance
 from .shortfall import HAS_ALL, Shortfall, asked_by
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
+
+Kind = TypeVar("Kind", bound=Evidence)
 
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
@@ -51,10 +55,8 @@ class Certificate:
         but bounds they are not. ``drfopt verify`` decides in fractions about a file of floats as well.
     stopped_by : callable
         Returns what stopped each user, (n,); `bottlenecks` asks it once.
-    evidence : dict
-        What the proof is made of: multipliers of each round, prices, claims shown infeasible. Of whole tasks that
-        were rounded also ``below_continuous``: who has fewer than the whole part of its continuous optimum, as it was
-        computed; name, tasks and that whole part.
+    evidence : Evidence
+        What the proof is made of, by its kind: rounds, prices, breakpoints, claims shown infeasible.
     reason : str
         Where it does not hold: the first condition missed, in words.
     """
@@ -64,7 +66,7 @@ class Certificate:
     violation: float
     gap: float | None = 0.0
     stopped_by: Callable[[], tuple] = field(default=tuple, repr=False, compare=False)
-    evidence: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    evidence: Evidence = field(default_factory=Evidence, repr=False, compare=False)
     reason: str = ""
     rigorous: bool = False
 
@@ -78,29 +80,42 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
-        if "told" in self.evidence:
+        evidence = self.evidence
+        if isinstance(evidence, ToldEvidence):
             # Read from a document, of which this is all that is known.
-            return dict(self.evidence["told"])
+            return dict(evidence.told)
         document: dict[str, Any] = {
             "kind": self.kind,
             "valid": self.valid,
             "violation": self.violation,
             "gap": self.gap,
         }
-        if self.kind == "bound" and "judge" in self.evidence:
-            document |= {"judge": self.evidence["judge"], "rigorous": self.rigorous}
+        if evidence.judge:
+            document |= {"judge": evidence.judge, "rigorous": self.rigorous}
         if self.valid is None and self.reason:
             document |= {"reason": self.reason}
-        if self.valid is None and self.kind == "bound" and "bound" in self.evidence:
-            proven = self.evidence["claims"]
+        if self.valid is None and isinstance(evidence, WholeEvidence) and evidence.bound is not None:
+            proven = evidence.claims
             document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
-            document |= {"next_level": float(self.evidence["level"]), "bound": float(self.evidence["bound"])}
-        if "below_continuous" in self.evidence:
+            document |= {"next_level": float(evidence.level), "bound": float(evidence.bound)}
+        if evidence.below_continuous is not None:
             document["below_continuous"] = [
                 {"user": user, "tasks": tasks, "whole_part": promised}
-                for user, tasks, promised in self.evidence["below_continuous"]
+                for user, tasks, promised in evidence.below_continuous
             ]
         return document
+
+    def proof(self, kind: type[Kind]) -> Kind:
+        """Return the evidence as one of that kind.
+
+        Raises
+        ------
+        CertificateError
+            When it is of another.
+        """
+        if not isinstance(self.evidence, kind):
+            raise CertificateError(f"a certificate of kind {self.kind!r} was read from a document, without its proof")
+        return self.evidence
 
 
 @dataclass(frozen=True)
@@ -238,7 +253,7 @@ class Allocation(Result):
     @property
     def broken(self) -> tuple[Broken, ...]:
         """Guarantees that do not fit together, with what is held instead; `status` is that of the rules' division."""
-        return tuple(self.certificate.evidence.get("broken", ()))
+        return self.certificate.evidence.broken
 
     @property
     def broken_guarantees(self) -> list[dict[str, Any]]:
@@ -540,7 +555,7 @@ class Allocation(Result):
 
     def _closed_forms(self) -> dict[str, str]:
         """Return tasks of enclosed users as numbers with a root, where that was proven."""
-        return {self.users[i]: form for i, form in self.certificate.evidence.get("closed_forms", {}).items()}
+        return {self.users[i]: form for i, form in self.certificate.evidence.closed_forms.items()}
 
     def _title(self) -> str:
         kind = "whole tasks" if self.integer else "divisible tasks"
@@ -583,8 +598,8 @@ class Allocation(Result):
         if proof.valid is None and proof.reason:
             notes.append(proof.reason)
         if proof.valid and proof.kind == "bound" and not proof.rigorous:
-            notes.append(f"that nothing is better is the word of {proof.evidence['judge']}: no proof in exact numbers")
-        if short := proof.evidence.get("below_continuous"):
+            notes.append(f"that nothing is better is the word of {proof.evidence.judge}: no proof in exact numbers")
+        if short := proof.evidence.below_continuous:
             # All of them: a promise of the continuous optimum is broken to each.
             each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)
             placed = self.instance.n - len(self.unplaced)

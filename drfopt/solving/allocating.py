@@ -24,7 +24,8 @@ from ..certificates.feasibility import infeasibility
 from ..engines.placing import fewest
 from ..engines.problem import Answer, Problem, in_floats
 from ..engines.registry import Engine, engine_for, others
-from ..model.allocation import Allocation, Certificate
+from ..model.allocation import Allocation, Certificate, Kind
+from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence
 from ..model.hierarchy import Ascent, broken
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named
@@ -205,8 +206,9 @@ def _attempt(
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
         proof = replace(proof, valid=None)
-    if "whole_part" in answer.evidence:
-        proof = replace(proof, evidence=proof.evidence | {"below_continuous": _below_continuous(problem, answer)})
+    if answer.whole_part is not None:
+        below = _below_continuous(problem, answer.tasks, answer.whole_part)
+        proof = replace(proof, evidence=replace(proof.evidence, below_continuous=below))
     if proof.valid is False or proof.violation > CAPACITY:
         raise CertificateError(
             f"engine {answer.engine!r} found an allocation that its certificate ({proof.kind}) does not prove: "
@@ -234,9 +236,9 @@ def _status(proof: Certificate, answer: Answer) -> str:
     return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
 
 
-def _below_continuous(problem: Problem, answer: Answer) -> list[tuple[str, int, int]]:
+def _below_continuous(problem: Problem, tasks: np.ndarray, whole_part: np.ndarray) -> list[tuple[str, int, int]]:
     """Return who has less than the whole part of her continuous optimum: name, tasks and that whole part."""
-    rows = zip(problem.members.tolist(), answer.tasks.tolist(), answer.evidence["whole_part"].tolist(), strict=True)
+    rows = zip(problem.members.tolist(), tasks.tolist(), whole_part.tolist(), strict=True)
     return [(problem.instance.users[i], x, promised) for i, x, promised in rows if x < promised]
 
 
@@ -245,12 +247,12 @@ def _nothing(problem: Problem, exact: bool) -> Answer:
     none = np.zeros(0, dtype=object if exact else float)
     pool = problem.instance.machines is None
     prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
-    return Answer(
-        none,
-        amounts=None if pool else none,
-        prices=prices,
-        evidence={"rounds": [], "halts": (), "claims": [], "packing": [], "prices": np.zeros((problem.k, problem.m))},
-    )
+    proof: Evidence = ChainEvidence(packing=[])
+    if prices is not None:
+        proof = PriceEvidence(packing=[], prices=prices)
+    elif "organisation" in problem.instance.features:
+        proof = StopEvidence(packing=[])
+    return Answer(none, amounts=None if pool else none, prices=prices, evidence=proof)
 
 
 def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
@@ -269,16 +271,16 @@ def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
 
 
 def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
-    if "exact" in answer.evidence:
+    if answer.exact is not None:
         # Rates that floats hold badly would spoil levels that floats hold well.
-        exact = _levels(problem, _spread(problem, answer.evidence["exact"], exact=True), answer.evidence["exact"])
+        exact = _levels(problem, _spread(problem, answer.exact, exact=True), answer.exact)
         try:
             return exact.astype(np.float64)
         except OverflowError:
             raise SolverError("the levels are beyond the range of floats: use exact=True, or change weights") from None
-    if "levels" in answer.evidence:
+    if answer.levels is not None:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
-        levels[problem.members] = answer.evidence["levels"]
+        levels[problem.members] = answer.levels
         return levels
     if tasks.dtype == object:
         rates = problem.policy.exact_rates(problem.instance)
@@ -294,10 +296,15 @@ def _reported(problem: Problem, answer: Answer) -> np.ndarray | None:
 
 def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Return the certificate that belongs to what was asked for: one row of the table below."""
+    return PROOFS[_kind(problem, placement is None, tasks.dtype == object)](problem, tasks, placement, answer)
+
+
+def _kind(problem: Problem, pool: bool, exact: bool) -> str:
+    """Return the row of the table of proofs that belongs to what was asked for."""
     kind = "whole" if problem.integer else problem.policy.objective
     if kind == "leximin":
-        kind += " pool" if placement is None else " machines"
-    if tasks.dtype == object and kind in EXACT:
+        kind += " pool" if pool else " machines"
+    if exact and kind in EXACT:
         kind = EXACT[kind]
     bounded = "organisation" in problem.instance.features
     if problem.policy.objective in ("alpha", "sum") and not problem.integer:
@@ -306,15 +313,13 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind = "bounds" if bounded or typed else kind
     elif bounded:
         kind = "organisation"
-    if problem.policy.objective == "formulation":
-        kind = "formulation"
-    return PROOFS[kind](problem, tasks, placement, answer)
+    return "formulation" if problem.policy.objective == "formulation" else kind
 
 
 def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify a pool by its bottlenecks: those of the fractions, where the tasks are fractions that were rounded."""
-    if "exact" in answer.evidence:
-        exact = _spread(problem, answer.evidence["exact"], exact=True)
+    if answer.exact is not None:
+        exact = _spread(problem, answer.exact, exact=True)
         levels = _levels(problem, tasks, answer)
         return certify_rounded(problem.instance, problem.policy, exact, tasks, levels)
     return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
@@ -322,9 +327,9 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
 
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
-    if "exact" not in answer.evidence:
+    if answer.exact is None:
         return prices.certify(problem.instance, problem.policy, tasks, placement, _priced(answer), problem.all_rates)
-    found = answer.evidence["exact"]
+    found = answer.exact
     exact = _spread(problem, found, exact=True)
     placed = None if found.amounts is None else problem.by_type.placement(found.amounts)
     proof = exactly.certify(problem.instance, problem.policy, exact, placed, found.evidence)
@@ -334,28 +339,37 @@ def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, a
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     violation, reason = infeasibility(problem.instance, tasks, placement)
-    packing = {name: answer.evidence[name] for name in ("packing",) if name in answer.evidence}
-    reason = reason or answer.evidence.get("reason", "")
+    lost: tuple = ()
+    reason = reason or answer.reason
     if "organisation" in problem.instance.features:
         # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
         ascent = Ascent(problem.instance, policy_named("drf"))
-        if lost := stops.exceeded(ascent, tasks, placement):
-            raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {lost}")
-        packing["broken"] = broken(ascent, tasks)
+        if fault := stops.exceeded(ascent, tasks, placement):
+            raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
+        lost = broken(ascent, tasks)
     valid = False if violation > CAPACITY else None
-    return Certificate("feasibility", valid, violation, gap=None, evidence=packing, reason=reason)
+    return Certificate(
+        "feasibility", valid, violation, gap=None, evidence=replace(answer.evidence, broken=lost), reason=reason
+    )
 
 
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
     ascent = Ascent(problem.instance, problem.policy, exact=tasks.dtype == object)
-    if "exact" in answer.evidence:
-        found = answer.evidence["exact"]
-        exact = _spread(problem, found, exact=True)
-        proof = stops.certify_rounded(problem.instance, problem.policy, exact, tasks, found.evidence["halts"])
+    if answer.exact is not None:
+        exact = _spread(problem, answer.exact, exact=True)
+        given = _of(StopEvidence, answer.exact).breakpoints
+        proof = stops.certify_rounded(problem.instance, problem.policy, exact, tasks, given)
     else:
-        proof = stops.certify(ascent, tasks, placement, answer.evidence["halts"])
-    return replace(proof, evidence=proof.evidence | {"broken": broken(ascent, tasks)})
+        proof = stops.certify(ascent, tasks, placement, _of(StopEvidence, answer).breakpoints)
+    return replace(proof, evidence=replace(proof.evidence, broken=broken(ascent, tasks)))
+
+
+def _of(kind: type[Kind], answer: Answer) -> Kind:
+    """Return what an engine gives as evidence, which has to be of the kind that the proof needs."""
+    if not isinstance(answer.evidence, kind):
+        raise CertificateError(f"engine {answer.engine!r} gave no {kind.__name__}, and without it there is no proof")
+    return answer.evidence
 
 
 def _priced(answer: Answer) -> np.ndarray:
@@ -364,19 +378,24 @@ def _priced(answer: Answer) -> np.ndarray:
     return answer.prices
 
 
+def _bounded(answer: Answer) -> BoundsEvidence:
+    """Return the prices of ceilings, and the breakpoints that keep the guarantees; none where nothing is promised."""
+    return answer.evidence if isinstance(answer.evidence, BoundsEvidence) else BoundsEvidence()
+
+
 Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
     "leximin pool": _bottlenecks,
     "exact filling": lambda p, x, z, a: certify_filling(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
-    "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
+    "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, _of(ChainEvidence, a).rounds),
     "alpha": _prices,
     "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
     "whole": lambda p, x, z, a: whole.certify(
-        p.instance, p.policy, x, a.evidence.get("packing"), p.deadline, whole.Finder(a.engine, p.solver)
+        p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
     ),
-    "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), a.evidence),
+    "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     "formulation": _feasible,
     "organisation": _stops,

@@ -18,6 +18,7 @@ from ..io.native.reading import built
 from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
+from ..model.evidence import ToldEvidence
 from ..model.instance import Instance
 
 __all__ = ["allocation_of"]
@@ -150,22 +151,26 @@ class _Reading:
         for entry in self.document["users"].each():
             stop = entry["bottleneck"].value
             stops[_index(self.users, entry["name"].text(), entry)] = tuple(stop) or None if _many(stop) else stop
-        evidence: dict[str, Any] = {"told": {key: said[key] for key in said if key not in ("rigorous", "reason")}}
+        told = {key: said[key] for key in said if key not in ("rigorous", "reason")}
         if said.get("kind") == "bound" and "judge" in said and "rigorous" in said:
-            evidence["told"]["rigorous"] = said["rigorous"]
+            told["rigorous"] = said["rigorous"]
         if said.get("valid") is None and said.get("reason"):
-            evidence["told"]["reason"] = said["reason"]
-        if "judge" in said:
-            evidence["judge"] = said["judge"]
-        if "below_continuous" in said:
-            evidence["below_continuous"] = [
-                (row["user"], row["tasks"], row["whole_part"]) for row in said["below_continuous"]
-            ]
-        if "broken_guarantees" in self.document:
-            evidence["broken"] = tuple(map(self._broken, self.document["broken_guarantees"].each()))
-        if "closed_forms" in self.document:
-            forms = self.document["closed_forms"]
-            evidence["closed_forms"] = {_index(self.users, user, form): form.text() for user, form in forms.pairs()}
+            told["reason"] = said["reason"]
+        evidence = ToldEvidence(
+            told=told,
+            judge=said.get("judge", ""),
+            broken=tuple(map(self._broken, self.document["broken_guarantees"].each()))
+            if "broken_guarantees" in self.document
+            else (),
+            below_continuous=[(row["user"], row["tasks"], row["whole_part"]) for row in said["below_continuous"]]
+            if "below_continuous" in said
+            else None,
+            closed_forms={
+                _index(self.users, user, form): form.text() for user, form in self.document["closed_forms"].pairs()
+            }
+            if "closed_forms" in self.document
+            else {},
+        )
         return Certificate(
             part["kind"].text("none"),
             part["valid"].value,

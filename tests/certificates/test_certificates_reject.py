@@ -70,7 +70,7 @@ def test_rational(paper):
 
 
 def rounds_of(allocation):
-    return list(allocation.certificate.evidence["rounds"])
+    return list(allocation.certificate.evidence.rounds)
 
 
 def certified(instance, allocation, rounds, tasks=None, placement=None):
@@ -235,7 +235,7 @@ def test_whole_tasks_on_machines(policy):
     chosen = policy_named(policy)
     allocation = solve(instance, policy, integer=True)
     packing = (
-        engine_for("auto", Problem(instance, chosen, True)).solve(Problem(instance, chosen, True)).evidence["packing"]
+        engine_for("auto", Problem(instance, chosen, True)).solve(Problem(instance, chosen, True)).evidence.packing
     )
     assert whole.certify(instance, chosen, allocation.tasks, packing).valid
     less = allocation.tasks.copy()
@@ -260,7 +260,7 @@ def test_whole_tasks_judged_by_the_second_solver(monkeypatch, paper):
         chosen = policy_named(policy)
         proof = whole.certify(paper, chosen, solve(paper, policy, integer=True).tasks, None)
         assert proof.valid
-        assert proof.evidence["judge"] == "CBC"
+        assert proof.evidence.judge == "CBC"
         worse = whole.certify(paper, chosen, np.array([2, 2]), None)
         assert worse.valid is False
         assert "strictly better" in worse.reason

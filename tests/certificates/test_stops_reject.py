@@ -46,8 +46,8 @@ def proven(request):
         instance = Instance(DEMANDS, {"cpu": 12, "memory": 16}, **rest)
     found = solve(instance, exact=request.param == "exact pool")
     ascent = Ascent(instance, policy_named("drf"), exact=found.exact)
-    assert len(found.certificate.evidence["halts"]) >= 3
-    return ascent, found.tasks, found.placement, found.certificate.evidence["halts"]
+    assert len(found.certificate.evidence.breakpoints) >= 3
+    return ascent, found.tasks, found.placement, found.certificate.evidence.breakpoints
 
 
 def judged(proven, **changed):

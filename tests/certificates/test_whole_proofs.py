@@ -118,7 +118,7 @@ def test_a_class_with_too_many_loads_is_priced_by_its_resources(monkeypatch):
     assert total == 48 * 8, "a CPU costs 2 here, but a task of one CPU only 1"
     assert worth.priced(((1, 2), (0, 0))) is None
     allocation = solve(instance, integer=True)
-    assert allocation.certificate.evidence["judge"] == "multipliers"
+    assert allocation.certificate.evidence.judge == "multipliers"
 
 
 def test_raised_claims_bound_a_level():

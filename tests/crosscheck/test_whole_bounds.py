@@ -59,11 +59,11 @@ def test_the_same_search_is_no_second_author():
     proof = found.certificate
     assert proof.valid
     assert not proof.rigorous
-    assert proof.evidence["judge"] == "the same search, run again"
+    assert proof.evidence.judge == "the same search, run again"
     assert "the word of the same search, run again: no proof in exact numbers" in str(found)
     assert proof.to_dict()["judge"] == "the same search, run again"
     other = solve(WIDE, "ceei", integer=True, engine="nash-milp").certificate
-    assert other.evidence["judge"] == "a search near a bound"
+    assert other.evidence.judge == "a search near a bound"
     assert not other.rigorous, "it prunes on logarithms in floats"
 
 
@@ -71,7 +71,7 @@ def test_a_short_exact_search_is_a_second_author():
     proof = solve(Instance.library("nsdi2011"), "ceei", integer=True).certificate
     assert proof.valid
     assert proof.rigorous
-    assert proof.evidence["judge"] == "exact search"
+    assert proof.evidence.judge == "exact search"
     # Weights that are no small multiples of one number: products are compared by sixty digits of their logarithms.
     long = Instance([[1, 4], [3, 1]], [9, 18], weights=[1 / 3, 0.123456789])
     assert not solve(long, "ceei", integer=True).certificate.rigorous
@@ -93,7 +93,7 @@ def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
         for solver, judge in (("highs", "CBC"), ("PULP_CBC_CMD", "HiGHS"), ("COIN_CMD", "HiGHS")):
             proof = whole.certify(paper, chosen, tasks, None, finder=whole.Finder("sum-milp", solver))
             assert proof.valid
-            assert proof.evidence["judge"] == judge
+            assert proof.evidence.judge == judge
             assert not proof.rigorous
             worse = whole.certify(paper, chosen, np.array([2, 2]), None, finder=whole.Finder("sum-milp", solver))
             assert worse.valid is False

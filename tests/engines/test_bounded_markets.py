@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ def test_a_perturbed_answer_is_rejected(policy):
             tasks = found.tasks.copy()
             tasks[i] *= times
             assert not bounds.certify(instance, chosen, tasks, None, found.prices[None, :], evidence).valid
-    higher = evidence | {"bounds": np.asarray(evidence["bounds"]) + 1e-3}
+    higher = replace(evidence, bounds=np.asarray(evidence.bounds) + 1e-3)
     assert not bounds.certify(instance, chosen, found.tasks, None, found.prices[None, :], higher).valid
 
 
@@ -121,7 +122,7 @@ def test_a_forged_proof_of_floors_is_rejected():
     instance = pool(guarantees={"A": {"cpu": 5}, "B": {"cpu": 6}})
     found = solve(instance, "ceei")
     evidence, chosen = found.certificate.evidence, policy_named("ceei")
-    none = evidence | {"halts": ()}
+    none = replace(evidence, breakpoints=())
     assert not bounds.certify(instance, chosen, found.tasks, None, found.prices[None, :], none).valid
     fewer = found.tasks * [1, 0.9, 1]
     assert not bounds.certify(instance, chosen, fewer, None, found.prices[None, :], evidence).valid

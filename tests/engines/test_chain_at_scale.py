@@ -83,7 +83,7 @@ def test_parts_that_share_nothing_need_no_common_program(monkeypatch):
     machines = [Machine(f"m{k}", random.integers(10, 90, 2)) for k in range(islands)]
     eligible = np.repeat(np.eye(islands, dtype=bool), 2, axis=0)
     allocation = solve(Instance(demands, machines=machines, eligible=eligible))
-    rounds = allocation.certificate.evidence["rounds"]
+    rounds = allocation.certificate.evidence.rounds
     assert [link.level for link in rounds] == sorted(link.level for link in rounds)
     assert len({round(link.level, 12) for link in rounds}) == islands
 
@@ -116,7 +116,7 @@ def test_placements_use_few_classes_and_prove_the_same(policy):
     assert allocation.placement.sum(axis=1) == pytest.approx(allocation.tasks, rel=1e-12)
     assert allocation.placement is allocation.placement
     if policy == "drf":
-        rounds = list(allocation.certificate.evidence["rounds"])
+        rounds = list(allocation.certificate.evidence.rounds)
         assert chain.certify(instance, policy_named(policy), allocation.tasks, allocation.placement, rounds).valid
     written = allocation.to_dict()["placement"]
     assert sum(map(len, written.values())) == (allocation.placement > 0).sum()

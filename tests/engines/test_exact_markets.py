@@ -50,13 +50,13 @@ def test_enclosures_are_where_the_floats_are(policy, strategy):
 
 
 def test_theorem_5_in_closed_form(paper):
-    forms = solve(THEOREM_5, "ceei", exact=True).certificate.evidence["closed_forms"]
+    forms = solve(THEOREM_5, "ceei", exact=True).certificate.evidence.closed_forms
     assert forms == {0: "(3125 - 125 sqrt(373))/63", 1: "(3800 + 100 sqrt(373))/1071", 2: "(-325 + 25 sqrt(373))/51"}
     allocation = solve(paper, "alpha:2", exact=True)
     assert allocation.to_dict()["closed_forms"] == {"A": "-9 + 9 sqrt(2)", "B": "6 - 3 sqrt(2)"}
     assert "closed forms, proven: A -9 + 9 sqrt(2)" in str(allocation)
     # Of degree four or more: nothing is said of it.
-    assert solve(THEOREM_5, "alpha:2", exact=True).certificate.evidence["closed_forms"] == {}
+    assert solve(THEOREM_5, "alpha:2", exact=True).certificate.evidence.closed_forms == {}
 
 
 def test_a_wrong_guess_of_a_closed_form_is_not_believed(monkeypatch):
@@ -67,7 +67,7 @@ def test_a_wrong_guess_of_a_closed_form_is_not_believed(monkeypatch):
         return [found[0] + F(1, 10**50), *found[1:]]
 
     monkeypatch.setattr(enclosure, "recognised", wrong)
-    assert solve(THEOREM_5, "ceei", exact=True).certificate.evidence["closed_forms"] == {}
+    assert solve(THEOREM_5, "ceei", exact=True).certificate.evidence.closed_forms == {}
 
 
 SURDS = st.builds(surds.Surd, *[st.fractions(-5, 5, max_denominator=9)] * 2, st.just(7))
@@ -124,7 +124,7 @@ def test_users_who_differ_by_more_than_floats_resolve():
     ((_, policy, instance),) = skewed_markets(7, [65])
     floats, exact = answers(instance, policy)
     assert floats.engine == "enclosure after barrier"
-    assert exact.certificate.evidence["start"] == "decimal-barrier"
+    assert exact.certificate.evidence.start == "decimal-barrier"
     decimals = solve(instance, policy, engine="decimal-barrier")
     assert decimals.tasks == pytest.approx(floats.tasks, rel=1e-12)
 

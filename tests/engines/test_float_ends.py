@@ -49,7 +49,7 @@ def test_a_tie_may_be_broken_by_rounding():
     pool = Instance([[1, 1], [1e-9, 0]], [1 + 1e-9, 1])
     tasks = np.array([1.0, 1.0])
     proof = bottleneck.certify(pool, policy_named("tasks"), tasks)
-    assert proof.violation <= 1e-15 and proof.evidence["error"] > 1e-8
+    assert proof.violation <= 1e-15 and proof.evidence.error > 1e-8
     assert not proof.valid
     assert solve(pool, "tasks").engine == "rational after filling"
 

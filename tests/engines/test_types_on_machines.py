@@ -142,7 +142,7 @@ def test_levels_are_those_of_the_literal_programs(instance: Instance, policy: st
 @given(clusters())
 def test_more_for_one_user_is_rejected(instance: Instance):
     allocation = solve(instance)
-    rounds = list(allocation.certificate.evidence["rounds"])
+    rounds = list(allocation.certificate.evidence.rounds)
     policy, placed = policy_named("drf"), allocation.placed_by_type
     again = chain.certify(instance, policy, allocation.tasks, placed, rounds)
     assert again.valid
@@ -159,7 +159,7 @@ def test_a_placement_that_is_out_of_proportion_is_rejected():
     allocation = solve(cluster())
     moved = allocation.placed_by_type.copy()
     moved[0] *= 0.9
-    rounds = list(allocation.certificate.evidence["rounds"])
+    rounds = list(allocation.certificate.evidence.rounds)
     verdict = chain.certify(allocation.instance, policy_named("drf"), allocation.tasks, moved, rounds)
     assert not verdict.valid
     assert "user 'team': tasks differ from placement" in verdict.reason
@@ -167,7 +167,7 @@ def test_a_placement_that_is_out_of_proportion_is_rejected():
 
 def test_a_round_that_nobody_has_to_pay_proves_nothing():
     allocation = solve(cluster())
-    rounds = [replace(link, prices=link.prices * 0) for link in allocation.certificate.evidence["rounds"]]
+    rounds = [replace(link, prices=link.prices * 0) for link in allocation.certificate.evidence.rounds]
     placed = allocation.placed_by_type
     assert not chain.certify(allocation.instance, policy_named("drf"), allocation.tasks, placed, rounds).valid
 

@@ -79,7 +79,7 @@ def test_many_tied_users_are_proven(policy):
     allocation = solve(tied(60, 1), policy, integer=True)
     assert allocation.status == "optimal"
     assert allocation.certificate.valid
-    assert allocation.certificate.evidence["judge"] == "multipliers"
+    assert allocation.certificate.evidence.judge == "multipliers"
 
 
 def test_of_users_alike_only_the_number_counts():
@@ -115,7 +115,7 @@ def test_the_paper_on_its_nodes():
     for name, tasks in printed.items():
         allocation = solve(Instance.library(name), integer=True)
         assert sorted(allocation.tasks.tolist()) == tasks
-        assert allocation.certificate.evidence["judge"] == "multipliers", "no solver had to be believed"
+        assert allocation.certificate.evidence.judge == "multipliers", "no solver had to be believed"
     shares = solve(Instance.library("sec71-phase1"), integer=True).dominant_shares
     assert shares == pytest.approx([5 / 7, 3 / 4]), "the paper: about 70 and 75 percent"
 
@@ -141,7 +141,7 @@ def test_what_is_not_proven_has_a_bound(out_of_time):
     proof = allocation.certificate
     assert proof.valid is None
     assert proof.gap == 0
-    assert proof.evidence["bound"] == proof.evidence["level"] == Fraction(2, 3)
+    assert proof.evidence.bound == proof.evidence.level == Fraction(2, 3)
     assert proof.to_dict()["proven_users"] == 0
     assert "time ran out: 0 levels" in str(allocation)
 

@@ -40,7 +40,7 @@ def assert_same(one, other):
     assert np.array_equal(one.tasks, other.tasks)
     assert np.array_equal(one.levels, other.levels)
     assert np.array_equal(one.placement, other.placement)
-    mine, theirs = one.certificate.evidence["rounds"], other.certificate.evidence["rounds"]
+    mine, theirs = one.certificate.evidence.rounds, other.certificate.evidence.rounds
     assert len(mine) == len(theirs)
     for link, same in zip(mine, theirs, strict=True):
         assert link.level == same.level

@@ -66,11 +66,7 @@ def solve(problem: Problem) -> Answer:
         answer = _pack(problem, [int(x) for x in whole], file.path)
     else:
         answer = _place(problem, np.maximum(tasks, 0), file.path)
-    if levels is not None:
-        answer.evidence["levels"] = levels
-    if reason:
-        answer.evidence["reason"] = reason
-    return replace(answer, status=status)
+    return replace(answer, status=status, levels=levels, reason=reason)
 
 
 # ---- leximin, a round at a time -----------------------------------------------------------------------------------

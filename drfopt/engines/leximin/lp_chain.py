@@ -25,6 +25,7 @@ from ...base.errors import SolverError
 from ...base.parallel import ALONE
 from ...base.progress import report
 from ...certificates.chain import DEARER, Round
+from ...model.evidence import ChainEvidence
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
 from .lp_round import RoundPart, RoundProgram
@@ -56,7 +57,7 @@ def solve(problem: Problem) -> Answer:
     rounds = [link for _, link in sorted(chain.rounds, key=itemgetter(0))]
     if isinstance(by_type, ByType):
         tasks, rounds = _of_users(by_type, levels, tops), [_round_of_users(by_type, link) for link in rounds]
-    return Answer(tasks, amounts=amounts, evidence={"rounds": rounds})
+    return Answer(tasks, amounts=amounts, evidence=ChainEvidence(rounds=rounds))
 
 
 def _of_users(types: ByType, levels: np.ndarray, tops: np.ndarray) -> np.ndarray:

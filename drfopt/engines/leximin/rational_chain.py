@@ -24,7 +24,7 @@ from ...base.errors import SolverError
 from ...base.numbers.rationals import integer_columns
 from ...base.progress import report
 from ...base.solvers.exact_lp import ExactProgram, Optimum, maximise
-from ...certificates.exact import ChainLink
+from ...model.evidence import ChainEvidence, Round
 from ..linear_programs import INFINITY, basic_columns, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
 
@@ -61,7 +61,7 @@ class _Chain:
         counts = [machine.count for machine in instance.machines or ()]
         self.room = [counts[k] * one_machine[k][j] * self.scales[j] for k, j in cells]
         self.levels: list[Fraction | None] = [None] * problem.n
-        self.rounds: list[ChainLink] = []
+        self.rounds: list[Round] = []
         self.basis = [len(self.columns) + 1 + r for r in range(problem.n + len(cells))]
         self.unit = 1 / float((problem.shares / problem.rates[:, None]).sum(axis=0).max())
 
@@ -104,7 +104,7 @@ class _Chain:
         table = np.full((self.problem.k, self.problem.m), Fraction(0), dtype=object)
         for k, j, price, room in zip(self.rows.machine, self.rows.resource, prices, self.room, strict=True):
             table[k, j] = price * room
-        self.rounds.append(ChainLink(level, self.problem.members[paid], table))
+        self.rounds.append(Round(level, self.problem.members[paid], None, table))
         return optimum
 
     def _program(self) -> ExactProgram:
@@ -154,5 +154,7 @@ class _Chain:
             amounts[q] -= less
             surplus[i] -= less
         return Answer(
-            np.array(tasks, dtype=object), amounts=np.array(amounts, dtype=object), evidence={"rounds": self.rounds}
+            np.array(tasks, dtype=object),
+            amounts=np.array(amounts, dtype=object),
+            evidence=ChainEvidence(rounds=self.rounds),
         )

@@ -25,6 +25,7 @@ from scipy.sparse.linalg import splu
 
 from ...base.errors import SolverError
 from ...base.progress import report
+from ...model.evidence import BoundsEvidence
 from ..linear_programs import capacity_rows
 from ..problem import Answer, Problem
 from ..promised import Promised, kept
@@ -157,13 +158,9 @@ class _Market:
         bounds = np.maximum(point.beta, 0) * money
         if not (np.isfinite(prices).all() and np.isfinite(bounds).all()):
             raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take other weights")
-        evidence = {
-            "bounds": bounds,
-            "halts": self.promised.halts,
-            "full": self.promised.full,
-            "levels": self.promised.rates * tasks,
-        }
-        return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence)
+        evidence = BoundsEvidence(bounds=bounds, breakpoints=self.promised.halts, full=self.promised.full)
+        levels = self.promised.rates * tasks
+        return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=levels)
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import splu
 from ...base.errors import SolverError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
+from ...model.evidence import PriceEvidence
 from ..problem import Answer, Problem
 from ..sums import largest
 
@@ -227,7 +228,9 @@ class Conditions:
         found = sum((v * m for v, m in zip(simple, marginal, strict=True)), Fraction(0))
         if sum(amounts) != sum(simple) or sum(z * v for z, v in zip(best, worth, strict=True)) != found:
             return None
-        return Answer(np.array(simple, dtype=object), amounts=amounts, prices=prices, evidence={"prices": prices})
+        return Answer(
+            np.array(simple, dtype=object), amounts=amounts, prices=prices, evidence=PriceEvidence(prices=prices)
+        )
 
     def enclosures(self, z: list[Fraction], p: list[Fraction], forms: dict[int, str]) -> Answer:
         """Return for every user two fractions that the optimum lies between; and closed forms, where known."""
@@ -283,7 +286,10 @@ class Conditions:
         table = np.empty(self.n, dtype=object)
         table[:] = list(tasks)
         return Answer(
-            table, amounts=amounts, prices=prices, evidence={"prices": prices, "point": point, "closed_forms": forms}
+            table,
+            amounts=amounts,
+            prices=prices,
+            evidence=PriceEvidence(prices=prices, point=point, closed_forms=forms),
         )
 
     def sums(self, z: list[Any]) -> list[Any]:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import EngineError, SolverError, TimeLimitError
 from ...base.numbers.surds import recognised
+from ...model.evidence import PriceEvidence
 from ..problem import Answer, Problem
 from ..registry import engines_for
 from .conditions import Conditions, KKTEquations
@@ -114,5 +115,8 @@ def solve(problem: Problem) -> Answer:
         except SolverError as error:
             failure = failure or error
         else:
-            return replace(found, evidence=found.evidence | {"start": engine.name})
+            proof = found.evidence
+            return replace(
+                found, evidence=replace(proof, start=engine.name) if isinstance(proof, PriceEvidence) else proof
+            )
     raise failure or SolverError(f"no engine gave a start of {problem.policy.name}")

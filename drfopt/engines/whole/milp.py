@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base.errors import SolverError
+from ...model.evidence import Evidence
 from ...model.packings import Packing, integer_rows, most_alone, program_rows, program_values, split, trimmed
 from ..problem import Answer, Problem
 from .integer_program import Model, Terms, UnfinishedProgram
@@ -136,7 +137,7 @@ def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: s
             table[i, k] += count * x
     user, machine = problem.pairs
     amounts = table[problem.members[user], machine]
-    return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence={"packing": packing}, status=status)
+    return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence=Evidence(packing=packing), status=status)
 
 
 def solve_sum(problem: Problem) -> Answer:

@@ -12,6 +12,7 @@ answer is the whole part of everybody's continuous optimum, where there was time
 import heapq
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,9 +54,7 @@ def solve(problem: Problem) -> Answer:
     cluster.fill_up(target.tolist())
     cluster.fill_up(cluster.most)
     answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
-    if known:
-        answer.evidence["whole_part"] = target
-    return answer
+    return replace(answer, whole_part=target) if known else answer
 
 
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:

@@ -25,6 +25,7 @@ from ...base.errors import PolicyError
 from ...base.tolerances import LEVEL
 from ...certificates.chain import CERTAIN, DEARER, excess, firm, unit_costs
 from ...model.allocation import Allocation
+from ...model.evidence import ChainEvidence
 from ...model.instance import Instance
 from ...model.policies import Policy, policy_named
 from .feasible_growth import Grown, slopes_of_rates
@@ -177,7 +178,7 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
     closed_by = np.full((instance.n, instance.k), -1)
     room = instance.room
     links: list[Link] = []
-    for chained in allocation.certificate.evidence["rounds"]:
+    for chained in allocation.certificate.proof(ChainEvidence).rounds:
         finished = chained.finished[~capped[chained.finished]]
         if not finished.size:
             continue

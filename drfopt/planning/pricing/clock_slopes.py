@@ -21,6 +21,7 @@ from ...certificates.stops import costs, replayed
 from ...engines.hierarchy import stops
 from ...engines.problem import Problem
 from ...model.allocation import Allocation
+from ...model.evidence import StopEvidence
 from ...model.hierarchy import Ascent, Halt
 from ...model.policies import Policy, policy_named
 from ...solving.allocating import solve
@@ -147,7 +148,8 @@ class _Clocked(Divided):
     def __init__(self, allocation: Allocation):
         super().__init__(allocation)
         self.ascent = Ascent(self.instance, self.policy)
-        given = allocation.certificate.evidence.get("halts")
+        evidence = allocation.certificate.evidence
+        given = evidence.breakpoints if isinstance(evidence, StopEvidence) else None
         # Of a plain leximin the proof is a chain of rounds: its clock is run here.
         found = (
             [halt for halt, _ in stops(Problem(self.instance, self.policy), self.ascent)] if given is None else given

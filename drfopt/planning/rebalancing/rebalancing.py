@@ -18,6 +18,7 @@ from ...certificates.feasibility import exactly_feasible
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
+from ...model.evidence import WholeEvidence
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
@@ -285,7 +286,7 @@ class _Levels:
 
 def _as_solved(found: Allocation) -> Placement:
     """Return an allocation on machine classes as it was packed."""
-    packing = found.certificate.evidence["packing"]
+    packing = found.certificate.evidence.packing or []
     tasks = np.zeros((found.instance.n, found.instance.k), dtype=np.int64)
     for k, machines, pattern in packing:
         for i, x in pattern.items():
@@ -300,7 +301,7 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
     levels = [(level, 1) for level in _levels(problem, found.tasks.tolist())]
-    sure = sum(count for _, count, _ in found.certificate.evidence.get("claims", ()))
+    sure = sum(count for _, count, _ in found.certificate.proof(WholeEvidence).claims)
     fairest = Fairest(problem, current, None, _merged(levels))
     return _Levels(fairest, proven, problem.n if proven else sure, found)
 

@@ -22,6 +22,7 @@ from ...base.tolerances import FIRST_ORDER, GAP, LEVEL
 from ...certificates import bottleneck
 from ...model.allocation import Allocation
 from ...model.arrays import LARGEST, SMALLEST
+from ...model.evidence import BottleneckEvidence
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy
 from ..allocating import solve
@@ -337,7 +338,8 @@ def _block(batch: Batch, found: Solutions, part: slice) -> None:
             # The bound for many at once is coarse: that of a single pool decides.
             alone = Instance(**batch.alone(part.start + index))
             proof = bottleneck.certify(alone, batch.policy, tasks[:, index])
-            violation[index] = proof.violation if proof.valid and proof.evidence["error"] <= CLOSE else np.inf
+            near = proof.valid and proof.proof(BottleneckEvidence).error <= CLOSE
+            violation[index] = proof.violation if near else np.inf
         proven = violation <= LEVEL
     else:
         tasks, prices = clear(pools)

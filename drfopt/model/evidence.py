@@ -1,0 +1,156 @@
+"""What proves an answer: a dataclass for each kind of proof, which its engine fills in and its certificate reads.
+
+`EVIDENCE` says which kind of certificate has which.  Prices of whole classes are of all that a class has; those of one
+unit are what the stated objective would gain by it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "EVIDENCE",
+    "BottleneckEvidence",
+    "BoundsEvidence",
+    "ChainEvidence",
+    "Evidence",
+    "PriceEvidence",
+    "Round",
+    "StopEvidence",
+    "ToldEvidence",
+    "WholeEvidence",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of a chain, in floats or in fractions.
+
+    Attributes
+    ----------
+    level : number
+    finished : int array
+        Users finished by their multiplier in this round, as rows of the instance.
+    multipliers : array (n,) or None
+        None where the prices say them: a user's is then what a task of it costs where it is cheapest, over its rate.
+    prices : array (k, m)
+        Of the whole capacity of each class, so that their sum is the bound.
+    """
+
+    level: Any
+    finished: np.ndarray
+    multipliers: np.ndarray | None
+    prices: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """What an answer of any kind may have beside its proof; of an answer that is only feasible there is no more.
+
+    Attributes
+    ----------
+    packing : list of (class, machines, {user: tasks}) or None
+        How whole tasks are put on machines.
+    broken : tuple of Broken
+        Guarantees that do not fit together.
+    below_continuous : list of (name, tasks, whole part) or None
+        Of whole tasks that were rounded: who has fewer than the whole part of its continuous optimum.
+    closed_forms : dict from user's row to str
+        Irrational tasks as numbers with a root.
+    judge : str
+        Who says that nothing is better, where it is no theorem.
+    """
+
+    packing: list[Any] | None = None
+    broken: tuple[Any, ...] = ()
+    below_continuous: list[tuple[str, int, int]] | None = None
+    closed_forms: dict[int, str] = field(default_factory=dict)
+    judge: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BottleneckEvidence(Evidence):
+    """A pool's levels are their own proof; `error` bounds that of every level, relative to it."""
+
+    error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChainEvidence(Evidence):
+    """The rounds of a leximin, in the order of their levels."""
+
+    rounds: Sequence[Round] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PriceEvidence(Evidence):
+    """Prices (m,) or (k, m) of one unit; of enclosures a `point` (n,) in them, and who gave the `start`."""
+
+    prices: np.ndarray
+    point: np.ndarray | None = None
+    start: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StopEvidence(Evidence):
+    """The breakpoints of the clock of guarantees, tiers and groups, in their order."""
+
+    breakpoints: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoundsEvidence(StopEvidence):
+    """Prices (k, m) of one unit and `bounds` (b,) of ceilings as wholes; the breakpoints that keep the guarantees.
+
+    `full` has prices (k, m) and (b,) at which the floors cost all that there is.
+    """
+
+    prices: np.ndarray | None = None
+    bounds: np.ndarray | Sequence[float] = ()
+    full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WholeEvidence(Evidence):
+    """What is proven of whole tasks, who judged the rest, and in how many seconds.
+
+    Attributes
+    ----------
+    claims : list of (level, users, refutation)
+        Levels of a leximin that are proven, from the lowest.
+    level, bound : Fraction or None
+        The first level that is not, and the most that it could be.
+    score : tuple
+        The exact objective.
+    seconds : float
+    """
+
+    claims: list[tuple[Any, int, Any]] = field(default_factory=list)
+    level: Any = None
+    bound: Any = None
+    score: tuple = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ToldEvidence(Evidence):
+    """What a document says of a proof that is not in it."""
+
+    told: dict[str, Any]
+
+
+EVIDENCE: dict[str, type[Evidence]] = {
+    "bottleneck": BottleneckEvidence,
+    "chain": ChainEvidence,
+    "prices": PriceEvidence,
+    "duals": PriceEvidence,
+    "enclosures": PriceEvidence,
+    "bounds": BoundsEvidence,
+    "stops": StopEvidence,
+    "bound": WholeEvidence,
+    "servers": Evidence,
+    "feasibility": Evidence,
+}
+"""What a certificate of each kind has as its evidence."""
