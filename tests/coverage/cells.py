@@ -273,21 +273,26 @@ def faults(document: dict[str, Any]) -> list[str]:
     return [f"{name}{error.json_path}: {error.message[:200]}" for error in validator(name).iter_errors(document)]
 
 
-def asked(cell: Cell) -> Any:
-    """Return a cell as the package's own table of what can be asked takes it."""
+def asked(cell: Cell, limited: bool = False) -> Any:
+    """Return a cell as the package's own table of what can be asked takes it; `limited` as whatif changes it."""
     from drfopt.cli.coverage import Asked
     from drfopt.io.native.reading import built
     from drfopt.model.policies import policy_named
 
-    instance = built(document(cell), cell.feature)
+    data = document(cell)
+    if limited:
+        data["users"][0]["max_tasks"] = 1
+    instance = built(data, cell.feature)
     return Asked(cell.command.split()[0], cell.mode, instance, policy_named(policy(cell)))
 
 
-def told(cell: Cell) -> str:
-    """Return why that table says that a cell is refused; empty where it says that it is answered."""
+def told(cell: Cell, changes: bool = False) -> str:
+    """Return why that table says that a cell is refused, its `changes` made too; empty where it is answered."""
     from drfopt.cli.coverage import refusal
 
     row = refusal(asked(cell))
+    if row is None and cell.command == "whatif" and changes:
+        row = refusal(asked(cell, limited=True))
     return "" if row is None else row.name
 
 
