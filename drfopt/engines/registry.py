@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..base.errors import EngineError
+from ..base.parallel import one_thread
 from ..base.registry import Registry
 from ..base.solvers.table import DIRECT
-from ..base.threads import one_thread
 from .problem import Answer, Problem
 
 __all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for", "others"]
@@ -144,10 +144,10 @@ ENGINES = Registry(
     Engine(
         "conic", "nash.conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE
     ),
-    Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
     Engine(
         "rational",
-        "leximin.rational",
+        "leximin.filling:solve_exactly",
         "progressive filling in rational numbers",
         LEXIMIN,
         POOL,
@@ -162,7 +162,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
     ),
-    Engine("rational-lp", "sums.rational_lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine("rational-lp", "sums:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine(
         "enclosure",
         "nash.enclosure",
@@ -209,11 +209,15 @@ ENGINES = Registry(
         integer=True,
         programs=True,
     ),
-    Engine("sum-milp", "whole.sum_milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
-    Engine("servers", "leximin.servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine(
+        "sum-milp", "whole.milp:solve_sum", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True
+    ),
+    Engine(
+        "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE
+    ),
     Engine(
         "tree-filling",
-        "hierarchy.tree_filling",
+        "hierarchy:solve_pool",
         "guarantees, tiers and groups: filling from stop to stop",
         LEXIMIN,
         POOL,
@@ -222,7 +226,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-chain",
-        "hierarchy.tree_chain",
+        "hierarchy:solve_machines",
         "guarantees, tiers and groups: stops by linear programs",
         LEXIMIN,
         MACHINES,
@@ -231,7 +235,7 @@ ENGINES = Registry(
     ),
     Engine(
         "rational-tree",
-        "hierarchy.rational_tree",
+        "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
         POOL,

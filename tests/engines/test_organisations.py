@@ -8,7 +8,7 @@ from organised import again, on_machines, organised_pool
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.base.tolerances import LEVEL
-from drfopt.engines.hierarchy import tree_filling
+from drfopt.engines import hierarchy
 from drfopt.engines.problem import Problem
 from drfopt.engines.reference.filling import progressive_filling
 from drfopt.engines.reference.tree_filling import Ambiguous
@@ -89,7 +89,7 @@ def test_without_rules_the_clock_is_progressive_filling():
         for name in ("drf", "asset", "tasks"):
             policy = policy_named(name)
             problem = Problem(plain, policy)
-            found = tree_filling.run(problem, exact=True).tasks if problem.n else []
+            found = hierarchy.solve_exactly(problem).tasks if problem.n else []
             rates = policy.exact_rates(plain)
             expected = progressive_filling(plain.exact_demands, plain.exact_capacity, rates, plain.exact_limits)
             assert list(found) == [expected[i] for i in problem.members]

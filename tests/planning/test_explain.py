@@ -14,7 +14,7 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
 from drfopt.planning import explain, price
-from drfopt.planning.changes.changes import changed
+from drfopt.planning.changes import changed
 from drfopt.planning.explaining.remedies import Remedies, alone
 from drfopt.solving.allocating import solve
 

@@ -11,7 +11,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
 from drfopt.planning import Change, what_if
-from drfopt.planning.changes.changes import changed
+from drfopt.planning.changes import changed
 from drfopt.planning.sweeping import axis_of, sweep
 from drfopt.solving.allocating import solve
 

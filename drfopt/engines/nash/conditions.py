@@ -17,7 +17,7 @@ from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ...certificates.task_errors import FinePoint
 from ..problem import Answer, Problem
-from ..sums.rational_lp import largest
+from ..sums import largest
 
 __all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded", "sharpened"]
 
