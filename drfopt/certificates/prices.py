@@ -20,6 +20,7 @@ stopped by what is found out when somebody asks.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def certify(
     parts = in_blocks(instance.n, partial(_look, market, tasks, placement))
     # Far from the optimum powers overflow; what is inf or NaN is not below the tolerances either.
     with np.errstate(all="ignore"):
-        used = sum(part.used for part in parts)
+        used: np.ndarray = np.sum([part.used for part in parts], axis=0)
         left = market.room - used
         unused = np.divide(np.abs(left), market.room, where=market.room > 0, out=np.zeros_like(left))
         uncleared = np.where(market.prices > 0, unused, 0.0)
@@ -67,24 +68,25 @@ def certify(
         money = sum(part.money for part in parts)
         gap = abs(missed) / money if money > 0 else 0.0
         # The first of the farthest; NaN is farther than anything.
-        off = np.array([part.off for part in parts])
-        worst = parts[int(off.argmax())]
+        worst = parts[int(np.argmax([part.off for part in parts]))]
         violation = float(np.max([worst.off, uncleared.max(), infeasible]))
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= FIRST_ORDER
-    error = np.inf
+    # Where nobody has anything, all conditions say that nobody can.
+    error = 0.0 if not tasks.any() else np.inf
     if valid and fine is not None:
         error = fine_error(instance, policy, tasks, fine)
-    elif valid and placement is None:
+    elif valid and error and placement is None:
         off = worst.off + max(part.short for part in parts)
         error = pool_error(
             partial(_spending, market, tasks),
             instance.n,
             market.room[0],
             market.prices[0],
-            np.asarray(used)[0],
+            used[0],
             off,
+            min(part.poorest for part in parts),
             market.alpha,
-            partial(_fit_exactly, instance, tasks),
+            partial(_lacking, instance, tasks),
         )
     if not reason and not valid:
         reason = _reason(instance, worst, uncleared, gap)
@@ -134,7 +136,8 @@ class _Market:
 class _Part:
     """What some users use (k, m), spend and miss, and who of them is farthest from her best response.
 
-    `short` is the largest part of its limit that somebody who counts as at it is away from it.
+    `short` is the largest part of its limit that somebody who counts as at it is away from it; `poorest` the least that
+    somebody's tasks are worth to it.
     """
 
     used: np.ndarray
@@ -142,7 +145,8 @@ class _Part:
     missed: float
     off: float
     user: int
-    short: float = 0.0
+    short: float
+    poorest: Any
 
 
 def _look(market: _Market, tasks: np.ndarray, placement: np.ndarray | None, rows: slice) -> _Part:
@@ -164,10 +168,11 @@ def _look(market: _Market, tasks: np.ndarray, placement: np.ndarray | None, rows
                 off[out] = np.where(tasks[out] == 0, 0.0, np.inf)
                 money = np.where(out, 0.0, money)
         lost = _lost(market.alpha, money, off)
+        poorest = np.min(money, where=tasks > 0, initial=np.inf) if isinstance(money, np.ndarray) else money
         spent = float(money.sum()) if isinstance(money, np.ndarray) else money * len(tasks)
         np.abs(off, out=off)
         user = int(off.argmax())
-        return _Part(amounts @ block.T, spent, dear + lost, float(off[user]), rows.start + user, short)
+        return _Part(amounts @ block.T, spent, dear + lost, float(off[user]), rows.start + user, short, poorest)
 
 
 def _spending(market: _Market, tasks: np.ndarray, rows: slice) -> Spending:
@@ -180,12 +185,13 @@ def _spending(market: _Market, tasks: np.ndarray, rows: slice) -> Spending:
     return Spending(block, tasks, np.broadcast_to(money, tasks.shape), off, room)
 
 
-def _fit_exactly(instance: Instance, tasks: np.ndarray, resource: int) -> bool:
-    """Say whether a resource is enough for those who use it, at their limits, in exact numbers."""
+def _lacking(instance: Instance, tasks: np.ndarray, resource: int) -> float:
+    """Return the part of its tasks that who has least of a resource gives if it gives all that limits lack of it."""
     users = np.flatnonzero((instance.demands[:, resource] > 0) & (tasks > 0)).tolist()
     limits, demands = instance.exact_limits, instance.exact_demands
-    used = sum(((limits[i] or Fraction(tasks[i])) * demands[i][resource] for i in users), Fraction(0))
-    return used <= instance.exact_capacity[resource]
+    held = [(limits[i] or Fraction(tasks[i])) * demands[i][resource] for i in users]
+    lack = sum(held, Fraction(0)) - instance.exact_capacity[resource]
+    return float(lack / min(held)) if lack > 0 else 0.0
 
 
 def _responses(

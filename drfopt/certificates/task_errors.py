@@ -5,7 +5,7 @@ So both theorems bound every user's tasks for themselves.
 
 **A pool, from its prices** (`pool_error`).  Let y_i be what i would buy at the prices p, p* prices of the optimum,
 d = p* - p, s_i the part of what a task costs i that each resource is, v_i the money i spends, and e_j the part of j
-that the y use too much or, where it has a price, leave.  Leaving resources that have neither price nor shortage aside,
+that the y use too much or, where it has a price, leave.  Then
 
     sum_i (y_i - y*_i)(q*_i - q_i)  <=  sum_j e_j c_j |d_j|,
 
@@ -16,10 +16,20 @@ user far from its limit (v_i / alpha)(s_i . t)^2 but for higher terms, with t_j 
     |t|_M  <=  E = sum_j e_j p_j c_j sqrt(M^-1_jj),        |y*_i / y_i - 1|  <=  E sqrt(s_i' M^-1 s_i) / alpha.
 
 Of many users a sample gives M; as s_i adds up to 1, sqrt(s_i' M^-1 s_i) is at most the largest sqrt(M^-1_jj).  Where
-that is not enough all are looked at.  A resource that is used in fixed proportion to others, by all, and is there in the
-same proportion, is left out, and its price added to theirs; one that only users at their limits use is left out if these
-fit exactly, as they stay at their limits when it costs nothing.  At its limit a user is moved by what its cost grows
-beyond what it would pay there.  What else leaves M singular cannot be told here.
+that is not enough all are looked at.  A resource that all use in fixed proportion to others, and of which there is as
+much, is left out, and its price added to theirs.  At its limit a user is moved by what its cost grows beyond
+what it would pay there.  A resource that only users at their limits use is left out, as they stay there when it costs
+nothing; where they need more than there is, by some roundings, none of them has to give more than all that is missing,
+and what others use is as uncertain as that.  Resources with neither price nor shortage may get a price p_j; that is of
+second order, as it is paid out of sum_j e_j c_j |d_j| for each part of j that is left.  What else leaves M singular
+cannot be told here.
+
+Where these bounds are small enough to show that nobody comes to its limit or leaves it and that no price appears or
+goes, what is used changes by a matrix within (1 + 1 / alpha) z of M, for z the largest of them; so that
+
+    |y*_i / y_i - 1|  <=  ( sum_j |s_i' M^-1|_j e_j p_j c_j  +  2 (1 + 1 / alpha) z^2 ) / alpha,
+
+which does not pay for errors where others spend as if they were one's own.
 
 **Any cluster, from a point nearby** (`fine_error`).  The engine gives its point again to forty digits: amounts z, which
 are shrunk until they are possible, and prices p >= 0.  With m_i the marginal utility at x_i = sum_k z_ik and q_i the
@@ -27,9 +37,9 @@ cheapest cost, concavity gives
 
     sum_i loss_i(x*_i)  <=  G = p . c - sum_i q_i x_i + sum_i max((m_i - q_i)(most_i - x_i), (q_i - m_i) x_i),
 
-where loss_i is what the tangent at x_i overestimates by.  That is at least m_i x_i alpha r^2 / (2 + 2 a r) where x*_i is
-x_i (1 + r) with r > 0, for a = max(1, alpha), and at least m_i x_i alpha r^2 / 2 where r < 0.  So r is at most the root.
-Nothing is assumed about what is unique or active; where forty digits do not make G small nothing is told.
+where loss_i is what the tangent at x_i overestimates by.  With x*_i = x_i (1 + r) that is at least
+m_i x_i alpha r^2 / (2 + 2 max(1, alpha) r) for r > 0, and at least m_i x_i alpha r^2 / 2 for r < 0.  So r is at most
+the root.  Nothing is assumed about what is unique or active; where forty digits do not make G small nothing is told.
 
 Both are computed with roundings: the first counts them in e, those of numbers that floats cannot hold included, as an
 estimate where thousands are added up; in the second they are 10^-20 of anything that matters.
@@ -67,7 +77,7 @@ SHORT = 1e-6
 ALIKE = 3e-14
 """Part of a resource's column that may be left when it is a combination of others: some roundings."""
 
-AFAR = 1e-7
+AFAR = 1e-5
 """Relative distance from a limit that no error which is accepted here can bridge."""
 
 DIGITS = 50
@@ -104,8 +114,9 @@ def pool_error(
     prices: np.ndarray,
     used: np.ndarray,
     off: float,
+    poorest: float,
     alpha: float,
-    fit_exactly: Callable[[int], bool],
+    lacking: Callable[[int], float],
 ) -> float:
     """Return a bound of the relative error of every user's tasks in a pool; inf where there is none.
 
@@ -118,19 +129,22 @@ def pool_error(
         In the units of the resources.
     off : float
         Largest part that anybody's level is off its best response.
+    poorest : float
+        The least that what somebody has is worth to it.
     alpha : float
-    fit_exactly : function
-        Says whether those who use a resource have it, in exact numbers.
+    lacking : function
+        The largest part of its tasks that somebody has to give where the limits of all who use a resource need more
+        than there is, in exact numbers.
     """
     with np.errstate(all="ignore"):
-        bound = _Bound(capacity, prices, used, off, alpha, n)
+        bound = _Bound(capacity, prices, used, off, poorest, alpha, n)
         if not np.isfinite(bound.unit).all():
             return np.inf
         if n >= MANY:
             error = bound.of_sample(look)
             if error <= LEVEL_CEEI:
                 return error
-        error = bound.of_all(look, fit_exactly)
+        error = bound.of_all(look, lacking)
     return error if error >= 0 else np.inf
 
 
@@ -138,19 +152,32 @@ class _Bound:
     """The first theorem, in parts of prices: a resource that has none counts as if it took all money."""
 
     def __init__(
-        self, capacity: np.ndarray, prices: np.ndarray, used: np.ndarray, off: float, alpha: float, n: int
+        self,
+        capacity: np.ndarray,
+        prices: np.ndarray,
+        used: np.ndarray,
+        off: float,
+        poorest: float,
+        alpha: float,
+        n: int,
     ):
-        self.n, self.alpha, self.off = n, alpha, off
+        self.n, self.alpha, self.off, self.poorest = n, alpha, off, poorest
         there = capacity > 0
         share = np.divide(used, capacity, where=there, out=np.zeros_like(used))
-        self.rows = np.flatnonzero(there & ((prices > 0) | (share >= 1 - SHORT)))
+        scarce = there & ((prices > 0) | (share >= 1 - SHORT))
+        self.rows = np.flatnonzero(scarce)
+        self.given = 0.0
+        """What users at their limits may have to give."""
+        self.idle = np.flatnonzero(there & ~scarce)
+        self.slack = (1 - share)[self.idle]
+        self.plenty = capacity[self.idle]
         self.part = (prices[self.rows] > 0).astype(float)
         money = float((prices * capacity).sum())
         capacity = capacity[self.rows]
         self.price = np.where(self.part > 0, prices[self.rows], money / capacity)
         self.unit = self.price * capacity
         left = np.where(self.part > 0, np.abs(share - 1)[self.rows], np.maximum(share[self.rows] - 1, 0))
-        # Numbers that floats cannot hold, costs of m terms, and sums of n of which large ones err by less than they may.
+        # Numbers that floats cannot hold, costs of m terms, and sums of n: long ones err by less than they may.
         self.e = left + off + EPSILON * (len(prices) + 6 + min(n / 2, 2 * math.sqrt(n)))
 
     def spent(self, users: Spending) -> np.ndarray:
@@ -170,53 +197,76 @@ class _Bound:
         run = self.n // (EVERY * RUNS)
         starts = np.linspace(0, self.n - run, RUNS).astype(int).tolist()
         seen = [look(slice(start, start + run)) for start in starts]
-        bends = [np.linalg.qr(self.bends(users, self.spent(users)), mode="r") for users in seen]
-        root = self._root(np.vstack(bends))
+        root = self._root(_triangle([_triangle([self.bends(users, self.spent(users))]) for users in seen]))
         if root is None:
             return np.inf
         lengths = np.sqrt((root**2).sum(axis=1))
-        return float((self.e * self.unit) @ lengths) * float(lengths.max()) / self.alpha + self.off
+        reach = self._reach(float((self.e * self.unit) @ lengths))
+        second = reach**2 * float((1 / self.slack).sum()) / self.poorest
+        return (reach * float(lengths.max()) + second) / self.alpha + self.off
 
-    def of_all(self, look: Look, fit_exactly: Callable[[int], bool]) -> float:
+    def of_all(self, look: Look, lacking: Callable[[int], float]) -> float:
         """Return the bound that all users give."""
         triangles = in_blocks(self.n, partial(self._triangles, look))
-        spent = np.linalg.qr(np.vstack([one for one, _ in triangles]), mode="r")
-        bends = np.linalg.qr(np.vstack([two for _, two in triangles]), mode="r")
+        spent, bends = _triangle([one for one, _ in triangles]), _triangle([two for _, two in triangles])
         if not (np.isfinite(spent).all() and np.isfinite(bends).all()):
             return np.inf
-        kept = self._independent(spent, bends, fit_exactly)
+        kept = self._independent(spent, bends, lacking)
         root = None if kept is None else self._root(bends[:, kept])
         if kept is None or root is None:
             return np.inf
-        reach = float((self.e * self.unit)[kept] @ np.sqrt((root**2).sum(axis=1)))
-        moved = in_blocks(self.n, partial(self._moved, look, kept, root, reach))
-        worst, poorest = max(one for one, _ in moved), min(two for _, two in moved)
-        # What resources without a price may still cost is of second order: it is paid out of E |t|.
-        return worst + len(self.unit) * reach**2 / (SHORT * poorest * self.alpha)
+        reach = self._reach(float(((self.e + self.given) * self.unit)[kept] @ np.sqrt((root**2).sum(axis=1))))
+        weights = np.zeros(len(self.rows))
+        weights[kept] = (self.e + self.given)[kept] * self.unit[kept]
+        moved = np.array(in_blocks(self.n, partial(self._moved, look, kept, root, reach, weights[kept])))
+        error, most, straight = moved[:, :3].max(axis=0).tolist()
+        apart = float(moved[:, 3].min())
+        lengths = np.sqrt((root**2).sum(axis=1)) * reach
+        steady = self.part[kept].all() and lengths.max(initial=0) < 0.5 and 2 * most < min(apart, *self.slack, AFAR)
+        if steady:
+            error = min(error, straight + 2 * (1 + 1 / self.alpha) * most**2 / self.alpha)
+        return float(error) + self.given
+
+    def _reach(self, reach: float) -> float:
+        """Return E with what prices of idle resources add to it, where they move nobody by more than is accepted."""
+        return reach * (1 + math.sqrt(LEVEL_CEEI * float((1 / self.slack).sum())))
 
     def _triangles(self, look: Look, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         users = look(rows)
         spent = self.spent(users)
-        return np.linalg.qr(spent, mode="r"), np.linalg.qr(self.bends(users, spent), mode="r")
+        return _triangle([spent]), _triangle([self.bends(users, spent)])
 
-    def _moved(self, look: Look, kept: np.ndarray, root: np.ndarray, reach: float, rows: slice) -> tuple[float, float]:
-        """Return how far somebody's tasks may be off, and what the poorest spends."""
+    def _moved(
+        self, look: Look, kept: np.ndarray, root: np.ndarray, reach: float, weights: np.ndarray, rows: slice
+    ) -> tuple[float, float, float, float]:
+        """Return for some users how far tasks may be off, costs may move, tasks may be off if nothing else changes,
+        and how near somebody is to changing it.
+        """
         users = look(rows)
-        some = users.tasks > 0
-        change = reach * np.sqrt(((self.spent(users)[:, kept] @ root) ** 2).sum(axis=1)) / self.alpha
-        # Who is at its limit has off <= 0 where it would have more.
-        error = np.where(users.room > 0, change + np.abs(users.off), np.maximum(change + users.off, 0) + EPSILON)
-        return float(error.max(where=some, initial=0)), float(users.worth.min(where=some, initial=np.inf))
+        some, held = users.tasks > 0, users.room <= 0
+        directions = self.spent(users)[:, kept] @ root
+        change = reach * np.sqrt((directions**2).sum(axis=1))
+        # What is left of an idle resource times its price is at most E^2.
+        idle = (users.demands[self.idle] / (self.plenty * self.slack)[:, None]).sum(axis=0) * users.tasks
+        change += reach**2 * np.divide(idle, users.worth, where=some, out=np.zeros_like(idle))
+        straight = np.abs(directions @ root.T) @ weights
 
-    def _independent(
-        self, spent: np.ndarray, bends: np.ndarray, fit_exactly: Callable[[int], bool]
-    ) -> np.ndarray | None:
+        def worst(moved: np.ndarray) -> float:
+            # Who is at its limit has off <= 0 where it would have more.
+            part = moved / self.alpha
+            error = np.where(held, np.maximum(part + users.off, 0) + EPSILON, part + np.abs(users.off))
+            return float(error.max(where=some, initial=0))
+
+        near = np.where(held, -users.off * self.alpha, np.where(users.room > AFAR, users.room, 0.0))
+        apart = float(near.min(where=some, initial=np.inf))
+        return worst(change), float(change.max(where=some, initial=0)), worst(straight), apart
+
+    def _independent(self, spent: np.ndarray, bends: np.ndarray, lacking: Callable[[int], float]) -> np.ndarray | None:
         """Return the resources that matter, as positions of `rows`; None where that cannot be told."""
         price, kept = self.part.copy(), []  # type: np.ndarray, list[int]
         for at in sorted(range(len(price)), key=lambda at: (-self.part[at], -self.unit[at])):
             if not bends[:, at].any():
-                if not fit_exactly(int(self.rows[at])):
-                    return None
+                self.given += lacking(int(self.rows[at]))
                 continue
             column = spent[:, at]
             others = spent[:, kept]
@@ -243,6 +293,11 @@ class _Bound:
             return None
         root: np.ndarray = (vectors / values[:, None]).T / sizes[:, None]
         return root
+
+
+def _triangle(parts: list[np.ndarray]) -> np.ndarray:
+    """Return R with R' R = B' B, for B the parts one below the other."""
+    return np.asarray(np.linalg.qr(np.vstack(parts), mode="r"))
 
 
 # ---- any cluster, from a point nearby --------------------------------------------------------------------------------

@@ -138,7 +138,8 @@ class Conditions:
 
     def newton(self) -> tuple[list[Fraction], list[Fraction]]:
         """Return tasks of the pairs and prices of the cells that satisfy the equations to all digits."""
-        with decimal.localcontext() as context:
+        # What is beyond the range of floats ends in an error, or in steps that lead nowhere.
+        with decimal.localcontext() as context, np.errstate(all="ignore"):
             context.prec = self.digits + SPARE
             z, p = [Decimal(v) for v in self.z0.tolist()], [Decimal(v) for v in self.p0]
             data = Decimals(self)
@@ -402,7 +403,7 @@ def sharpened(problem: Problem, answer: Answer) -> Answer:
         return market.pointed(*market.newton())
     except TimeLimitError:
         raise
-    except (SolverError, OverflowError):
+    except (SolverError, ArithmeticError):
         return answer
 
 

@@ -150,12 +150,16 @@ def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.nd
     share = used / pools.capacity
     left = np.where(prices > 0, np.abs(share - 1), np.where(share >= 1 - SHORT, np.inf, 0.0))
     left += np.where(prices > 0, off.max(axis=0) + EPSILON * (len(prices) + 6 + len(tasks) / 2), 0.0)
-    error = _task_error(pools, tasks, prices, left) + off.max(axis=0)
+    slack = np.where(share < 1 - SHORT, 1 - share, 1.0).min(axis=0)
+    error = _task_error(pools, tasks, prices, left, slack) + off.max(axis=0)
     return _told(violation), _told(np.where(total > 0, missed / total, 0.0)), _told(error)
 
 
-def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Return the error (size,) that parts of the resources `left` (m, size), unused or used too much, may make."""
+def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.ndarray, slack: np.ndarray) -> np.ndarray:
+    """Return the error (size,) that parts of the resources `left` (m, size), unused or used too much, may make.
+
+    `slack` (size,) is the least part that is left of what costs nothing.
+    """
     weights = 1.0 if pools.weights is None else pools.weights
     rate, free = tasks / weights, np.broadcast_to(weights, tasks.shape)
     if pools.limits is not None:
@@ -175,7 +179,7 @@ def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.nd
     reach = np.where(left > 0, left * prices * pools.capacity * lengths, 0.0).sum(axis=0)
     reach = np.where(np.isinf(left).any(axis=0), np.inf, reach)
     poorest = np.where(tasks > 0, weights, np.inf).min(axis=0)
-    return reach * lengths.max(axis=0) + len(prices) * reach**2 / (SHORT * poorest)
+    return reach * lengths.max(axis=0) + len(prices) * reach**2 / (slack * poorest)
 
 
 def _told(violation: np.ndarray) -> np.ndarray:
