@@ -17,6 +17,8 @@ Capacities of the whole cluster and ceilings of groups, which no placement can s
 latest; between there and where it stood the first piece that cannot be gone to its end is found by halving.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import sparse
 
@@ -29,7 +31,7 @@ from ..model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
 from .linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem
 
-__all__ = ["solve_exactly", "solve_machines", "solve_pool"]
+__all__ = ["Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
 
 
 def solve_pool(problem: Problem) -> Answer:
@@ -41,10 +43,7 @@ def _filled(problem: Problem, exact: bool) -> Answer:
     """Return the same in floats or in fractions."""
     ascent = Ascent(problem.instance, problem.policy, exact)
     standing, halts = ascent.start(), list[Halt]()
-    while not ascent.over(standing):
-        problem.deadline.check("filling the tree")
-        report(f"stop {len(halts) + 1}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
-        halt, standing = _next(ascent, standing)
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
         halts.append(halt)
     levels = ascent.levels(standing.has)
     return Answer(standing.has[problem.members], evidence={"halts": tuple(halts), "levels": levels[problem.members]})
@@ -84,18 +83,28 @@ SAME = 1e-8
 def solve_machines(problem: Problem) -> Answer:
     """Return the allocation, and the stops of the clock that prove it."""
     ascent = Ascent(problem.instance, problem.policy)
-    programs = _Programs(problem)
     standing, halts = ascent.start(), list[Halt]()
-    while not ascent.over(standing):
-        report(f"stop {len(halts) + 1}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
-        halt, standing = _Stop(ascent, standing, programs).found()
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
         halts.append(halt)
     levels = ascent.levels(standing.has)[problem.members]
     evidence = {"halts": tuple(halts), "levels": levels}
-    return Answer(standing.has[problem.members], amounts=programs.placed(standing.has), evidence=evidence)
+    return Answer(standing.has[problem.members], amounts=Programs(problem).placed(standing.has), evidence=evidence)
 
 
-class _Programs:
+def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:
+    """Yield every stop of the clock, and what is settled after it."""
+    programs = None if problem.instance.machines is None else Programs(problem)
+    standing, number = ascent.start(), 0
+    while not ascent.over(standing):
+        problem.deadline.check("filling the tree")
+        number += 1
+        report(f"stop {number}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
+        found = _next(ascent, standing) if programs is None else _Stop(ascent, standing, programs).found()
+        halt, standing = found
+        yield halt, standing
+
+
+class Programs:
     """The program above for one cluster: rows and pairs stay, tasks change.
 
     Who has several task types is several users here, each with her part of the tasks.
@@ -151,7 +160,7 @@ class _Programs:
 class _Stop:
     """The search for the next stop after a standing."""
 
-    def __init__(self, ascent: Ascent, standing: SettledState, programs: _Programs):
+    def __init__(self, ascent: Ascent, standing: SettledState, programs: Programs):
         self.ascent, self.standing, self.programs = ascent, standing, programs
         self.moment: Moment = ascent.moment(standing)
         waiting = ~standing.finished
