@@ -118,6 +118,16 @@ ENGINES = Registry(
         types=True,
     ),
     Engine(
+        "interior-chain",
+        "leximin.interior_chain",
+        "leximin round by round, by an interior point method that factorises classes only",
+        LEXIMIN,
+        MACHINES,
+        divides=True,
+        types=True,
+        then=("lp-chain",),
+    ),
+    Engine(
         "newton",
         "nash.newton",
         "Newton's method on the prices, in a few passes over the users",
