@@ -13,9 +13,8 @@ from ..model.instance import Instance
 from ..model.policies import policy_named
 from ..solving.scheduling import schedule
 from .auditing import audit
-from .bounds import shown
 from .case import Scene
-from .economy import Economy, cluster_of
+from .economy import Economy, cluster_of, shown
 from .manipulation.misreport import worth
 from .outcomes import outcome, rates
 from .properties.sharing_incentive import part

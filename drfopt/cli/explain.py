@@ -1,12 +1,12 @@
 """``drfopt explain``: why a user has what it has, and what would raise it."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from . import instances, options
-from .output import Output
-from .versions import versions
+from . import options
+from .output import Output, versions
 from .working import working
 
 __all__ = ["explain"]
@@ -27,10 +27,17 @@ def explain(
     Example: drfopt explain nsdi2011 A
     """
     out = Output.wished(format, json, output)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..planning import explain as explained
 
     with working("explaining"):
         found = explained(cluster, policy, user)
-    title = instances.title(cluster, instance)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    title = options.title(cluster, instance)
+    sheet = found.sheet()
+    if out.format == "table":
+        from ..planning.advice import advise
+
+        with working("looking for what helps"):
+            last = (*found.allocation.shortfall.sentences(), *advise(found.allocation).sentences())
+        sheet = replace(sheet, notes=(*sheet.notes, *last))
+    out.write(sheet, lambda: found.to_dict() | {"instance": title, "version": versions()})

@@ -1,16 +1,15 @@
 """``drfopt solve``: one allocation and its certificate."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from json import dumps
 
 import typer
 
-from . import instances, options
-from .interrupt import stoppable
-from .output import Output, check, deliver
+from . import options
+from .output import Output, check, deliver, versions
 from .status import FAILED
-from .versions import versions
-from .working import working
+from .working import stoppable, working
 
 __all__ = ["solve"]
 
@@ -38,7 +37,7 @@ def solve(
     out = Output.wished(format, json, output)
     if certificate is not None:
         check(certificate)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..solving.allocating import solve as solved
 
     with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
@@ -54,13 +53,17 @@ def solve(
             dask=dask,
             precision=precision,
         )
-    name = instances.title(cluster, instance)
+    name = options.title(cluster, instance)
     if certificate is not None:
         from ..certificates.document import certificate_document
 
         deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
-    out.write(
-        allocation.sheet(), lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()}
-    )
+    sheet = allocation.sheet()
+    if out.format == "table":
+        from ..planning.advice import advise
+
+        with working("looking for what helps"):
+            sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
+    out.write(sheet, lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()})
     if not allocation.finished:
         raise typer.Exit(FAILED)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..base.errors import EngineError
+from ..base.parallel import one_thread
 from ..base.registry import Registry
 from ..base.solvers.table import DIRECT
-from ..base.threads import one_thread
 from .problem import Answer, Problem
 
 __all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for", "others"]
@@ -40,6 +40,8 @@ class Engine:
         Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
     divides : bool
         Whether it can give parts of the problem to other processes.
+    plain : bool
+        Whether one that is organised takes task types on machines without such rules as well.
     types : bool
         Whether it takes users with several task types on machines.
     most : int or None
@@ -59,6 +61,7 @@ class Engine:
     largest: int | None = None
     programs: bool = False
     organised: bool = False
+    plain: bool = False
     divides: bool = False
     types: bool = False
     most: int | None = None
@@ -80,7 +83,13 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        known = self.organised == ("organisation" in problem.instance.features)
+        rules = "organisation" in problem.instance.features
+        # A file is asked what it makes of an organisation.
+        known = (
+            objective == "formulation"
+            or self.organised == rules
+            or (self.plain and problem.instance.type_table is not None)
+        )
         alike = self.types or problem.instance.type_table is None
         fits = objective in self.objectives and cluster in self.clusters
         return fits and tasks and self.exact == exact and asked and known and alike
@@ -154,10 +163,29 @@ ENGINES = Registry(
     Engine(
         "conic", "nash.conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE
     ),
-    Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine(
+        "bounded-barrier",
+        "nash.bounded",
+        "interior point with floors, ceilings of groups and task types, then Newton on what binds",
+        ALPHA,
+        ANYWHERE,
+        organised=True,
+        plain=True,
+        types=True,
+    ),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine(
+        "bounded-lp",
+        "sums",
+        "the same with guarantees as floors, and ceilings of groups",
+        SUM,
+        ANYWHERE,
+        types=True,
+        organised=True,
+    ),
     Engine(
         "rational",
-        "leximin.rational",
+        "leximin.filling:solve_exactly",
         "progressive filling in rational numbers",
         LEXIMIN,
         POOL,
@@ -172,7 +200,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
     ),
-    Engine("rational-lp", "sums.rational_lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine("rational-lp", "sums:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine(
         "enclosure",
         "nash.enclosure",
@@ -219,11 +247,15 @@ ENGINES = Registry(
         integer=True,
         programs=True,
     ),
-    Engine("sum-milp", "whole.sum_milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
-    Engine("servers", "leximin.servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine(
+        "sum-milp", "whole.milp:solve_sum", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True
+    ),
+    Engine(
+        "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE
+    ),
     Engine(
         "tree-filling",
-        "hierarchy.tree_filling",
+        "hierarchy:solve_pool",
         "guarantees, tiers and groups: filling from stop to stop",
         LEXIMIN,
         POOL,
@@ -232,7 +264,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-chain",
-        "hierarchy.tree_chain",
+        "hierarchy:solve_machines",
         "guarantees, tiers and groups: stops by linear programs",
         LEXIMIN,
         MACHINES,
@@ -241,7 +273,7 @@ ENGINES = Registry(
     ),
     Engine(
         "rational-tree",
-        "hierarchy.rational_tree",
+        "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
         POOL,

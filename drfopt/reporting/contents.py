@@ -4,9 +4,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..base.numbers.shown import number
 from ..base.tables import clean
-from .holdings import title_of
-from .numbers import number
+from .palette import title_of
 from .views import Column, Path, Table, at, shown
 
 __all__ = ["GLOSSARY", "MOST_ROWS", "gist", "tables", "tiles"]

@@ -27,7 +27,9 @@ from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
+from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
+from ..model.hierarchy import Ascent
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
@@ -251,7 +253,11 @@ def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
-    return opinions.found(problem, problem.policy.rates(problem.instance) * allocation.tasks, allocation.tasks)
+    if "organisation" in problem.instance.features:
+        levels = Ascent(problem.instance, problem.policy).levels(allocation.tasks)
+    else:
+        levels = problem.policy.rates(problem.instance) * allocation.tasks
+    return opinions.found(problem, levels, allocation.tasks)
 
 
 def _solved(problem: Problem, engine: str, time_limit: float | None) -> tuple[np.ndarray, Any, str]:
@@ -295,19 +301,33 @@ def _difference(problem: Problem, one: Opinion, other: Opinion) -> Disagreement:
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))
     found = Disagreement(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
-    if problem.policy.alpha != 1 or not (one.rough or other.rough):
+    if problem.policy.objective != "alpha" or not (one.rough or other.rough):
         return found
-    product = Disagreement(one.engine, other.engine, _product(problem, mine, theirs), GAP)
+    product = Disagreement(one.engine, other.engine, _mean_apart(problem, mine, theirs), GAP)
     return min(found, product, key=lambda difference: difference.weight)
 
 
-def _product(problem: Problem, mine: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the relative difference of two weighted geometric means of levels, of those who take part."""
+def _mean_apart(problem: Problem, mine: np.ndarray, theirs: np.ndarray) -> float:
+    """Return the relative difference of two weighted power means of levels, of those who take part.
+
+    The mean is what an alpha fair allocation maximises: the geometric one of a Nash product, and in general of the
+    power 1 - alpha.  Who has nothing in both is in neither.
+    """
     mine, theirs = problem.of_members(mine), problem.of_members(theirs)
-    if not ((mine > 0) & (theirs > 0)).all():
+    there = (mine > 0) | (theirs > 0)
+    if not ((mine > 0) & (theirs > 0))[there].all():
         return 1.0
-    weights = problem.weights / problem.weights.sum()
-    return abs(float(np.expm1(weights @ np.log(mine / theirs))))
+    if not there.any():
+        return 0.0
+    mine, theirs, power = mine[there], theirs[there], 1 - problem.policy.alpha
+    weights = kept(problem).incomes[there]
+    weights = weights / weights.sum()
+    if not power:
+        return abs(float(np.expm1(weights @ np.log(mine / theirs))))
+    # In terms of the lowest level, so that no power leaves the range of floats.
+    unit = min(mine.min(), theirs.min())
+    sums = [float(weights @ (levels / unit) ** power) for levels in (mine, theirs)]
+    return abs(float(np.expm1(np.log(sums[0] / sums[1]) / power)))
 
 
 def _apart(one: Any, other: Any) -> float:

@@ -34,8 +34,8 @@ under Leontief preferences, Economic Theory 2013, for the class of rules.
 from fractions import Fraction
 
 from ...engines.reference.filling import progressive_filling
-from ..bounds import low
 from ..case import Scene
+from ..economy import low
 from ..outcomes import rates
 from .misreport import Response, worth
 

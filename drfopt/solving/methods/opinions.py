@@ -18,6 +18,7 @@ import numpy as np
 from ...base.errors import EngineError, SolverError
 from ...certificates import second_solver, whole
 from ...engines.problem import Problem
+from ...engines.promised import kept
 from ...engines.reference import enumeration
 from ...engines.reference.filling import progressive_filling
 from ...engines.reference.tree_filling import Ambiguous
@@ -39,6 +40,7 @@ AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upw
     "barrier": "equations of the market",
     "decimal-barrier": "equations of the market",
     "conic": "equations of the market",
+    "bounded-barrier": "equations of the market",
 }
 """Engines that share what decides their answer: where users must stop, or Newton's last steps and their equations."""
 
@@ -59,6 +61,9 @@ ENCLOSED = 400
 
 WHOLE = ("leximin", "alpha", "sum")
 """What is done with whole tasks."""
+
+CURVED = 8.0
+"""Power of alpha fairness beyond which a conic program has not the digits to say anything."""
 
 IMPROVEMENTS = 500
 """Times that the second solver may improve on a schedule."""
@@ -175,17 +180,20 @@ def _exactly(problem: Problem) -> Found:
 
 
 def _enclosure_takes(problem: Problem) -> bool:
+    if problem.instance.type_table is not None or "organisation" in problem.instance.features:
+        return False
     asked = _is(problem, "alpha", integer=False) and float(problem.policy.alpha).is_integer()
     return bool(asked and problem.n) and len(problem.pairs[0]) * problem.m <= ENCLOSED
 
 
 def _market(problem: Problem) -> Found:
-    tasks = slow_market.tasks(problem.instance, problem.deadline.left())
-    return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
+    tasks, rates = slow_market.tasks(problem, problem.deadline.left()), np.zeros(problem.instance.n)
+    rates[problem.members] = kept(problem).rates
+    return found(problem, rates * tasks, tasks)
 
 
 def _market_takes(problem: Problem) -> bool:
-    return _is(problem, "alpha", integer=False) and problem.policy.alpha == 1
+    return _is(problem, "alpha", integer=False) and problem.policy.alpha <= CURVED
 
 
 def _left(problem: Problem) -> float | None:
@@ -198,9 +206,14 @@ def _exact_chain_takes(problem: Problem) -> bool:
     return bool(plain and problem.n) and len(problem.pairs[0]) <= EXACT_PAIRS
 
 
+def _sum_takes(problem: Problem) -> bool:
+    return _is(problem, "sum", integer=False)
+
+
 def _sum(problem: Problem) -> Found:
-    tasks = slow_sum.tasks(problem.instance, problem.policy)
-    return found(problem, problem.policy.rates(problem.instance) * tasks, tasks)
+    tasks, rates = slow_sum.tasks(problem), np.zeros(problem.instance.n)
+    rates[problem.members] = kept(problem).rates
+    return found(problem, rates * tasks, tasks)
 
 
 def _enumeration(problem: Problem) -> Found:
@@ -271,7 +284,7 @@ SECONDS = (
     Second("rational chain", _exact_chain_takes, _exactly, engine="rational-chain"),
     Second("enclosure", _enclosure_takes, _exactly, engine="enclosure"),
     Second("conic program", _market_takes, _market, rough=True),
-    Second("linprog", lambda problem: _is(problem, "sum", integer=False), _sum),
+    Second("linprog", _sum_takes, _sum),
     Second("enumeration", _enumeration_takes, _enumeration),
     Second("CBC", lambda problem: problem.integer and problem.policy.objective in WHOLE, _cbc),
     Second("reference, machine by machine", _servers_takes, _servers),

@@ -7,37 +7,61 @@ Where they may run follows from nodeSelector, required node affinity, taints and
 demand; those with a node are the current allocation. A ResourceQuota is a ceiling of its namespace. Where only owners
 are listed (Deployment, StatefulSet, ReplicaSet, Job), their replicas stand for the pods. cpu is in cores, memory in
 bytes.
+
+ResourceQuota: the most that a namespace may use of a resource.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ....base.errors import InstanceError
-from ...text.input import File
-from ..assembly import assemble, named
-from ..contents import Contents
-from ..conversion import Conversion, Notes
-from . import eligibility
-from .nodes import nodes, tasks
-from .objects import Objects
+from ...text.files import File
+from ..conversion import Asked, Contents, Notes, named
+from .eligibility import ANYWHERE, allows, missing
+from .nodes import machines_of, tasks
+from .objects import Objects, name, namespace
 from .pods import Pod, pods
-from .quotas import ceilings
 
-__all__ = ["SOURCE", "USERS", "read"]
+__all__ = ["SOURCE", "USERS", "ceilings", "read"]
+
+
+PREFIX = "requests."
+PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
+"""Resources that may stand without the prefix."""
+
+
+def ceilings(objects: Objects, notes: Notes) -> dict[str, dict[str, Fraction]]:
+    """Return the ceilings of each namespace with a quota; of several quotas on a resource the lowest counts."""
+    found: dict[str, dict[str, Fraction]] = {}
+    for item in objects.take("ResourceQuota"):
+        told = f"{namespace(item)}/{name(item)}"
+        if item["spec"]["scopes"] or item["spec"]["scopeSelector"]:
+            notes.unused("quota for some of the pods only (it has scopes)", told)
+            continue
+        for key, part in item["spec"]["hard"].pairs():
+            resource = key.removeprefix(PREFIX)
+            if not key.startswith(PREFIX) and key not in PLAIN:
+                notes.unused(f"quota on {key}", told)
+                continue
+            ceiling = found.setdefault(namespace(item), {})
+            ceiling[resource] = min(part.amount(), ceiling.get(resource, part.amount()))
+    return found
+
 
 USERS = ("namespace", "label:KEY", "annotation:KEY")
 
 SOURCE = "{what} ({files}): nodes {nodes:,}, pods {pods:,}; cpu in cores, memory in bytes"
 
 
-def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read nodes, pods and quotas.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    user_by : str, optional
-        ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
+    asked : Asked
+        Users by ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
 
     Raises
     ------
@@ -48,25 +72,26 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     objects = Objects(files, notes)
     objects.refuse_loose()
     found = pods(objects, notes)
-    users = {id(pod): _user(pod, user_by or "namespace", notes) for pod in found}
-    machines = nodes(objects, found, notes)
+    user_by = asked.user_by or "namespace"
+    users = {id(pod): _user(pod, user_by, notes) for pod in found}
     quotas = ceilings(objects, notes)
-    if user_by not in (None, "namespace") and quotas:
+    if user_by != "namespace" and quotas:
         notes.unused("quota of a namespace: users are not namespaces", next(iter(quotas)), len(quotas))
         quotas = {}
+    machines, asked = machines_of(objects, found, [*quotas.values()], asked, notes)
     objects.tell_rest()
-    return assemble(
-        Contents(
-            f"kubernetes, {files[0].stem}",
-            SOURCE.format(
-                what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)
-            ),
-            machines,
-            tasks(found, users),
-            notes,
-            eligibility.allows,
-            members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
-        )
+    return Contents(
+        f"kubernetes, {files[0].stem}",
+        SOURCE.format(what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)),
+        machines,
+        tasks(found, users),
+        notes,
+        allows,
+        pool=asked.pool,
+        members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
+        shape=asked.shape,
+        wants=lambda queue: ANYWHERE,
+        missing=missing,
     )
 
 

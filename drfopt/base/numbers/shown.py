@@ -1,0 +1,88 @@
+"""Numbers as a person reads them; the full value always stands beside, in a title or in the document."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+__all__ = ["DIGITS_OF_CELLS", "amount", "decimals", "fixed", "in_units", "number", "percent"]
+
+DIGITS = 3
+"""Digits that a number on its own is given."""
+
+DIGITS_OF_CELLS = 6
+"""Digits of a number in a table on a terminal."""
+
+BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+MOST_DIGITS = 6
+"""Digits of the largest number of a column, at most, so that the smaller ones show some."""
+
+MOST_DECIMALS = 5
+"""Decimals of a column at most; what is smaller than they show is said to be smaller."""
+
+
+def number(value: float | None, digits: int = DIGITS + 1) -> str:
+    """Return a number in so many digits, its thousands set apart, without an exponent where that can be."""
+    if value is None:
+        return "–"
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    power = math.floor(math.log10(abs(value)))
+    if power < -6 or power > 14:
+        return f"{value:.{digits}g}"
+    text = f"{value:,.{max(0, digits - 1 - power)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(value: float | None, digits: int = DIGITS) -> str:
+    """Return a share as a percentage."""
+    return "–" if value is None else f"{number(100 * value, digits)} %"
+
+
+def amount(value: float) -> str:
+    """Return an amount in three digits, whole from a hundred on, with a suffix from ten million on."""
+    if abs(value) < 100:
+        return f"{value:.3g}"
+    if abs(value) < 1e7:
+        return f"{value:,.0f}"
+    power = min(int(math.log10(abs(value))) // 3, 6)
+    return f"{value / 1000**power:.3g}{' kMGTPE'[power]}"
+
+
+def in_units(value: float, unit: str = "", digits: int = DIGITS + 1) -> str:
+    """Return an amount of a resource: of one counted in bytes as ``16 GiB``, of others as a number."""
+    if unit != "bytes" or not math.isfinite(value):
+        return number(value, digits)
+    power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
+    return f"{number(value / 1024**power, digits)} {BINARY[power]}"
+
+
+def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:
+    """Return with how many decimals a column shows all it has, or most of its values in so many digits."""
+    sizes = sorted(abs(value) for value in values if value)
+    for places in range(digits):
+        if all(value == round(value, places) for value in sizes):
+            return places
+    largest = digits - 1 - math.floor(math.log10(sizes[-1]))
+    smaller = digits - 1 - math.floor(math.log10(sizes[len(sizes) // 3]))
+    room = MOST_DIGITS - 1 - math.floor(math.log10(sizes[-1]))
+    return max(0, largest, min(smaller, room, MOST_DECIMALS))
+
+
+def fixed(values: Sequence[float | None], pool: Sequence[float | None] = (), *, share: bool = False) -> list[str]:
+    """Return the cells of a column, so that their points stand below each other; of shares as percentages.
+
+    All values of the `pool` get as many decimals.
+    """
+    times = 100 if share else 1
+    shown = [None if value is None else times * value for value in values]
+    places = decimals([None if value is None else times * value for value in pool or values])
+    smallest = 10.0**-places
+    cells = []
+    for value in shown:
+        if value is None:
+            cells.append("–")
+        elif value and abs(value) < smallest / 2:
+            cells.append(f"<{smallest:.{places}f}")
+        else:
+            cells.append(f"{value:,.{places}f}")
+    return cells

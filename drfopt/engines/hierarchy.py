@@ -1,0 +1,231 @@
+"""One pool with guarantees, tiers and groups: the clock of `drfopt.model.hierarchy`, run from stop to stop.
+
+Between two stops everything that is used is a curve of straight pieces, so a stop is where one of them meets its
+capacity or a ceiling; every stop fills at least one of these, so there are few.
+
+One pool with guarantees, tiers and groups in rational numbers: the same curves as in floats, of fractions.
+
+Machines with guarantees, tiers and groups: the clock of `drfopt.model.hierarchy`, stopped by linear programs.
+
+Between two points of the curve of what is used, everybody's tasks go straight from x to y.  How far they can go:
+
+    maximise    s                                         (at most 1)
+    subject to  sum_k z_ik  >=  x_i + s (y_i - x_i)       user i          (multiplier: what her cheapest class costs)
+                sum_i a_ikj z_ik  <=  1                   resource j of class k, a fraction of it       (price)
+
+Capacities of the whole cluster and ceilings of groups, which no placement can stretch, say where the clock stops at the
+latest; between there and where it stood the first piece that cannot be gone to its end is found by halving.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+
+from ..base.errors import SolverError
+from ..base.progress import report
+from ..base.tolerances import LEVEL
+from ..certificates.chain import CERTAIN, excess, firm
+from ..certificates.stops import costs
+from ..model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
+from .linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
+
+__all__ = ["Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
+
+
+def solve_pool(problem: Problem) -> Answer:
+    """Return the allocation, and the stops of the clock that prove it."""
+    return _filled(problem, exact=False)
+
+
+def _filled(problem: Problem, exact: bool) -> Answer:
+    """Return the same in floats or in fractions."""
+    ascent = Ascent(problem.instance, problem.policy, exact)
+    standing, halts = ascent.start(), list[Halt]()
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
+        halts.append(halt)
+    levels = ascent.levels(standing.has)
+    return Answer(standing.has[problem.members], evidence={"halts": tuple(halts), "levels": levels[problem.members]})
+
+
+def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
+    """Return the next stop and the standing after it."""
+    moment = ascent.moment(standing)
+    waiting = ~standing.finished
+    used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
+    full = moment.first_stop(used)
+    columns = [] if full is None else full[2]
+    place = moment.end if full is None else moment.place(*full[:2])
+    finished = np.flatnonzero(waiting & (ascent.columns[:, columns] > 0).any(axis=1))
+    one = ascent.zero + 1
+    prices = np.array([[one if c in columns else ascent.zero for c in range(ascent.instance.m)]])
+    bounds = [one if c in columns else ascent.zero for c in ascent.room if c > ascent.instance.m]
+    halt = Halt(standing.promising, place, finished, prices, np.array(bounds))
+    return halt, ascent.after(standing, moment.tasks(place), finished)
+
+
+def solve_exactly(problem: Problem) -> Answer:
+    """Return the allocation as `Fraction`s, and the stops of the clock that prove it."""
+    return _filled(problem, exact=True)
+
+
+ARRIVED = 1e-11
+"""What may be missing of a piece that was gone to its end: a program's rounding."""
+
+SPARE = 2e-10
+"""By how much a finished user may fall in a program, so that rounding does not make her tasks a contradiction."""
+
+SAME = 1e-8
+"""Relative distance that a program's tolerances may leave between how far it got and what its prices prove."""
+
+
+def solve_machines(problem: Problem) -> Answer:
+    """Return the allocation, and the stops of the clock that prove it."""
+    ascent = Ascent(problem.instance, problem.policy)
+    standing, halts = ascent.start(), list[Halt]()
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
+        halts.append(halt)
+    levels = ascent.levels(standing.has)[problem.members]
+    evidence = {"halts": tuple(halts), "levels": levels}
+    return Answer(standing.has[problem.members], amounts=Programs(problem).placed(standing.has), evidence=evidence)
+
+
+def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:
+    """Yield every stop of the clock, and what is settled after it."""
+    programs = None if problem.instance.machines is None else Programs(problem)
+    standing, number = ascent.start(), 0
+    while not ascent.over(standing):
+        problem.deadline.check("filling the tree")
+        number += 1
+        report(f"stop {number}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
+        found = _next(ascent, standing) if programs is None else _Stop(ascent, standing, programs).found()
+        halt, standing = found
+        yield halt, standing
+
+
+class Programs:
+    """The program above for one cluster: rows and pairs stay, tasks change.
+
+    Who has several task types is several users here, each with her part of the tasks.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem = by_type = problem.by_type
+        self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
+        self.owner = by_type.pairs[0]
+        self.user, self.part = problem.members[by_type.user], by_type.part
+
+    def reach(self, first: np.ndarray, last: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return how far one can go between two tasks of everybody (n,), 0 to 1, amounts (pairs,) and prices (k, m)."""
+        problem, rows = self.problem, len(self.rows.machine)
+        begin, end = first[self.user] * self.part, last[self.user] * self.part
+        some = np.flatnonzero(end > 0)
+        pairs = np.flatnonzero(end[self.owner] > 0)
+        unit = end[self.owner[pairs]]
+        matrix = sparse.csc_array(self.rows.matrix)[:, pairs] @ sparse.diags_array(unit)
+        if matrix.nnz and matrix.data.min() <= SMALLEST:
+            raise SolverError(
+                f"some user takes only {matrix.data.min():.0e} of a capacity, which HiGHS would drop: the demands "
+                "differ too much for linear programs"
+            )
+        adding = sparse.csr_array(self.adding)[some][:, pairs]
+        growth = sparse.csc_array(-((end - begin) / np.where(end > 0, end, 1))[some][:, None])
+        held = begin[some] / end[some]
+        cost, upper = np.zeros(len(pairs) + 1), np.full(len(pairs) + 1, INFINITY)
+        cost[-1], upper[-1] = -1, 1
+        highs = load(
+            cost,
+            upper,
+            sparse.block_array([[adding, growth], [matrix, None]], format="csr"),
+            np.concatenate([np.where(begin[some] == end[some], held * (1 - SPARE), held), np.full(rows, -INFINITY)]),
+            np.concatenate([np.full(len(some), INFINITY), np.ones(rows)]),
+        )
+        solution = run(highs, "a stop of the clock", problem.deadline)
+        amounts = np.zeros(len(self.owner))
+        amounts[pairs] = np.maximum(solution.columns[:-1], 0) * unit
+        prices = np.maximum(-solution.duals[len(some) :], 0)
+        return float(solution.columns[-1]), amounts, self.rows.spread(prices, problem.k, problem.m)
+
+    def placed(self, tasks: np.ndarray) -> np.ndarray:
+        """Return amounts (pairs,) that are these tasks (n,), to the last digit."""
+        wanted = tasks[self.user] * self.part
+        if not wanted.any():
+            return np.zeros(len(self.owner))
+        _, amounts, _ = self.reach(np.zeros(len(tasks)), tasks)
+        total = np.bincount(self.owner, weights=amounts, minlength=len(wanted))
+        return amounts * np.divide(wanted, total, where=total > 0, out=np.zeros(len(wanted)))[self.owner]
+
+
+class _Stop:
+    """The search for the next stop after a standing."""
+
+    def __init__(self, ascent: Ascent, standing: SettledState, programs: Programs):
+        self.ascent, self.standing, self.programs = ascent, standing, programs
+        self.moment: Moment = ascent.moment(standing)
+        waiting = ~standing.finished
+        used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
+        self.full = self.moment.first_stop(used)
+        self.waiting = waiting
+
+    def found(self) -> tuple[Halt, SettledState]:
+        """Return the stop and the standing after it."""
+        last = len(self.moment.level) - 1 if self.full is None else self.full[0]
+        places = [self.moment.place(point) for point in range(last + 1)]
+        if self.full is not None:
+            places.append(self.moment.place(*self.full[:2]))
+        if self._arrives(places[-1]):
+            return self._halt(places[-1], *self._bounded())
+        low, high = 0, len(places) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._arrives(places[middle]) else (low, middle)
+        begin, end = self.moment.tasks(places[low]), self.moment.tasks(places[high])
+        way, _, prices = self.programs.reach(begin, end)
+        prices = firm(prices)
+        way = self._proven(way, prices, begin, end)
+        part = way * self.full[1] if self.full is not None and high == len(places) - 1 else way
+        bounds = np.zeros(len(self.ascent.ceilings))
+        return self._halt(self.moment.place(low, part), prices, bounds)
+
+    def _arrives(self, place: BranchPoint) -> bool:
+        begin, end = self.standing.has, self.moment.tasks(place)
+        if (begin == end).all():
+            return True
+        return self.programs.reach(begin, end)[0] >= 1 - ARRIVED
+
+    def _bounded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the prices of what is full in the whole cluster: every class pays its part."""
+        instance, columns = self.ascent.instance, self.full[2] if self.full is not None else []
+        whole = np.where(instance.capacity > 0, instance.capacity, 1)
+        paid = np.array([1.0 if j in columns else 0.0 for j in range(instance.m)])
+        bounds = [1.0 if instance.m + 1 + b in columns else 0.0 for b in range(len(self.ascent.ceilings))]
+        return instance.room / whole * paid, np.array(bounds)
+
+    def _proven(self, way: float, prices: np.ndarray, begin: np.ndarray, end: np.ndarray) -> float:
+        """Return how far the prices say that one can go, which is more exact than what the program found."""
+        price = self._price(prices, np.zeros(0))
+        mass = float(price @ (end - begin))
+        if not mass > 0:
+            return way
+        bound = (float(prices.sum()) - float(price @ begin)) / mass
+        size = max(1.0, float(price @ end) / mass)
+        return min(max(bound, 0.0), 1.0) if abs(bound - way) <= SAME * size else way
+
+    def _price(self, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        price = costs(self.ascent, prices, bounds)
+        return np.where(np.isfinite(price), price, 0)
+
+    def _halt(self, place: BranchPoint, prices: np.ndarray, bounds: np.ndarray) -> tuple[Halt, SettledState]:
+        tasks = self.moment.tasks(place)
+        price = self._price(prices, bounds)
+        left = excess(np.concatenate([prices.ravel(), bounds]), price, tasks)
+        held = np.where(tasks > 0, tasks, self.ascent.leaves.most)
+        finished = np.flatnonzero(self.waiting & (price > 0) & (price * held * CERTAIN * LEVEL >= left))
+        if not len(finished) and place != self.moment.end:
+            raise SolverError(
+                f"the prices of the stop at level {float(place.time):.6g} prove nobody finished to 1e-9: "
+                "the instance is too badly scaled for floats"
+            )
+        halt = Halt(self.standing.promising, place, finished, prices, bounds)
+        return halt, self.ascent.after(self.standing, tasks, finished)

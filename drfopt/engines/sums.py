@@ -1,0 +1,163 @@
+"""The largest sum of levels (utilitarian, throughput) as one linear program over HiGHS, for pools and machines.
+
+The largest sum of levels in rational numbers: HiGHS finds the basis in floats, exact arithmetic decides it.
+
+maximise    sum_i v_i sum_k z_ik                                          (v_i: what one task is worth)
+subject to  sum_i d_ij z_ik  <=  c_kj    resource j of class k
+            sum_k z_ik       <=  u_i     user i has a limit
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from ..base.errors import SolverError
+from ..base.numbers.rationals import integer_columns
+from ..base.solvers.exact_lp import ExactProgram, maximise
+from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
+from .promised import Promised, kept
+
+SPARE = 2e-10
+"""Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
+
+__all__ = ["Stated", "largest", "program", "solve", "solve_exactly"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """The program in HiGHS: capacity rows, then a row for each user who is limited; columns in steps of `step`."""
+
+    highs: highspy.Highs
+    rows: Rows
+    limited: np.ndarray
+    step: np.ndarray
+    largest: float
+
+
+def program(problem: Problem, rates: np.ndarray, limits: np.ndarray, promised: Promised | None = None) -> Stated:
+    """Return the program, not solved yet: a task of user i is worth ``rates[i]``, and she has at most ``limits[i]``.
+
+    Types of one user, where `problem` is by type, are held in their proportions by rows of their own.  With what is
+    `promised` her limit's row has a floor, and ceilings of groups have rows after all others.
+    """
+    user, _ = problem.pairs
+    rows, adding = capacity_rows(problem), user_rows(problem)
+    # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
+    alone = 1 / rows.matrix.max(axis=0).toarray().ravel()
+    step = np.where(limits[user] > 0, np.minimum(alone, limits[user]), alone)
+    worth = rates[user] * step
+    largest = float(worth.max())
+    if not 0 < largest < np.inf:
+        raise SolverError("what the users' tasks are worth is beyond the range of floats: ask for an exact answer")
+    limited = np.flatnonzero(np.isfinite(limits) & (limits > 0))
+    limit_rows = sparse.diags(1 / limits[limited]) @ adding[limited]
+    mixed = _mixed(problem, adding)
+    some, bounds = _promised(problem, promised, adding)
+    matrix = sparse.vstack([rows.matrix, limit_rows, mixed, *bounds]) @ sparse.diags(step)
+    free, floors = rows.matrix.shape[0] + len(limited), len(some)
+    ceilings = matrix.shape[0] - free - mixed.shape[0] - floors
+    least, none = np.full(free, -INFINITY), np.zeros(mixed.shape[0])
+    highs = load(
+        -worth / largest,
+        np.where(limits[user] > 0, INFINITY, 0.0),
+        matrix,
+        np.concatenate([least, none, np.full(floors, 1 - SPARE), np.full(ceilings, -INFINITY)]),
+        np.concatenate([np.ones(free), none, np.full(floors, INFINITY), np.ones(ceilings)]),
+    )
+    return Stated(highs, rows, limited, step, largest)
+
+
+def _mixed(problem: Problem, adding: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return the rows that are 0 where a user has as many tasks of each type as their parts say."""
+    later = np.flatnonzero(np.diff(problem.user, prepend=-1) == 0)
+    shares = sparse.diags(problem.part.min() / problem.part) @ adding
+    return shares[later] - shares[later - 1]
+
+
+def _promised(problem: Problem, promised: Promised | None, adding: sparse.csr_matrix) -> tuple[np.ndarray, list]:
+    """Return who has a floor (rows of the problem), and rows that are 1 at it, and at the ceilings of groups."""
+    if promised is None:
+        return np.zeros(0, dtype=np.intp), []
+    floors = promised.floors[problem.user] * problem.part
+    some = np.flatnonzero(floors > 0)
+    # Each ceiling is met by the tasks of a user, whatever her types: by the first of them.
+    first = np.diff(problem.user, prepend=-1) > 0
+    each = promised.ceilings[:, problem.user] * np.where(first, 1 / problem.part, 0.0)
+    return some, [sparse.diags(1 / floors[some]) @ adding[some], sparse.csr_matrix(each) @ adding]
+
+
+def solve(problem: Problem) -> Answer:
+    """Return an allocation of the largest sum, and the prices that prove it."""
+    by_type = problem.by_type
+    promised = kept(problem) if "organisation" in problem.instance.features else None
+    rates = problem.rates if promised is None else promised.rates
+    limits = by_type.limits
+    if promised is not None:
+        # Who is stopped while guarantees are kept has that and no more.
+        most = np.where(promised.stopped, promised.floors, np.inf)[by_type.user] * by_type.part
+        limits = np.minimum(limits, most)
+    stated = program(by_type, rates[by_type.user], limits, promised)
+    (row, _), rows, largest = by_type.pairs, stated.rows, stated.largest
+    solution = run(stated.highs, "the largest sum", problem.deadline)
+    amounts = np.maximum(solution.columns, 0) * stated.step
+    placed = np.bincount(row, weights=amounts, minlength=by_type.n)
+    tasks = np.full(problem.n, np.inf)
+    np.minimum.at(tasks, by_type.user, placed / by_type.part)
+    tasks = np.minimum(tasks, problem.limits)
+    if promised is not None:
+        tasks = np.where(promised.stopped, promised.floors, np.maximum(tasks, promised.floors))
+    wanted = tasks[by_type.user] * by_type.part
+    amounts = amounts * np.divide(wanted, placed, where=placed > 0, out=np.zeros(by_type.n))[row]
+    budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
+    total = problem.instance.room
+    prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
+    evidence = {}
+    if promised is not None:
+        last = solution.duals[len(solution.duals) - len(promised.ceilings) :]
+        bounds = np.maximum(-last, 0) * largest
+        evidence = {"bounds": bounds, "halts": promised.halts, "full": promised.full, "levels": promised.rates * tasks}
+    return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence)
+
+
+def solve_exactly(problem: Problem) -> Answer:
+    """Return an allocation of the largest sum as `Fraction`s, and the prices that prove it."""
+    rates, limits = problem.policy.exact_rates(problem.instance), problem.instance.exact_limits
+    members = problem.members.tolist()
+    amounts, prices = largest(problem, [rates[i] for i in members], [limits[i] for i in members])
+    tasks = np.full(problem.n, Fraction(0), dtype=object)
+    for i, z in zip(problem.pairs[0].tolist(), amounts, strict=True):
+        tasks[i] += z
+    return Answer(tasks, amounts=amounts, prices=prices, evidence={"prices": prices})
+
+
+def largest(
+    problem: Problem, worth: Sequence[Fraction], limits: Sequence[Fraction | None]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return tasks of the pairs (pairs,) of the largest worth, and prices (k, m) of a unit that prove it."""
+    instance, members = problem.instance, problem.members.tolist()
+    most = np.array([np.inf if u is None else float(u) for u in limits])
+    asked = program(problem, np.array([float(v) for v in worth]), most)
+    run(asked.highs, "the largest sum", problem.deadline)
+    demands, scales = integer_columns([instance.exact_demands[i] for i in members], problem.m)
+    cells = list(zip(asked.rows.machine.tolist(), asked.rows.resource.tolist(), strict=True))
+    row_of = {cell: r for r, cell in enumerate(cells)}
+    limit_row = {i: len(cells) + r for r, i in enumerate(asked.limited.tolist())}
+    users, machines = (part.tolist() for part in problem.pairs)
+    columns = []
+    for i, k in zip(users, machines, strict=True):
+        column = {row_of[k, j]: Fraction(d) for j, d in enumerate(demands[i]) if d}
+        columns.append(column | ({limit_row[i]: Fraction(1)} if i in limit_row else {}))
+    room = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
+    counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
+    b = [counts[k] * room[k][j] * scales[j] for k, j in cells] + [limits[i] or Fraction(0) for i in limit_row]
+    stated = ExactProgram(columns, b, [worth[i] for i in users])
+    optimum = maximise(stated, basic_columns(asked.highs), "the exact sum", problem.deadline)
+    prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
+    for (k, j), price in zip(cells, optimum.prices, strict=False):
+        prices[k, j] = price * scales[j]
+    return np.array(optimum.x, dtype=object), prices
