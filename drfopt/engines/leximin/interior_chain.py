@@ -12,13 +12,18 @@ from scipy import sparse
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...certificates.chain import firm
-from ..interior_point import LevelProgram, pair_layout
+from ..interior_point import LevelProgram
 from ..linear_programs import INFINITY, load, run
+from ..pair_layout import pair_layout
 from ..problem import Answer, Problem
+from .active_rows import Point
 from .lp_chain import solve_by
 from .lp_round import Cap, RoundProgram
 
 __all__ = ["InteriorRound", "solve"]
+
+POLISHED = 50_000
+"""Pairs up to which the equations of the optimum are solved to rounding in rounds that build on others."""
 
 TRACE = 1e-9
 """A negative price that is this part of the largest is none."""
@@ -86,7 +91,13 @@ class InteriorRound(RoundProgram):
         lacking = prices < -TRACE * prices.max()
         if lacking.any():
             prices = self._raised(prices, np.array(before), problem.deadline)
-        return level, amounts, firm(prices)
+        prices = firm(prices)
+        if before and len(amounts) <= POLISHED:
+            # What is missed is carried on from round to round.
+            present, matrix = self.stated
+            sharp = self._sharpened(Point(level, amounts, prices[entered]), matrix)
+            level, amounts, prices[np.searchsorted(self.all_rows, present)] = sharp
+        return level, amounts, prices
 
     def _raised(self, prices: np.ndarray, before: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Return the least prices from 0 on that these (r,) and multiples of earlier ones (rounds, r) make.
@@ -119,7 +130,7 @@ class InteriorRound(RoundProgram):
     def _entered(self) -> np.ndarray:
         """Return the rows that some pair enters, bool (k, m): what others paid for elsewhere is not this part's."""
         layout = self.layout
-        return sum(layout.filled(block, layout.ones(block)) for block in layout.blocks()) > 0
+        return np.sum([layout.filled(block, layout.ones(block)) for block in layout.blocks()], axis=0) > 0
 
     def _here(self, rows: np.ndarray, prices: np.ndarray) -> np.ndarray:
         """Return prices of an earlier round of the rows that are here, (r,)."""
@@ -138,6 +149,6 @@ class InteriorRound(RoundProgram):
         part /= np.add.reduceat(part, self.starts)[self.owner]
         layout, rising = self.layout, self.weights[self.owner] * part
         laid = layout.laid(rising, 0.0)
-        used = sum(layout.filled(block, laid[block.pairs]) for block in layout.blocks())
+        used = np.sum([layout.filled(block, laid[block.pairs]) for block in layout.blocks()], axis=0)
         level = HALF / float(used.max())
         return rising * level + part * self.held[self.owner], level

@@ -51,7 +51,9 @@ def solve_by(problem: Problem, program: type[RoundProgram]) -> Answer:
     if problem.workers.several and len(parts) > 1:
         alone = replace(by_type, workers=ALONE)
         bundles = _bundled(parts)
-        for found in problem.workers.spread(partial(_finished, alone, program), bundles, "bundles of independent parts"):
+        for found in problem.workers.spread(
+            partial(_finished, alone, program), bundles, "bundles of independent parts"
+        ):
             chain.take(*found)
     else:
         chain.finish(parts)
@@ -180,7 +182,7 @@ class _Chain:
         return self._split(RoundPart(part.groups, pairs, True, reached, part.rounds + 1, priced))
 
     def _cap(self, part: RoundPart, here: np.ndarray) -> Cap | None:
-        """Return who holds those of a part at their limits whom a level has reached, told that it was; None for none."""
+        """Return what holds those of a part at their limits whom a level has reached; None where nobody has any."""
         limited = np.flatnonzero(here & np.isfinite(self.tops))
         if not limited.size:
             return None
@@ -255,7 +257,9 @@ class _Chain:
         of_groups[part.groups] = mine
         multipliers = np.zeros(problem.instance.n)
         multipliers[problem.members] = of_groups[merged.group] * merged.scale
-        return Round(level, problem.members[finished], multipliers, merged.prices(program.rows, prices, problem.k, problem.m))
+        return Round(
+            level, problem.members[finished], multipliers, merged.prices(program.rows, prices, problem.k, problem.m)
+        )
 
 
 def _places(labels: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:

@@ -126,15 +126,15 @@ class RoundProgram:
         for _ in range(TRIES):
             level, amounts, prices = self._solved(unit, problem, known)
             if 1 / RESCALE < level < RESCALE:
-                return self._sharpened(Point(level * unit, amounts, firm(prices)))
+                return self._sharpened(Point(level * unit, amounts, firm(prices)), self.matrix)
             if not level > 0:
                 break
             unit *= level
         raise SolverError("the program of a round reached level 0 though every user is placed: rescale the instance")
 
-    def _sharpened(self, found: Point) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the solution of the equations that what HiGHS found nearly satisfies."""
-        sharp = ActiveSetEquations(self.matrix, self.owner, self.weights, self.held).sharpened(found)
+    def _sharpened(self, found: Point, matrix: sparse.csc_array) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the solution of the equations that what was found nearly satisfies."""
+        sharp = ActiveSetEquations(matrix, self.owner, self.weights, self.held).sharpened(found)
         level = sharp.level if abs(sharp.level - found.level) <= SAME * found.level else found.level
         return level, sharp.amounts, sharp.prices
 
