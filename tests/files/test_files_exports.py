@@ -318,7 +318,7 @@ def test_what_has_no_name_there_is_left_out_or_refused(tmp_path: Path) -> None:
     instance = Instance({"a": {"cpu": 1, "licence": 1}, "b": {"cpu": 2, "licence": 0}}, {"cpu": 9, "licence": 3})
     allocation = solve(instance)
     for row in EXPORTS:
-        if row.name == "csv":
+        if row.name in ("csv", "kueue"):  # any name will do in Kueue
             continue
         with pytest.raises(InstanceError, match="or leave it out with --leave-out licence"):
             export(allocation, row.name)
@@ -340,11 +340,13 @@ def test_no_name_changes_in_silence(row) -> None:
     demands = {"Team A.b": {"cpus": 1, "gpus": 1}, "c": {"cpus": 2, "gpus": 0}}
     lines: list[str] = []
     text = export(solve(Instance(demands, {"cpus": 9, "gpus": 4})), row.name, lines=lines)
-    # KAI and Slurm call them gpu and gres/gpu, Kubernetes nvidia.com/gpu, YARN yarn.io/gpu.
-    assert any(line.startswith("gpus is called ") for line in lines)
+    # KAI and Slurm call them gpu and gres/gpu, Kubernetes nvidia.com/gpu, YARN yarn.io/gpu; Kueue takes any name.
+    assert any(line.startswith(("gpus is called ", "gpus keeps its name")) for line in lines)
     assert any(line.startswith("'Team A.b' is called ") for line in lines)
-    assert all(line.replace("--", "- -") in text for line in lines)
-    assert "gpus" not in "".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", "<!--")))
+    assert all(line in text or line.replace("--", "- -") in text for line in lines)
+    assert (row.name == "kueue") == (
+        "gpus" in "".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", "<!--")))
+    )
 
 
 def test_a_group_and_a_user_of_one_name_are_refused() -> None:
@@ -368,3 +370,20 @@ def test_percent_of_nothing_add_up_too() -> None:
     instance = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 9}, max_tasks=[0, 0, 0])
     text = export(solve(instance), "capacity-scheduler")
     assert [float(part.split("<")[0]) for part in text.split("<value>")[3::2]] == [33.334, 33.333, 33.333]
+
+
+def test_kueue_keeps_the_names_that_it_takes(tmp_path: Path) -> None:
+    instance = Instance({"a": {"cpu": 1, "gpu": 1, "cpu_credits": 1}}, {"cpu": 9, "gpu": 4, "cpu_credits": 5})
+    path = saved(tmp_path / "q.yaml", export(solve(instance), "kueue"))
+    assert read("kueue", path).instance.resources == ("cpu", "gpu", "cpu_credits")
+    assert "nvidia.com/gpu" in export(solve(instance), "kueue", {"gpu": "nvidia.com/gpu"})
+
+
+def test_slurm_gets_back_the_names_that_its_reader_made(tmp_path: Path) -> None:
+    shares = "Account|User|RawShares\nroot||1\n bio||2\n  bio|ann|3\n phys||1\n  phys|ann|1\n empty||1\n"
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn|8|16000||p|idle\n"
+    paths = [saved(tmp_path / "sshare", shares), saved(tmp_path / "sinfo", nodes)]
+    instance = read("slurm", paths, saturate=True).instance
+    assert instance.users == ("ann (bio)", "ann (phys)", "account empty")
+    back = saved(tmp_path / "load.cfg", export(solve(instance), "slurm"))
+    assert read("slurm", [back, paths[1]], saturate=True).instance.users == ("account empty", "ann (bio)", "ann (phys)")

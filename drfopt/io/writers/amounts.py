@@ -29,6 +29,7 @@ __all__ = [
     "exact_amounts",
     "kai",
     "kubernetes",
+    "kueue",
     "quantity",
     "rounded",
     "shortfall",
@@ -175,6 +176,10 @@ MESOS: Mapping[str, TargetName] = {
 """Only read: Mesos has no file of quotas that could be written."""
 
 
+KUEUE = {name: target for name, target in KUBERNETES.items() if name not in ("gpu", "gpus")}
+
+RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*")
+
 YUNIKORN: Mapping[str, TargetName] = {
     name: TargetName("vcore", step=MILLI) if target.name == "cpu" else target for name, target in KUBERNETES.items()
 } | {"vcore": TargetName("vcore", step=MILLI)}
@@ -234,6 +239,17 @@ def kubernetes(allocation: Allocation, names: Names) -> Shares:
     return _shares(allocation, names, KUBERNETES, lambda name: "/" in name or name.startswith("hugepages-"))
 
 
+def kueue(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in Kueue: as in Kubernetes, but a quota may have any name, so that those are kept."""
+    shares = _shares(allocation, names, KUEUE, lambda name: RESOURCE_NAME.fullmatch(name) is not None)
+    for target in shares.targets:
+        if target.name in ("gpu", "gpus"):
+            shares.lines.append(
+                f"{target.name} keeps its name; pods that ask for another: --resource {target.name}=NAME"
+            )
+    return shares
+
+
 def yunikorn(allocation: Allocation, names: Names) -> Shares:
     """Return what each user gets in YuniKorn: as in Kubernetes, but vcore for cpu."""
     return _shares(allocation, names, YUNIKORN, lambda name: "/" in name or name.startswith("hugepages-"))
@@ -277,7 +293,9 @@ def _shares(
     called = [target.name for target in targets]
     twice = next((name for i, name in enumerate(called) if name in called[:i]), None)
     if twice is not None:
-        raise InstanceError(f"two resources would be called {twice!r} there: say other names with --resource")
+        raise InstanceError(
+            f"two resources would be called {twice!r} there: say other names with --resource, or --leave-out"
+        )
     amounts = [[row[j] for j in kept] for row in exact_amounts(allocation.usage)]
     steps = rounded(amounts, [capacity[j] for j in kept], targets)
     resources = [allocation.resources[j] for j in kept]
@@ -293,7 +311,10 @@ def _target(
 ) -> TargetName:
     told = names.get(resource) or resource
     name, given, unit = told.partition(":")
-    base = known.get(name, TargetName(name) if taken(name) else None)
+    own = TargetName(name) if taken(name) else None
+    base = known.get(name, own)
+    if base is not None and base.name != name and resource in names and own is not None:
+        base = own  # who says a name that will do there gets it
     if base is None:
         usual = ", ".join(dict.fromkeys(target.name for target in known.values()))
         such = f", or such as example.com/{resource}" if taken(f"example.com/{resource}") else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import Names, dns_label, kubernetes, quantity, unique_names, untold
+from .amounts import Names, dns_label, kubernetes, kueue, quantity, unique_names, untold
 
 __all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
 
@@ -44,7 +44,7 @@ def cluster_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     InstanceError
         On names of users or resources that Kubernetes does not take.
     """
-    shares = kubernetes(allocation, names)
+    shares = kueue(allocation, names)
     targets = shares.targets
     lines += shares.lines
     queues = unique_names(allocation.users, dns_label, "queue", lines)

@@ -11,6 +11,8 @@ everybody for `accounts`. GrpTRES is the most that an association may use at a t
 instance's weights are the shares, in whole numbers.
 """
 
+import re
+
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, slurm, untold
 from .kubernetes import heading
@@ -65,5 +67,9 @@ def _line(queue: ExportedQueue, called: dict[str, str], shares: Shares, weight: 
 
 
 def _name(name: str) -> str:
-    """Return a name without what the file gives a meaning, in small letters as Slurm keeps it."""
+    """Return a name without what the file gives a meaning, in small letters as Slurm keeps it.
+
+    The reader tells accounts by a word before their name, and users of several by the account behind it.
+    """
+    name = re.sub(r" \([^()]*\)$", "", name.removeprefix("account "))
     return "_".join(name.lower().replace("'", " ").replace(":", " ").replace("|", " ").replace(",", " ").split())
