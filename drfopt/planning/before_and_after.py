@@ -168,6 +168,7 @@ class Difference:
 class WhatIf(Result):
     """Two allocations, before and after the changes."""
 
+    _schema = "drfopt what-if 1"
     _rows = "users"
 
     changes: tuple[Change, ...]
@@ -228,6 +229,7 @@ class WhatIf(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt whatif --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.before.instance.name,
             "policy": self.before.policy,
             "integer": self.before.integer,

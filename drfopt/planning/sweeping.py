@@ -149,6 +149,8 @@ def _values(text: str) -> tuple[Fraction, ...]:
 class Sweep(Result):
     """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
 
+    _schema = "drfopt sweep 1"
+
     instance: Instance
     policy: str
     axis: Axis
@@ -162,6 +164,7 @@ class Sweep(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt sweep --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "axis": self.axis.name,

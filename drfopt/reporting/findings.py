@@ -24,7 +24,10 @@ from ..solving.comparing import Comparison, compare
 from .measures import measures
 from .whatifs import told_of_sweep, told_of_whatif
 
-__all__ = ["Document", "study"]
+__all__ = ["SCHEMA", "Document", "study"]
+
+SCHEMA = "drfopt page 1"
+"""What the document says that it is."""
 
 Document = dict[str, Any]
 """What JSON can say."""
@@ -86,6 +89,7 @@ def study(
     found = comparison.allocations
     stops = [_stops(allocation) for allocation in found]
     document = {
+        "schema": SCHEMA,
         "title": title or name,
         "date": date,
         "version": version,

@@ -120,6 +120,7 @@ class CrossCheck(Result):
         The formulation that was asked for and gave no answer.
     """
 
+    _schema = "drfopt cross-check 1"
     _rows = "engines"
 
     instance: Instance
@@ -138,6 +139,7 @@ class CrossCheck(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt crosscheck --json`` prints."""
         return {
+            "schema": self._schema,
             "agree": self.agree,
             "max_disagreement": self.max_disagreement,
             "engines": [opinion.to_dict() for opinion in self.opinions],

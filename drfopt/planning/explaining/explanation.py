@@ -121,6 +121,7 @@ class Explained:
 class Explanation(Result):
     """Why the users have what they have, one entry each."""
 
+    _schema = "drfopt explanation 1"
     _rows = "users"
 
     instance: Instance
@@ -135,6 +136,7 @@ class Explanation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt explain --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "users": [row.to_dict() for row in self.users],
