@@ -133,7 +133,7 @@ class Schedule(Result):
     def _table1(self, trace: tuple[Step, ...]) -> tuple[tuple[Column, ...], list[tuple]]:
         users, classes, resources = self.instance.users, self.instance.machine_names, self.instance.resources
         few = len(users) <= WIDEST
-        shown = resources if 1 < len(resources) and (not few or len(users) * len(resources) <= WIDEST) else ()
+        shown = resources if len(resources) > 1 and (not few or len(users) * len(resources) <= WIDEST) else ()
         columns = (
             Column("step", number=True),
             Column("serves"),
