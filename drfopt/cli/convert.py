@@ -100,6 +100,10 @@ def convert(
     if output is not None or not sys.stdout.isatty():
         for note in found.notes:
             typer.echo(str(note), err=True)
+    from .coverage import unanswered
+
+    for line in unanswered(found.instance):
+        typer.echo(line, err=True)
 
 
 def _shape(text: str | None) -> dict[str, str]:

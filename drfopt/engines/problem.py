@@ -15,12 +15,13 @@ from ..base.deadline import NEVER, Deadline
 from ..base.errors import SolverError
 from ..base.parallel import ALONE, Workers
 from ..base.solvers.table import DIRECT
+from ..certificates.task_errors import FinePoint
 from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.packings import maximal_patterns, shapes
 from ..model.policies import Policy, shares_per_task
 
-__all__ = ["Answer", "ByType", "Problem", "in_floats"]
+__all__ = ["Answer", "ByType", "Problem", "exact_types", "in_floats"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +250,19 @@ class ByType(Problem):
         return self.whole.all_rates[self.owner] / self.whole.instance.type_table.part
 
 
+def exact_types(problem: Problem) -> tuple[list[Fraction], list[tuple[Fraction, ...]]]:
+    """Return of every row of a problem by type its part of its user's tasks, and its demand (m,), as `Fraction`s."""
+    kinds = problem.instance.task_types if problem.instance.type_table is not None else None
+    parts: list[Fraction] = []
+    demands: list[tuple[Fraction, ...]] = []
+    for i in problem.members.tolist():
+        mine = None if kinds is None else kinds[i]
+        total = sum(kind.count for kind in mine) if mine else 1
+        parts += [Fraction(kind.count, total) for kind in mine] if mine else [Fraction(1)]
+        demands += [tuple(kind.demand) for kind in mine] if mine else [problem.instance.exact_demands[i]]
+    return parts, demands
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What an engine returns, for the users who take part.
@@ -267,6 +281,8 @@ class Answer:
         Name of the engine that answered, where it is not the one that was asked: a search that fell back on another.
     exact : Answer or None
         The answer in fractions of which these are the nearest floats.
+    fine : FinePoint or None
+        Of a market the point of more digits of which these are the nearest floats.
     levels : array (n,) or None
         Where they do not follow from the tasks by the policy's rates.
     whole_part : int array (n,) or None
@@ -282,6 +298,7 @@ class Answer:
     status: str = "optimal"
     engine: str = ""
     exact: "Answer | None" = None
+    fine: FinePoint | None = None
     levels: np.ndarray | None = None
     whole_part: np.ndarray | None = None
     reason: str = ""

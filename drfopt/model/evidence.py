@@ -86,9 +86,13 @@ class ChainEvidence(Evidence):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PriceEvidence(Evidence):
-    """Prices (m,) or (k, m) of one unit; of enclosures a `point` (n,) in them, and who gave the `start`."""
+    """Prices (m,) or (k, m) of one unit, and a bound on the relative `error` of every user's tasks.
+
+    Of enclosures a `point` (n,) in them, and who gave the `start`.
+    """
 
     prices: np.ndarray
+    error: float | None = None
     point: np.ndarray | None = None
     start: str = ""
 
