@@ -146,7 +146,7 @@ class ToldEvidence(Evidence):
 
 
 EVIDENCE: dict[str, type[Evidence]] = {
-    "bottleneck": BottleneckEvidence,
+    "bottleneck": Evidence,  # of floats in a pool `BottleneckEvidence`: the levels are the proof
     "chain": ChainEvidence,
     "prices": PriceEvidence,
     "duals": PriceEvidence,
@@ -157,4 +157,4 @@ EVIDENCE: dict[str, type[Evidence]] = {
     "servers": Evidence,
     "feasibility": Evidence,
 }
-"""What a certificate of each kind has as its evidence."""
+"""What a certificate of each kind has as its evidence, at least."""
