@@ -128,6 +128,7 @@ class ToBuy:
             "now": self.now,
             "amount": float(self.amount),
             "text": self.sentence(),
+            "gains": self._winners(),
             "one_more": self.one_more(),
             "demand_met": {"before": before.demand_met, "after": after.demand_met},
             "short": {"before": _placed(before), "after": _placed(after)},

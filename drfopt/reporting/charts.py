@@ -36,7 +36,7 @@ __all__ = [
     "colours",
     "converter",
     "ink",
-    "library",
+    "library", "lines_of",
     "name_axis",
     "named",
     "number_axis",
@@ -59,7 +59,7 @@ ACROSS = 3
 SHARPNESS = 2.0
 """Dots of a PNG for every pixel: sharp on any screen and in print."""
 
-LETTER, LONGEST = 6.6, 240
+LETTER, LONGEST = 7.2, 240
 """Pixels of a letter at an axis, and of a name at most."""
 
 FINE = 250
@@ -228,6 +228,22 @@ def checked_picture(path: Path) -> Path:
 def named(names: Sequence[str]) -> str:
     """Return the expression for the name at a place, of a tick or of an entry of the legend."""
     return json.dumps([clean(name) for name in names]) + "[datum.value]"
+
+
+def lines_of(name: str, pixels: int) -> list[str]:
+    """Return a name in lines of a width, broken where words of it end."""
+    lines = [""]
+    for word in re.findall(r"[^\s/._:-]*[\s/._:-]?", name):
+        if lines[-1] and len(lines[-1] + word) * LETTER > pixels:
+            lines.append("")
+        lines[-1] += word
+    return lines
+
+
+def in_lines(names: Sequence[str], pixels: int) -> str:
+    """Return the expression for the name at a tick in lines of a width, broken where words of a name end."""
+    rows = [lines_of(clean(name), pixels) for name in names]
+    return json.dumps([lines if len(lines) > 1 else lines[0] for lines in rows]) + "[datum.value]"
 
 
 def colours(keys: Sequence[Key], *, marks: str = "square") -> Spec:

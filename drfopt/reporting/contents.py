@@ -122,7 +122,7 @@ def tiles(document: Document) -> list[tuple[str, Markup]]:
     """Return the key figures at the head of the page."""
     short, first = document["short"], title_of(document["policies"][0])
     found = []
-    if short["demand_met"] is not None:
+    if short["demand_met"] is not None and (short["users"] or not short["endless"]):
         short_of_all = Markup("{} <small>of {}</small>").format(
             shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
         )

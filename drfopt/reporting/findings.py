@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DrfoptError
-from ..base.numbers.shown import number
+from ..base.numbers.shown import DIGITS_OF_CELLS, in_units, number
 from ..base.progress import report
 from ..base.tables import finite
 from ..model.allocation import Allocation, stopped
@@ -313,6 +313,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
     unplaced = [set(allocation.unplaced) for allocation in allocations]
     bottlenecks = [allocation.certificate.bottlenecks or (None,) * instance.n for allocation in allocations]
     weights, rules = instance.weights.tolist(), instance.organisation
+    units = dict(zip(instance.resources, instance.units, strict=True))
     types = instance.task_types or (None,) * instance.n
     return [
         {
@@ -321,7 +322,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "limit": limit if limit < np.inf else None,
             "demand": dict(zip(instance.resources, row, strict=True)),
             "types": len(kinds) if (kinds := types[i]) else None,
-            **({} if rules is None else _rules(rules, i)),
+            **({} if rules is None else _rules(rules, i, units)),
             "stopped": [
                 stopped(instance, i, names[i], allocation.tasks[i], user in helpless, allocation.integer)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
@@ -333,11 +334,12 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
     ]
 
 
-def _rules(rules: Organisation, i: int) -> Document:
-    """Return what an organisation says of a user; amounts as text, exactly."""
+def _rules(rules: Organisation, i: int, units: Mapping[str, str]) -> Document:
+    """Return what an organisation says of a user; amounts as text."""
 
     def listed(amounts: Mapping[str, Any]) -> str:
-        return ", ".join(f"{amount} {resource}" for resource, amount in amounts.items())
+        each = {r: in_units(float(amount), units[r], DIGITS_OF_CELLS) for r, amount in amounts.items()}
+        return ", ".join(f"{amount} {resource}" for resource, amount in each.items())
 
     return {
         "group": rules.paths[i],

@@ -4,7 +4,7 @@ from typing import Any
 
 from ...base.numbers.shown import amount, percent
 from ...base.tables import clean
-from ..charts import FADED, Figure, Key, Panel, Spec, ink, name_axis, room_for
+from ..charts import FADED, Figure, Key, Panel, Spec, in_lines, ink, lines_of, name_axis, room_for
 from ..palette import SHADES, title_of
 
 __all__ = ["figure"]
@@ -72,6 +72,10 @@ def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Panel:
         for row, machine in enumerate(machines)
         for column, resource in enumerate(machine["resources"])
     ]
+    deepest = max(len(lines_of(clean(name), LEAST + 6)) for name in resources)
+    # Lines of letters above the map grow downwards: the first begins so much higher.
+    top: Spec = {"orient": "top", "labelColor": ink("muted"), "labelExpr": in_lines(resources, LEAST + 6)}
+    top |= {"labelPadding": 9 + 13 * (deepest - 1)}
     names = room_for([machine["name"] for machine in machines])
     used = {"transform": [{"filter": "datum.used !== null"}]}
     text = {"type": "text", "baseline": "middle"}
@@ -80,7 +84,7 @@ def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Panel:
         "data": {"values": rows},
         "encoding": {
             "y": name_axis([machine["name"] for machine in machines], names) | {"field": "row"},
-            "x": name_axis(resources, LEAST + 20, orient="top", labelColor=ink("muted")) | {"field": "column"},
+            "x": name_axis(resources, LEAST + 20, **top) | {"field": "column"},
             "opacity": FADED,
             "tooltip": {"field": "tip"},
         },
