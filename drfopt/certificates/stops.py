@@ -31,7 +31,7 @@ from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "certify_rounded", "costs", "floors"]
+__all__ = ["certify", "certify_rounded", "costs", "exceeded", "floors", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -81,6 +81,16 @@ def floors(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple[
     return has, stopped, fault
 
 
+def replayed(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> str:
+    """Return what the stops lack to prove tasks (n,), in words; whether these are possible is not asked."""
+    replay, fault = _Replay(ascent, tasks), ""
+    for number, halt in enumerate(halts, start=1):
+        fault = fault or replay.stop(halt, f"stop {number}")
+    fault = fault or replay.unfinished()
+    worst = float(replay.violations.max(initial=0.0))
+    return fault or (f"somebody is off by {worst:.1e}" if worst > (0 if ascent.exact else LEVEL) else "")
+
+
 def _last(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarray, str]:
     """Return what everybody has after some stops of the stage of promises, and who is stopped."""
     standing = ascent.start()
@@ -102,6 +112,11 @@ def certify_rounded(
         return replace(proof, violation=max(proof.violation, off), gap=None)
     reason = f"the nearest floats are {off:.1e} off the exact answer (exact=True returns it)"
     return replace(proof, valid=False, violation=off, gap=None, reason=reason)
+
+
+def exceeded(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None) -> str:
+    """Return which capacity, limit or ceiling tasks (n,) do not keep, in words; "" where all hold."""
+    return _Replay(ascent, tasks).impossible(placement)
 
 
 class _Replay:

@@ -84,7 +84,12 @@ class Engine:
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
         rules = "organisation" in problem.instance.features
-        known = self.organised == rules or (self.plain and problem.instance.type_table is not None)
+        # A file is asked what it makes of an organisation.
+        known = (
+            objective == "formulation"
+            or self.organised == rules
+            or (self.plain and problem.instance.type_table is not None)
+        )
         alike = self.types or problem.instance.type_table is None
         fits = objective in self.objectives and cluster in self.clusters
         return fits and tasks and self.exact == exact and asked and known and alike

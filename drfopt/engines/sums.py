@@ -25,7 +25,7 @@ from .promised import Promised, kept
 SPARE = 2e-10
 """Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
 
-__all__ = ["Stated", "largest", "program", "solve", "solve_exactly"]
+__all__ = ["Stated", "largest", "most_tasks", "program", "solve", "solve_exactly"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +122,17 @@ def solve(problem: Problem) -> Answer:
         bounds = np.maximum(-last, 0) * largest
         evidence = {"bounds": bounds, "halts": promised.halts, "full": promised.full, "levels": promised.rates * tasks}
     return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence)
+
+
+def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.ndarray:
+    """Return tasks of a largest worth (n,), floors and ceilings being those that are `promised`."""
+    by_type = problem.by_type
+    stated = program(by_type, worth[by_type.user], by_type.limits, promised)
+    found = run(stated.highs, "the most that is possible", problem.deadline)
+    placed = np.bincount(by_type.pairs[0], weights=np.maximum(found.columns, 0) * stated.step, minlength=by_type.n)
+    tasks = np.full(problem.n, np.inf)
+    np.minimum.at(tasks, by_type.user, placed / by_type.part)
+    return tasks
 
 
 def solve_exactly(problem: Problem) -> Answer:

@@ -190,6 +190,8 @@ class Allocation(Result):
     certificate : Certificate
     """
 
+    _schema = "drfopt allocation 1"
+
     instance: Instance
     policy: str
     tasks: np.ndarray
@@ -407,6 +409,7 @@ class Allocation(Result):
             for j, name in enumerate(self.resources)
         ]
         document = {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "integer": self.integer,

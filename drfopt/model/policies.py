@@ -118,7 +118,7 @@ class Policy:
         what whole tasks of several types would mean has not been defined.
         """
         taught = set() if integer else set(knows)
-        if self.objective in ("servers", "formulation"):
+        if self.objective == "servers":
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
@@ -157,7 +157,7 @@ class Policy:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
         if integer:
             why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
-        elif self.objective not in ("leximin", "alpha", "sum"):
+        elif self.objective not in ("leximin", "alpha", "sum", "formulation"):
             able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
             why = f"it makes no levels rise together, which these rules are about: use {able}"
         else:

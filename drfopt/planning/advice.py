@@ -31,13 +31,16 @@ from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
 
-__all__ = ["Advice", "ToBuy", "advise"]
+__all__ = ["LARGEST", "Advice", "ToBuy", "advise", "priced_quickly"]
 
 TRIED = 3
 """Purchases that are tried: each divides the cluster again."""
 
 LARGEST = 50_000
 """Pairs of users and classes up to which that is done unasked: a second or two."""
+
+FEW = 2_000
+"""Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit."""
 
 LONGEST = 5.0
 """Seconds for a division in whole tasks."""
@@ -288,7 +291,7 @@ def _tried(allocation: Allocation, name: str, amount: Fraction, worth: Worth | N
 
 def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> dict[str, Worth]:
     """Return what one more is worth of what may be bought, by name; nothing where that is not known."""
-    if allocation.integer:
+    if allocation.integer or not priced_quickly(allocation.instance, len(names)):
         return {}
     # A class and a resource may have one name.
     kind = "resource" if allocation.instance.machines is None else "machine"
@@ -299,6 +302,12 @@ def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> 
         except DrfoptError:
             return {}
     return {worth.name: worth for worth in prices.units if worth.kind == kind}
+
+
+def priced_quickly(instance: Instance, units: int) -> bool:
+    """Say whether so many units are priced in a moment: with rules each side of each divides the cluster again."""
+    ruled = bool(instance.features - {"types"})
+    return not ruled or instance.n * max(instance.k, 1) * units <= FEW
 
 
 def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:

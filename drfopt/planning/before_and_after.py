@@ -166,8 +166,16 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class WhatIf(Result):
-    """Two allocations, before and after the changes."""
+    """Two allocations, before and after the changes.
 
+    Attributes
+    ----------
+    changes : tuple of Change
+        In the order in which they were made.
+    before, after : Allocation
+    """
+
+    _schema = "drfopt what-if 1"
     _rows = "users"
 
     changes: tuple[Change, ...]
@@ -228,6 +236,7 @@ class WhatIf(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt whatif --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.before.instance.name,
             "policy": self.before.policy,
             "integer": self.before.integer,

@@ -20,7 +20,7 @@ from ..model.instance import Instance
 from ..model.organisation import Organisation
 from ..model.policies import AnyPolicy
 from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT
-from ..planning.advice import LARGEST, advise
+from ..planning.advice import LARGEST, advise, priced_quickly
 from ..planning.before_and_after import WhatIf
 from ..planning.explaining.remedies import Remedies
 from ..planning.pricing.price_table import Prices
@@ -30,7 +30,10 @@ from .measures import measures
 from .palette import title_of
 from .whatifs import told_of_sweep, told_of_whatif
 
-__all__ = ["Document", "study"]
+__all__ = ["SCHEMA", "Document", "study"]
+
+SCHEMA = "drfopt page 1"
+"""What the document says that it is."""
 
 Document = dict[str, Any]
 """What JSON can say."""
@@ -100,6 +103,7 @@ def study(
     stops = [_stops(allocation) for allocation in found]
     shown, titles = _distinct(found)
     document = {
+        "schema": SCHEMA,
         "title": title or name,
         "date": date,
         "version": version,
@@ -186,7 +190,8 @@ def _answer(allocation: Allocation) -> Document:
 def _worth(allocation: Allocation, users: list[int]) -> tuple[Prices | None, dict[int, str]]:
     """Return what one more of every machine, or of a pool's resources, is worth, and what would raise some users."""
     instance = allocation.instance
-    if instance.n * max(instance.k, 1) > LARGEST or allocation.integer:
+    large = instance.n * max(instance.k, 1) > LARGEST or not priced_quickly(instance, instance.k or instance.m)
+    if large or allocation.integer:
         return None, {}
     remedies = Remedies(allocation, thorough=False)
     try:

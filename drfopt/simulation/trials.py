@@ -101,6 +101,7 @@ class Trials(Result):
         NaN where there is nothing to measure.
     """
 
+    _schema = "drfopt trials 1"
     _rows = "rules"
 
     scenario: Scenario
@@ -134,6 +135,7 @@ class Trials(Result):
         """Return the object that ``drfopt simulate --json`` prints for several rules or replications."""
         apart, error = self.differences(self.rules[0])
         return {
+            "schema": self._schema,
             "scenario": self.scenario.name,
             "replications": len(self.runs[0]),
             "confidence": CONFIDENCE,
@@ -231,6 +233,11 @@ def simulate_each(
     jobs, dask : int, str
         Processes, None for one a core if the work is worth it, or the address of a Dask scheduler.  The answers do not
         depend on them.
+
+    Raises
+    ------
+    InstanceError, PolicyError
+        On bad numbers; on a rule that is unknown, named twice, or missing.
     """
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
         raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")

@@ -117,7 +117,7 @@ def solve(
             raise EngineError(f"{chosen.name} is solved as it is written, in floats: drop exact=True (--exact)")
         problem = _as_stated(problem)
         # Tasks that are whole by themselves are refused what --integer is refused.
-        chosen.check(instance, problem.integer)
+        chosen.check(instance, problem.integer, ("types", "organisation"))
     runner = engine_for(engine, problem, exact and not integer)
     if problem.workers.several and not (runner.divides and instance.machines is not None):
         raise EngineError(
@@ -299,8 +299,6 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind += " pool" if placement is None else " machines"
     if tasks.dtype == object and kind in EXACT:
         kind = EXACT[kind]
-    if problem.policy.objective == "formulation":
-        kind = "formulation"
     bounded = "organisation" in problem.instance.features
     if problem.policy.objective in ("alpha", "sum") and not problem.integer:
         # Types on machines have no prices of their own in a market; sums with them have.
@@ -308,6 +306,8 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind = "bounds" if bounded or typed else kind
     elif bounded:
         kind = "organisation"
+    if problem.policy.objective == "formulation":
+        kind = "formulation"
     return PROOFS[kind](problem, tasks, placement, answer)
 
 
@@ -336,6 +336,12 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
     violation, reason = infeasibility(problem.instance, tasks, placement)
     packing = {name: answer.evidence[name] for name in ("packing",) if name in answer.evidence}
     reason = reason or answer.evidence.get("reason", "")
+    if "organisation" in problem.instance.features:
+        # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
+        ascent = Ascent(problem.instance, policy_named("drf"))
+        if lost := stops.exceeded(ascent, tasks, placement):
+            raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {lost}")
+        packing["broken"] = broken(ascent, tasks)
     valid = False if violation > CAPACITY else None
     return Certificate("feasibility", valid, violation, gap=None, evidence=packing, reason=reason)
 

@@ -36,6 +36,8 @@ class Comparison(Result):
     ----------
     instance : Instance
     integer : bool
+    policies : tuple of str
+        Those asked for.
     allocations : tuple of Allocation
         In the order of the policies asked for.
     refusals : dict from policy to str
@@ -48,6 +50,8 @@ class Comparison(Result):
         With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum; nothing beside a
         formulation file's, which says not what it measures.
     """
+
+    _schema = "drfopt comparison 1"
 
     instance: Instance
     integer: bool
@@ -65,6 +69,7 @@ class Comparison(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt compare --json`` prints."""
         document: dict[str, Any] = {
+            "schema": self._schema,
             "instance": self.instance.name,
             "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
             "price_of_fairness": self.price_of_fairness,
@@ -158,6 +163,11 @@ def compare(
         Whole tasks.
     time_limit : float, optional
         Seconds for each policy.
+
+    Raises
+    ------
+    PolicyError
+        When no policy is named, one is unknown, or none can take the instance.
     """
     names = tuple(dict.fromkeys(policy_named(policy).name for policy in policies))
     if not names:

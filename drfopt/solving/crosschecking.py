@@ -29,6 +29,7 @@ from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
+from ..model.hierarchy import Ascent
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
@@ -107,6 +108,9 @@ class CrossCheck(Result):
 
     Attributes
     ----------
+    instance : Instance
+    policy : str
+    integer : bool
     agree : bool or None
         None with fewer than two independent computations, or when a formulation that was asked for gave no answer.
     max_disagreement : float or None
@@ -119,6 +123,7 @@ class CrossCheck(Result):
         The formulation that was asked for and gave no answer.
     """
 
+    _schema = "drfopt cross-check 1"
     _rows = "engines"
 
     instance: Instance
@@ -137,6 +142,7 @@ class CrossCheck(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt crosscheck --json`` prints."""
         return {
+            "schema": self._schema,
             "agree": self.agree,
             "max_disagreement": self.max_disagreement,
             "engines": [opinion.to_dict() for opinion in self.opinions],
@@ -252,7 +258,11 @@ def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
-    return opinions.found(problem, problem.policy.rates(problem.instance) * allocation.tasks, allocation.tasks)
+    if "organisation" in problem.instance.features:
+        levels = Ascent(problem.instance, problem.policy).levels(allocation.tasks)
+    else:
+        levels = problem.policy.rates(problem.instance) * allocation.tasks
+    return opinions.found(problem, levels, allocation.tasks)
 
 
 def _solved(problem: Problem, engine: str, time_limit: float | None) -> tuple[np.ndarray, Any, str]:

@@ -15,6 +15,7 @@ from drfopt.cli.output import versions
 solving = importlib.import_module("drfopt.solving.allocating")
 
 KEYS = {
+    "schema",
     "instance",
     "policy",
     "integer",

@@ -136,6 +136,7 @@ class Search(Result):
         Whether every unit of work was done.
     """
 
+    _schema = "drfopt search 1"
     _rows = "results"
 
     question: Question
@@ -153,6 +154,7 @@ class Search(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt search --json`` prints."""
         return {
+            "schema": self._schema,
             "policy": self.question.policy,
             "integer": self.question.integer,
             "space": asdict(self.question.space),
@@ -257,8 +259,8 @@ def search(
     Examples
     --------
     >>> found = search("ceei", "strategy-proofness", Space(users=2, resources=2, max_demand=2, max_capacity=2))
-    >>> len(found.counterexamples)
-    0
+    >>> str(found.counterexamples[0].finding.witness)[:8], found.complete
+    ('user u1 ', True)
     """
     chosen, asked = policy_named(policy), properties_named(properties)
     space = space or Space()

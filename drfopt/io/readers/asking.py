@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...base.errors import InstanceError, suggestion
-from ..native.schema import validated
+from ..native.entries import validated
 from ..native.syntax import sniff, tree
 from ..text.csv_rows import first_line, with_header
 from ..text.files import FORMATS, File, failure

@@ -10,17 +10,19 @@ files say runs on a machine that is in the instance. Of a pool it is {"tasks": {
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base.errors import InstanceError
+from ...base.results import Result
+from ...base.tables import Column, Sheet
+from ...model.document import as_text
+from ...model.document import document as instance_document
+from ...model.instance import Instance
 from ..text.files import File, one_line
-from ..writers.amounts import LEAST_MEMORY, TargetName
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
+from ..writers.amounts import LEAST_MEMORY, MEMORY_WORDS, TargetName
 
 __all__ = [
     "ASSUMED",
@@ -98,8 +100,8 @@ class Notes:
         return tuple(sorted(found, key=lambda note: note.kind == ASSUMED))
 
 
-@dataclass(frozen=True)
-class Conversion:
+@dataclass(frozen=True, eq=False)
+class Conversion(Result):
     """An instance made of a cluster's own files.
 
     Attributes
@@ -113,10 +115,52 @@ class Conversion:
         The same for users with several task types, of types that run somewhere.
     """
 
-    instance: "Instance"
+    _schema = "drfopt conversion 1"
+    _rows = "users"
+
+    instance: Instance
     notes: tuple[Note, ...] = ()
     placement: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
     by_type: Mapping[str, Mapping[str, Mapping[str, Fraction]]] = field(default_factory=dict)
+
+    def named(self) -> dict[str, dict[str, Any]]:
+        """Return what runs of each user today, by its name: ``{class: tasks}``."""
+        return {user: _plain(self.placement.get(user, {})) for user in self.instance.users}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the instance with the keys of its file, its users in short, what runs today, and the notes."""
+        return {
+            "schema": self._schema,
+            "cluster": as_text(instance_document(self.instance)),
+            "users": [
+                {"name": name, "limit": limit, "running": running, "demand": demand}
+                for name, limit, running, demand in self._users()
+            ],
+            "notes": [asdict(note) for note in self.notes],
+            **self.current(),
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user, what one task of it needs; below it what was not used, and what assumed."""
+        resources = self.instance.resources
+        columns = (
+            Column("user"),
+            Column("limit", number=True),
+            Column("running", number=True),
+            *(Column(resource, number=True) for resource in resources),
+        )
+        rows = [
+            (name, limit, running, *(demand[resource] for resource in resources))
+            for name, limit, running, demand in self._users()
+        ]
+        return Sheet(self.instance.name, columns, rows, tuple(map(str, self.notes)), document=self.to_dict)
+
+    def _users(self) -> Iterator[tuple[str, Any, Any, dict[str, float]]]:
+        """Yield of each user its name, its limit (None for no limit), how many of its tasks run, and its demand."""
+        instance, running = self.instance, self.named()
+        for name, limit, row in zip(instance.users, instance.exact_limits, instance.demands.tolist(), strict=True):
+            demand = dict(zip(instance.resources, row, strict=True))
+            yield name, None if limit is None else _plain(limit), sum(running[name].values()), demand
 
     def current(self) -> dict[str, Any]:
         """Return what runs where today as plain data, in the shape at the top of this module."""
@@ -146,9 +190,6 @@ def _plain(value: Any) -> Any:
 # ---- what a reader finds ------------------------------------------------------------------------------------
 
 Amounts = Mapping[str, Fraction]
-
-MEMORIES = {"memory": 1, "memory-mb": 2**20, "mem": 2**20}
-"""Bytes in the unit of what the formats call memory."""
 
 
 @dataclass(frozen=True)
@@ -303,9 +344,9 @@ class Asked:
                 total[resource] = total.get(resource, Fraction(0)) + amount * node.count
 
         def target(resource: str) -> TargetName:
-            if resource in used or resource not in known or taken(resource):
-                return TargetName(resource)
-            return known[resource]
+            own = known.get(resource, TargetName(resource))
+            # A word that the files use, or that is the format's own, is kept.
+            return TargetName(resource, unit=own.unit) if resource in used or taken(resource) else own
 
         def moved(amounts: Amounts, what: str) -> dict[str, Fraction]:
             found: dict[str, Fraction] = {}
@@ -315,16 +356,19 @@ class Asked:
                     raise InstanceError(
                         f"{what}: {resource!r} would be called {new.name!r} as another one is: keep one"
                     )
-                if new.name != resource:
-                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
                 found[new.name] = amount * new.scale
             return found
 
+        for what, words in (("--machines", total), ("--shape", self.shape)):
+            for resource in words:
+                new = target(resource)
+                if new.name != resource:
+                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
         for resource, amount in total.items():
             new = target(resource)
-            if new.name in MEMORIES and 0 < amount * _bytes(new) < LEAST_MEMORY:
+            if new.name in MEMORY_WORDS and 0 < amount * new.scale * new.unit < LEAST_MEMORY:
                 raise InstanceError(
-                    f"--machines: {resource} of the whole cluster is {float(amount * _bytes(new)):g} bytes: "
+                    f"--machines: {resource} of the whole cluster is {float(amount * new.scale * new.unit):g} bytes: "
                     f'write it with its unit, such as {resource} = "64Gi"'
                 )
         machines = self.machines
@@ -334,12 +378,8 @@ class Asked:
         return replace(self, machines=machines, pool=pool, shape=moved(self.shape, "--shape"))
 
 
-def _bytes(target: TargetName) -> Fraction:
-    return target.scale * MEMORIES[target.name]
-
-
 def _times(scale: Fraction) -> str:
-    return "" if scale == 1 else f", {float(scale):g} times" if scale > 1 else f", 1/{float(1 / scale):g} of it"
+    return "" if scale == 1 else f", {scale} times" if scale > 1 else f", 1/{1 / scale} of it"
 
 
 def named(files: Iterable[File]) -> str:

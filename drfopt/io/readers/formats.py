@@ -59,6 +59,7 @@ FORMATS = Registry(
         "kubectl get clusterqueues,cohorts,localqueues,workloads,resourceflavors -A -o json",
         "FILES",
         "queues.kueue",
+        ("clusterqueue", "localqueue"),
     ),
     Format(
         "volcano",
@@ -73,14 +74,14 @@ FORMATS = Registry(
     Format("koordinator", "kubectl get nodes,pods,elasticquotas -A -o json", "FILES", "queues.koordinator"),
     Format(
         "yarn",
-        "fair-scheduler.xml, and what /ws/v1/cluster/nodes, apps and scheduler print; or SLS nodes and jobs",
+        "fair-scheduler.xml or capacity-scheduler.xml, and what /ws/v1/cluster/nodes, apps ... print; or SLS files",
         "FILES",
         "yarn",
         ("queue", "user"),
     ),
     Format(
         "slurm",
-        "sinfo -h -N -o '%N|%c|%m|%G|%P|%T', sacct -a -X -P -o ..., sshare -a -P, sacctmgr; or their --json",
+        "what sinfo, squeue or sacct, sshare -a -P, sacctmgr -P and scontrol show print with a header; or their --json",
         "FILES",
         "slurm",
         ("user", "account"),

@@ -119,8 +119,19 @@ class Explained:
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Result):
-    """Why the users have what they have, one entry each."""
+    """Why the users have what they have, one entry each.
 
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    allocation : Allocation
+        What is explained.
+    users : tuple of Explained
+        In the order of the instance; those asked for.
+    """
+
+    _schema = "drfopt explanation 1"
     _rows = "users"
 
     instance: Instance
@@ -135,6 +146,7 @@ class Explanation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt explain --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "users": [row.to_dict() for row in self.users],

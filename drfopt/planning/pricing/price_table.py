@@ -171,8 +171,19 @@ PRICED = {
 
 @dataclass(frozen=True, eq=False)
 class Prices(Result):
-    """What one more unit of everything is worth under a policy."""
+    """What one more unit of everything is worth under a policy.
 
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    allocation : Allocation
+        At which the rates are taken.
+    units : tuple of Worth
+        Machine classes, or resources of a pool, and limits.
+    """
+
+    _schema = "drfopt prices 1"
     _rows = "units"
 
     instance: Instance
@@ -194,6 +205,7 @@ class Prices(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt price --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "lowest_level": self.lowest_level,

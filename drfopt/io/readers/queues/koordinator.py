@@ -26,8 +26,8 @@ __all__ = ["read"]
 PREFIX = "quota.scheduling.koordinator.sh/"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
-UNBOUNDED = Fraction(2**63 - 1, 2000)
-"""From here on a maximum is none: the manager writes the largest integer, or a thousandth of it."""
+UNBOUNDED = 2**62 // 1000
+"""From here on a maximum is none: who means no bound writes half of the largest integer, in thousandths."""
 
 
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:

@@ -114,6 +114,10 @@ ENTRY = re.compile(r"(?P<key>[A-Za-z][\w:/.-]*)=(?P<value>.*)")
 ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
 """How an entry of ``scontrol show`` begins."""
 
+LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
+FIELD = re.compile(r":(?=[A-Z][A-Za-z]*=)")
+"""What is before a field of ``sacctmgr dump``; a type of devices, ``gres/gpu:a100=1``, is in small letters."""
+
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
 EXPECTED = "what sinfo, squeue, sacct, sshare, sacctmgr or scontrol show print, with its header"
@@ -143,6 +147,8 @@ class _Header:
     starts: tuple[int, ...] = ()
     cuts: tuple[Cut, ...] = ()
     """Exact columns, from a line of hyphens below the header."""
+    free: bool = False
+    """Whether the last column is a text that may have spaces inside."""
     said: bool = True
     """Whether it was there; otherwise every row has to be one by itself."""
 
@@ -162,6 +168,9 @@ def rows(file: File) -> Iterator[SlurmRow]:
     lines = file.text.splitlines()
     if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
         yield from _entries(file, lines)
+        return
+    if any(LOADED.match(line) for line in lines):
+        yield from _loaded(file, lines)
         return
     header: _Header | None = None
     for number, line in enumerate(lines, start=1):
@@ -191,7 +200,8 @@ def _header(line: str, at: str) -> _Header | None:
         columns = [COLUMNS[kind].get(name, "") for name in low]
         if all(any(one in columns for one in some) for some in needed):
             starts = tuple(match.start() for match in re.finditer(r"\S+", line))
-            return _Header(kind, tuple(columns), bar, starts)
+            free = not columns[-1] or "reason" in low[-1]
+            return _Header(kind, tuple(columns), bar, starts, free=free)
     for kind, (marks, command) in MARKS.items():
         # Words of a header, and none with a digit: no row of anything.
         if set(low) & set(marks) and len(low) > 1 and not any(c.isdigit() for c in line):
@@ -248,13 +258,12 @@ def _cells(line: str, header: _Header, at: str) -> dict[str, str]:
         ends = [start for start, _ in header.cuts[1:]] + [None]
         cells = [line[start:end] for (start, _), end in zip(header.cuts, ends, strict=True)]
     else:
-        cells = line.split(None, count - 1)
-        if len(cells) != count:
-            starts = header.starts
-            if any(start and line[start - 1 : start].strip() for start in starts):
-                cells = line.split()
-            else:
-                cells = [line[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
+        cells = line.split()
+        if len(cells) != count and not any(line[start - 1 : start].strip() for start in header.starts if start):
+            # A cell is empty or has spaces inside: the header says where each begins.
+            cells = [line[a:b] for a, b in zip(header.starts, [*header.starts[1:], None], strict=True)]
+        elif len(cells) > count and header.free:
+            cells = line.split(None, count - 1)
     if len(cells) != count:
         raise failure(at, f"has {len(cells)} columns, but there are {count}: write | between them only")
     found: dict[str, str] = {}
@@ -318,6 +327,27 @@ def _entry(kind: str, at: str, told: Mapping[str, str]) -> SlurmRow:
         if "ArrayTaskId" in cells and not cells["ArrayTaskId"].isdecimal():
             cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
     return SlurmRow(at, kind, _settled(cells))
+
+
+def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
+    """Yield what ``sacctmgr dump`` writes: accounts and users below the parent that was named last."""
+    parent = "root"
+    for number, line in enumerate(lines, start=1):
+        match = LOADED.match(line)
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        at = f"{file.place}: line {number}"
+        if match is None:
+            raise failure(at, "is no line of sacctmgr dump: write Cluster, Parent, Account or User - 'name':...")
+        name = match["name"]
+        told = dict(part.partition("=")[::2] for part in FIELD.split(match["rest"].strip()) if "=" in part)
+        cells = {"Share": told.get("Fairshare", ""), "GrpTRES": told.get("GrpTRES", "").strip("'")}
+        if match["what"] == "Parent":
+            parent = name
+        elif match["what"] == "Account":
+            yield SlurmRow(at, "limits", cells | {"Account": name, "Parent": parent})
+        elif match["what"] == "User" and (name, parent) != ("root", "root"):
+            yield SlurmRow(at, "limits", cells | {"Account": parent, "User": name})
 
 
 def _near(names: tuple[str, ...]) -> str:
