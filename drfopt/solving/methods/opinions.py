@@ -37,6 +37,8 @@ Found = tuple[np.ndarray, Any]
 """Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
 
 AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
+    "interior-chain": "who is finished, read from prices",
+    "lp-chain": "who is finished, read from prices",
     "barrier": "equations of the market",
     "decimal-barrier": "equations of the market",
     "conic": "equations of the market",
@@ -202,7 +204,7 @@ def _left(problem: Problem) -> float | None:
 
 
 def _exact_chain_takes(problem: Problem) -> bool:
-    plain = _plain(problem) and problem.instance.machines is not None and problem.instance.type_table is None
+    plain = _plain(problem) and problem.instance.machines is not None
     return bool(plain and problem.n) and len(problem.pairs[0]) <= EXACT_PAIRS
 
 
