@@ -37,6 +37,8 @@ Found = tuple[np.ndarray, Any]
 """Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
 
 AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
+    "interior-chain": "who is finished, read from prices",
+    "lp-chain": "who is finished, read from prices",
     "barrier": "equations of the market",
     "decimal-barrier": "equations of the market",
     "conic": "equations of the market",
