@@ -29,12 +29,12 @@ __all__ = [
     "POOL",
     "UNUSED",
     "Amounts",
-    "Asked",
     "Contents",
     "Conversion",
     "ListedMachine",
     "Note",
     "Notes",
+    "ReadOptions",
     "Task",
     "named",
 ]
@@ -289,7 +289,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadOptions:
     """What is asked of a reader beside its files.
 
     Attributes
@@ -329,7 +329,7 @@ class Asked:
 
     def called(
         self, known: Mapping[str, TargetName], used: Collection[str], taken: Callable[[str], bool], notes: Notes
-    ) -> "Asked":
+    ) -> "ReadOptions":
         """Return the same in the words and units of a format.
 
         Parameters

@@ -7,7 +7,7 @@ from fractions import Fraction
 from .....base.errors import InstanceError
 from ....text.files import File
 from ....writers.amounts import KUBERNETES
-from ...conversion import Asked, Contents, ListedMachine, Notes, named
+from ...conversion import Contents, ListedMachine, Notes, ReadOptions, named
 from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of, missing
 from ...kubernetes.objects import Objects, name
 from ..tree import QueueNode, organised
@@ -22,7 +22,7 @@ Class = tuple[str, str]
 """A root and a flavor; the flavor is empty where all flavors of a root are one."""
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read queues, cohorts and workloads.
 
     Raises
