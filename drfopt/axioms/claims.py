@@ -6,8 +6,23 @@ from functools import cache
 
 from ..base.errors import PolicyError, suggestion
 from ..base.tables import Column, Sheet
+from ..model.paths import AMONG, BETWEEN
 from .auditing import audit
-from .claim_rows import BREAKS, CLAIMS, DOMAINS, HOLDS, MACHINES, POSITIVE, SHORT, TIES, WHOLE, ZERO, PropertyClaim
+from .claim_rows import (
+    ASKEW,
+    BENT,
+    BREAKS,
+    CLAIMS,
+    DOMAINS,
+    HOLDS,
+    MACHINES,
+    POSITIVE,
+    SHORT,
+    TIES,
+    WHOLE,
+    ZERO,
+    PropertyClaim,
+)
 from .counterexamples.searching import Search, search
 from .counterexamples.space import Space
 from .properties.table import properties_named
@@ -20,6 +35,8 @@ __all__ = [
 
 CALLED = {
     "single:r1": "max-min on one resource",
+    BENT: "paths through the equal split",
+    ASKEW: "paths past the equal split",
     "alpha:2": "alpha fairness, alpha > 1",
     "alpha:0.5": "alpha fairness, alpha < 1",
 }
@@ -120,7 +137,15 @@ def _survey(policy: str, domain: str, size: tuple[int, int, int]) -> Search:
         machines=machines,
         sample=DRAWN if machines else 0,
     )
-    return search(policy, claimed, space, integer=domain == WHOLE)
+    return search(_cut(policy, resources), claimed, space, integer=domain == WHOLE)
+
+
+def _cut(policy: str, resources: int) -> str:
+    """Return a policy for so many resources: of a path, its first coordinates."""
+    word, _, bundles = policy.partition(":")
+    if word != "path":
+        return policy
+    return f"{word}:{BETWEEN.join(AMONG.join(b.split(AMONG)[:resources]) for b in bundles.split(BETWEEN))}"
 
 
 # ---- as tables -----------------------------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from ..base.deadline import Deadline
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .auditing import Audit, audit
+from .claim_rows import ASKEW, BENT
 from .claims import BREAKS, HOLDS, POLICIES, POSITIVE, WHOLE, PropertyClaim, claim_for
 from .counterexamples.searching import in_whole, search, told
 from .counterexamples.space import Space
@@ -50,11 +52,13 @@ def _finding(policy: Policy, name: str, integer: bool, deadline: Deadline) -> Fi
         return Finding(name, HOLDS, note=claim.because)
     if claim is not None and claim.verdict == BREAKS:
         instance = claim.instance()
-        finding = audit(instance, policy, name, integer=integer).results[0]
-        if finding.verdict == FAILS:
-            return replace(finding, note=told(instance))
+        if policy.path is None or policy.path.m == instance.m:
+            finding = audit(instance, policy, name, integer=integer).results[0]
+            if finding.verdict == FAILS:
+                return replace(finding, note=told(instance))
     tried = 0
-    for space in SPACES:
+    resources = 2 if policy.path is None else policy.path.m
+    for space in (replace(space, resources=resources) for space in SPACES):
         result = search(policy, name, space, integer=integer, first=True, time_limit=deadline.left(least=SHORTEST))
         tried += result.audited
         for counterexample in result.counterexamples:
@@ -70,5 +74,9 @@ def _claim(policy: Policy, name: str, domain: str) -> PropertyClaim | None:
         kind = "ceei" if policy.alpha == 1 else ("alpha:2" if policy.alpha > 1 else "alpha:0.5")
     elif policy.name.startswith("alpha:"):
         kind = "utilitarian"
+    elif policy.path is not None:
+        # Straight up to the equal split of two users it passes through those of more as well.
+        straight = len(set(policy.path.slopes[0])) == 1
+        kind = BENT if straight and policy.path.knots[1][0] >= Fraction(1, 2) else ASKEW
     known = kind in POLICIES and name in {row.name for row in PROPERTIES}
     return claim_for(kind, name, domain) if known else None

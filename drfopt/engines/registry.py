@@ -95,8 +95,8 @@ class Engine:
 POOL = frozenset({"pool"})
 MACHINES = frozenset({"machines"})
 ANYWHERE = POOL | MACHINES
-LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
-    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+LEXIMIN, ALPHA, SUM, SERVERS, PATH, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "path", "formulation")
 )
 
 ENGINES = Registry(
@@ -210,6 +210,15 @@ ENGINES = Registry(
         programs=True,
     ),
     Engine("sum-milp", "whole.sum_milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
+    Engine("path-filling", "leximin.path_filling", "the same as rational-path, rounded", PATH, POOL),
+    Engine(
+        "rational-path",
+        "leximin.rational_path",
+        "filling along a path of bundles, from saturation to saturation, in rational numbers",
+        PATH,
+        POOL,
+        exact=True,
+    ),
     Engine("servers", "leximin.servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
     Engine(
         "tree-filling",

@@ -23,9 +23,9 @@ ACCURACY = Fraction(1, 10**9)
 """What a file of floats may be off by, relatively; a file of fractions may be off by nothing."""
 
 OBJECTIVES = dict.fromkeys(("drf", "asset", "single", "tasks", "tsf"), "leximin")
-OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum", "per-server": "servers"}
+OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum", "per-server": "servers", "path": "leximin"}
 
-ARGUED = ("single", "alpha")
+ARGUED = ("single", "alpha", "path")
 """Policies whose names have an argument behind a colon."""
 
 
@@ -68,7 +68,10 @@ class Claim:
         self.report = Report(ACCURACY if floats else number(0))
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
         self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
-        self.r = [cluster.rate(i, self.policy) for i in self.n] if self.objective else []
+        # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
+        if word == "path" and (self.whole or not cluster.pool):
+            raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
+        self.r = [cluster.rate(i, self.policy, self.x[i]) for i in self.n] if self.objective else []
         self.y = [r * x for r, x in zip(self.r, self.x, strict=bool(self.r))]
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):

@@ -20,6 +20,7 @@ from ...certificates import second_solver, whole
 from ...engines.problem import Problem
 from ...engines.reference import enumeration
 from ...engines.reference.filling import progressive_filling
+from ...engines.reference.path_filling import path_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...model.hierarchy import Ascent
 from ...model.instance import Instance
@@ -103,6 +104,19 @@ def _reference(problem: Problem) -> Found:
     rates = problem.policy.exact_rates(instance)
     tasks = progressive_filling(instance.exact_demands, instance.exact_capacity, rates, instance.exact_limits)
     return np.array([float(rate * x) for rate, x in zip(rates, tasks, strict=True)]), None
+
+
+def _along_path(problem: Problem) -> Found:
+    instance, policy = problem.instance, problem.policy
+    path, shares = policy.path, [user.shares for user in policy.travellers(instance)]
+    assert path is not None
+    given = (instance.exact_demands, instance.exact_capacity, path.knots, path.levels, shares, instance.exact_limits)
+    return policy.levels(instance, np.array(path_filling(*given), dtype=object)).astype(float), None
+
+
+def _along_path_takes(problem: Problem) -> bool:
+    path = problem.policy.path
+    return path is not None and problem.n**2 * problem.m**2 * len(path.slopes) <= FRACTIONS
 
 
 def _reference_takes(problem: Problem) -> bool:
@@ -266,6 +280,7 @@ def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
 
 SECONDS = (
     Second("reference", _reference_takes, _reference),
+    Second("reference, bend by bend", _along_path_takes, _along_path),
     Second("reference, step by step", _tree_takes, _tree),
     Second("one LP a user", _plain, _chain),
     Second("rational chain", _exact_chain_takes, _exactly, engine="rational-chain"),
