@@ -8,7 +8,7 @@ import numpy as np
 from drfopt.model.instance import Machine
 from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, simulate
 from drfopt.simulation.traces import swim
-from drfopt.simulation.traces.replay import Replay, replay
+from drfopt.simulation.traces.swim import Replay, replay
 
 from .clusters import data_folder
 from .measure import Absent, Bench, Case, Row, Verdict, Way

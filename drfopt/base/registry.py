@@ -6,7 +6,7 @@ that has it.  `lead` and `door` are the same for what a class offers and a room 
 and the model knows no file; the package's face says once what is behind the door.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -48,6 +48,9 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
         What is raised for a name that is unknown.
     package : str, optional
         The folder in which the modules are that rows name in their attribute ``module``.
+    function : str, optional
+        What the function of such a module is called; a row whose module has several names its own, as in
+        ``"lowest:fifo"``.
     also : str, optional
         What is taken beside the names, for messages.
     aliases : mapping from str to str, optional
@@ -57,6 +60,7 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
     what: str
     error: type[DrfoptError]
     package: str
+    function: str
     also: str
     aliases: Mapping[str, str]
 
@@ -66,12 +70,13 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
         what: str,
         error: type[DrfoptError],
         package: str = "",
+        function: str = "",
         also: str = "",
         aliases: Mapping[str, str] | None = None,
     ) -> "Registry[Row]":
         """Set the rows up."""
         self = super().__new__(cls, rows)
-        self.what, self.error, self.package, self.also = what, error, package, also
+        self.what, self.error, self.package, self.function, self.also = what, error, package, function, also
         self.aliases = aliases or {}
         return self
 
@@ -102,9 +107,11 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
         """Return the error that says that there is none of that name."""
         return self.error(unknown(self.what, word, self.names, self.also, self.aliases))
 
-    def module(self, row: Any) -> ModuleType:
-        """Return the module of a row, imported now."""
-        return import_module(f".{row.module}", self.package)
+    def implementation(self, row: Any) -> Callable[..., Any]:
+        """Return the function behind a row; its module is imported now."""
+        module, _, function = row.module.partition(":")
+        found: Callable[..., Any] = getattr(import_module(f".{module}", self.package), function or self.function)
+        return found
 
 
 _LEADS: dict[str, str] = {}

@@ -21,6 +21,6 @@ def new(
     if output is not None:
         check(output)
     from ..io.native import template
-    from ..simulation import packaged
+    from ..simulation import scenario_files
 
-    deliver(packaged.template() if scenario else template.text(), output)
+    deliver(scenario_files.template() if scenario else template.text(), output)

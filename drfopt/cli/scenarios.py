@@ -18,7 +18,7 @@ __all__ = ["ScenarioName", "read", "rules", "scenarios"]
 
 
 def _names(incomplete: str) -> list[str]:
-    from ..simulation.packaged import names
+    from ..simulation.scenario_files import names
 
     return options.matching(incomplete, names())
 
@@ -43,7 +43,7 @@ def read(text: str) -> "Scenario":
         When it is neither, with the nearest name, or when the file is at fault.
     """
     from ..simulation import Scenario
-    from ..simulation.packaged import names
+    from ..simulation.scenario_files import names
 
     if text == "-" or (text and Path(text).exists()):
         with working(f"reading {text}"):
@@ -60,7 +60,7 @@ def scenarios(json: options.Json = False, format: options.FormatName = None, out
     Example: drfopt scenarios
     """
     out = Output.wished(format, json, output)
-    from ..simulation.packaged import load, names
+    from ..simulation.scenario_files import library, names
 
     columns = (
         Column("scenario"),
@@ -72,7 +72,7 @@ def scenarios(json: options.Json = False, format: options.FormatName = None, out
     )
     rows: list[tuple] = []
     for name in names():
-        found = load(name)
+        found = library(name)
         machines = sum(machine.count for machine in found.machines)
         rows.append((name, len(found.users), machines, ", ".join(found.resources), found.name, found.source))
     out.write(Sheet("scenarios", columns, rows), rows=len(rows))

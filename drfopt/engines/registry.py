@@ -87,7 +87,7 @@ class Engine:
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
-        run: Callable[[Problem], Answer] = ENGINES.module(self).solve
+        run: Callable[[Problem], Answer] = ENGINES.implementation(self)
         with one_thread():
             return run(problem)
 
@@ -252,6 +252,7 @@ ENGINES = Registry(
     what="engine",
     error=EngineError,
     package=__package__,
+    function="solve",
     also="auto",
 )
 

@@ -7,7 +7,7 @@ tasks of a whole run, and balance at its end; every run does it.
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import CertificateError
-from .lots import Lot
+from .plan import Lot
 from .state import ClusterState
 
 if TYPE_CHECKING:

@@ -2,15 +2,20 @@
 
 The share of user i of resource j is ``used[i][j] / totals[j]``, divided by her weight.  Multiplied by one number for
 all, large enough, all of these are integers; comparing them costs no fraction and loses nothing.
+
+What users are guaranteed, in a plan's integers.
+
+What users ask for: what runs and what waits.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from .plan import ENDLESS, Plan
 from .state import ClusterState
 
-__all__ = ["quick", "whole_rates", "whole_weights"]
+__all__ = ["Requests", "quick", "whole_guarantees", "whole_rates", "whole_weights"]
 
 
 def quick(value: Fraction) -> tuple[float, Fraction]:
@@ -40,3 +45,46 @@ def whole_rates(cluster: ClusterState, weights: Sequence[Fraction] | None = None
     whole = [[int(rate * unit) for rate in row] for row in rates]
     step = math.gcd(*(rate for row in whole for rate in row)) or 1
     return [[rate // step for rate in row] for row in whole]
+
+
+def whole_guarantees(plan: Plan) -> list[list[int]]:
+    """Return n rows of m, rounded down to the plan's units."""
+    resources = plan.scenario.resources
+    return [
+        [int(user.guarantee.get(name, 0) * unit) for name, unit in zip(resources, plan.units, strict=True)]
+        for user in plan.scenario.users
+    ]
+
+
+class Requests:
+    """What each user asks for of each resource, in the plan's units, and no more than there is.
+
+    Attributes
+    ----------
+    columns : m lists of n
+    """
+
+    def __init__(self, cluster: ClusterState):
+        self.columns = [[0] * cluster.n for _ in range(cluster.m)]
+
+    def renew(self, cluster: ClusterState, users: Iterable[int]) -> list[tuple[int, int]]:
+        """Look at users again who hold or want something else, and return the users and resources that changed."""
+        changed = []
+        for user in users:
+            for j, (amount, total) in enumerate(zip(_wanted(cluster, user), cluster.totals, strict=True)):
+                asked = min(amount, total)
+                if self.columns[j][user] != asked:
+                    self.columns[j][user] = asked
+                    changed.append((user, j))
+        return changed
+
+
+def _wanted(cluster: ClusterState, user: int) -> list[int]:
+    """Return what the tasks of a user need that run or wait; of tasks without end all there is."""
+    if cluster.waiting[user] < ENDLESS // 2:
+        return cluster.wanted[user]
+    row = list(cluster.used[user])
+    for lot in (lot for line in cluster.queues[user].values() for lot in line):
+        for j, need in enumerate(cluster.demands[lot.kind]):
+            row[j] += need * lot.waiting if lot.waiting < ENDLESS // 2 else cluster.totals[j] * bool(need)
+    return row

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..base.errors import InstanceError, suggestion
-from .lots import StartedLot
-from .plan import Plan
+from .plan import Plan, StartedLot
 from .state import ClusterState
 
 __all__ = ["Pace", "Slowdown"]

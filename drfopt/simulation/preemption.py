@@ -16,8 +16,7 @@ from operator import add, mul, sub
 from typing import Any
 
 from ..base.errors import InstanceError
-from .lots import StartedLot
-from .plan import Plan
+from .plan import Plan, StartedLot
 from .rule import Rule
 from .state import ClusterState
 

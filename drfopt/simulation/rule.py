@@ -32,7 +32,7 @@ times in seconds:
 After a dispatch `freed`, `opened` and `moved` are emptied.  Numbers are those of the scenario.  A rule must decide
 by nothing but what it reads here and randomness of its own from ``cluster.stream(name)``: then the same seed gives the
 same bytes.  Most rules serve, as long as anything fits, the user who is lowest by some measure: these derive from
-`drfopt.simulation.lowest_first.LowestFirst` and say only which measure.
+`drfopt.simulation.turns.LowestFirst` and say only which measure.
 """
 
 from fractions import Fraction

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..base.errors import PolicyError
 from .draws import stream
-from .lots import Lot, StartedLot
-from .plan import Plan
+from .plan import Lot, Plan, StartedLot
 
 __all__ = ["FIRST", "ClusterState"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.errors import InstanceError
-from .lots import ENDLESS
+from .plan import ENDLESS
 from .state import ClusterState
 
 __all__ = ["Samples", "Timeline"]

@@ -2,10 +2,14 @@
 
 A replication is a drawing of all times; under every rule it is the same one.  So the difference of two rules is taken
 replication by replication, and its error is that of the differences, which is far smaller than that of either mean.
+
+How many tasks a scenario runs, roughly and before it is simulated: how much work a simulation will be.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +19,56 @@ from ..base.parallel import spread
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from .distance import distance
-from .expected import expected_tasks
+from .draws import Draw, Times
 from .pace import Slowdown
 from .preemption import Preemption
 from .rule import Rule
 from .rules.table import rule_named
 from .run import Run, simulate
-from .scenario import Scenario
+from .scenario import Job, Scenario, Stage
 
-__all__ = ["CONFIDENCE", "Trials", "measures", "simulate_each"]
+__all__ = ["CONFIDENCE", "Trials", "expected_tasks", "measures", "simulate_each"]
+
+
+def expected_tasks(scenario: Scenario) -> float:
+    """Return about how many tasks run if there is room for all of them, inf where that has no bound."""
+    until = math.inf if scenario.until is None else scenario.until
+    return sum(
+        _comings(job, max(0.0, min(until, user.leaves) - job.arrival))
+        * sum(_tasks(stage, scenario) for stage in job.stages)
+        for user in scenario.users
+        for job in user.jobs
+    )
+
+
+def _comings(job: Job, span: float) -> float:
+    """Return how often a job comes in so many seconds; one that follows upon itself, if its tasks ran at once."""
+    apart = _mean(job.every) if job.every is not None else sum(_mean(stage.duration) for stage in job.stages)
+    most = 1 + span / apart if apart else math.inf
+    return most if job.count is None else min(job.count, most)
+
+
+def _tasks(stage: Stage, scenario: Scenario) -> float:
+    if stage.tasks is not None:
+        return stage.tasks
+    room = min(
+        sum(float(machine.capacity.get(resource, 0) * machine.count) for machine in scenario.machines) / float(need)
+        for resource, need in stage.demand.items()
+        if need
+    )
+    return room * (1 + (stage.lasts or 0.0) / _mean(stage.duration))
+
+
+def _mean(times: Times) -> float:
+    """Return mean seconds, inf for ever."""
+    if times is None:
+        return math.inf
+    if isinstance(times, Draw):
+        return times.mean
+    if isinstance(times, Real):
+        return float(times)
+    return sum(map(float, times)) / len(times) if isinstance(times, Sequence) and len(times) else math.inf
+
 
 WORTH = 40_000
 """Tasks of all runs together below which processes take longer to start than they save: about a second's work."""

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from drfopt.simulation.packaged import names
 from drfopt.simulation.rules.table import RULES
+from drfopt.simulation.scenario_files import names
 
 
 def test_one_rule_is_a_row_a_user(drfopt):

@@ -207,7 +207,7 @@ def samples(folder: Path | None) -> list[Sample]:
     from drfopt.io.library import names
     from drfopt.io.native import writing
     from drfopt.model.machine import Machine
-    from drfopt.simulation import packaged
+    from drfopt.simulation import scenario_files
 
     def text(content: Any) -> str:
         return content if isinstance(content, str) else json.dumps(content)
@@ -225,7 +225,7 @@ def samples(folder: Path | None) -> list[Sample]:
         for form in ("toml", "json", "yaml"):
             solved = [writing.dumps(instance, form)]
             found.append(Sample(lambda paths: ["solve", *paths, "--time-limit", "5"], solved, (f".{form}",)))
-    for scenario in (packaged.template(), *map(packaged.text, packaged.names())):
+    for scenario in (scenario_files.template(), *map(scenario_files.text, scenario_files.names())):
         found.append(Sample(lambda paths: ["scenario", *paths], [scenario], (".toml",)))
     # What runs today.
     today = {"placement": {"A": {"xl": 2}, "B": {"s": 1}}}

@@ -38,10 +38,10 @@ def test_names_are_found_and_unknown_ones_answered_with_the_nearest(table):
         table.named("nothing like it")
 
 
-def test_modules_of_rows_are_there(table):
+def test_functions_of_rows_are_there(table):
     for row in table:
         if hasattr(row, "module"):
-            assert table.module(row).__name__.startswith(table.package)
+            assert table.implementation(row).__module__.startswith(table.package)
 
 
 def test_a_name_with_its_argument_is_near_by_its_first_half():

@@ -11,13 +11,12 @@ import pytest
 from drfopt import InstanceError, Machine, PolicyError
 from drfopt.base.numbers.quantities import exact
 from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
-from drfopt.simulation.requests import Requests
-from drfopt.simulation.rules.fifo import Fifo
-from drfopt.simulation.rules.hierarchy import Hierarchy
+from drfopt.simulation.levels import Requests
+from drfopt.simulation.rules.hierarchy import MEASURES, Hierarchy, Leaf, hierarchical_filling
 from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
 from drfopt.simulation.rules.table import RULES, rule_named
-from drfopt.simulation.schedulers.hierarchy import MEASURES, Leaf, hierarchical_filling
+from drfopt.simulation.rules.task_by_task import Fifo
 
 VECTORS = {
     vector["id"]: vector

@@ -8,8 +8,8 @@ import pytest
 
 from drfopt import InstanceError, Machine
 from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User
-from drfopt.simulation.packaged import load, names
 from drfopt.simulation.reading import loads
+from drfopt.simulation.scenario_files import library, names
 
 HEAD = '[capacity]\ncpu = 4\nmemory = "8Gi"\n'
 USER = '[[users]]\nname = "A"\n'
@@ -101,9 +101,9 @@ def test_toml_json_and_yaml_say_the_same():
 @pytest.mark.parametrize("name", names())
 def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
     from drfopt.simulation import simulate
-    from drfopt.simulation.packaged import text
+    from drfopt.simulation.scenario_files import text
 
-    scenario = load(name)
+    scenario = library(name)
     assert text(name).startswith("# Expect: ")
     assert scenario.name
     assert scenario.source

@@ -7,8 +7,8 @@ import pytest
 
 from drfopt import Instance, solve
 from drfopt.base.errors import InstanceError
-from drfopt.simulation.schedulers import armada, dynamic, kai, koordinator, kueue, yarn_shares
-from drfopt.simulation.schedulers.karma import karma
+from drfopt.simulation.rules import armada, dynamic, kai, koordinator, kueue, yarn
+from drfopt.simulation.rules.karma import karma
 
 CASES = range(60)
 
@@ -136,12 +136,10 @@ def test_yarns_shares_keep_their_bounds(number):
     chance = random.Random(number)
     total = chance.choice((0, 1, 40, 10**9))
     claims = [
-        yarn_shares.ShareBounds(
-            low, chance.choice((None, low, low + 11)), chance.choice((0, 1, 1, Fraction(1, 3), 1000))
-        )
+        yarn.ShareBounds(low, chance.choice((None, low, low + 11)), chance.choice((0, 1, 1, Fraction(1, 3), 1000)))
         for low in (chance.choice((0, 0, 3)) for _ in range(chance.randint(1, 5)))
     ]
-    shares = yarn_shares.fair_shares(total, claims)
+    shares = yarn.fair_shares(total, claims)
     for share, claim in zip(shares, claims, strict=True):
         assert claim.minimum <= share and (claim.maximum is None or share <= claim.maximum)
 

@@ -10,12 +10,12 @@ import pytest
 from drfopt import Instance, PolicyError, solve
 from drfopt.base.errors import InstanceError
 from drfopt.base.numbers.quantities import exact
-from drfopt.simulation.schedulers import armada, dynamic, kai, koordinator, kueue, mesos, yarn, yarn_shares, yunikorn
-from drfopt.simulation.schedulers.hierarchy import Leaf, hierarchical_filling
-from drfopt.simulation.schedulers.karma import karma
-from drfopt.simulation.schedulers.mesos import Client, Volume
-from drfopt.simulation.schedulers.mesos_offers import RoleQuota, offers
-from drfopt.simulation.schedulers.sorted_shares import compare_sorted_shares
+from drfopt.simulation.rules import armada, dynamic, kai, koordinator, kueue, mesos_order, yarn, yunikorn
+from drfopt.simulation.rules.hierarchy import Leaf, hierarchical_filling
+from drfopt.simulation.rules.karma import karma
+from drfopt.simulation.rules.mesos_offers import RoleQuota, offers
+from drfopt.simulation.rules.mesos_order import Client, Volume
+from drfopt.simulation.rules.yunikorn import compare_sorted_shares
 
 UNBOUNDED = 2**31 - 1  # how Java's integers say that there is no maximum
 VECTORS = json.loads(
@@ -63,15 +63,15 @@ def test_mesos_orders_its_clients(vector):
         for path, held in given["alloc"].items()
     }
     if "order" in expect:
-        assert mesos.order(total(given), clients, given.get("weights")) == expect["order"]
-    found = mesos.shares(total(given), clients, given.get("weights"))
+        assert mesos_order.order(total(given), clients, given.get("weights")) == expect["order"]
+    found = mesos_order.shares(total(given), clients, given.get("weights"))
     assert all(close(found[path], share) for path, share in expect.get("shares", {}).items())
 
 
 def test_a_shared_volume_counts_once_in_a_group_too():
     disk = frozenset({Volume("v", "disk", 100)})
     clients = {"g/a": Client({"disk": 1}, volumes=disk), "g/b": Client({"disk": 1}, volumes=disk)}
-    assert mesos.shares({"disk": 1000}, clients)["g"] == Fraction(102, 1000)
+    assert mesos_order.shares({"disk": 1000}, clients)["g"] == Fraction(102, 1000)
 
 
 class MesosCluster:
@@ -99,7 +99,7 @@ class MesosCluster:
         for role, frameworks in self.roles.items():
             names = {name for client in frameworks.values() for name in client.held}
             held[role] = Client({n: sum(c.held.get(n, 0) for c in frameworks.values()) for n in names})
-        return mesos.shares(self.total, held, excluded=self.excluded)
+        return mesos_order.shares(self.total, held, excluded=self.excluded)
 
 
 @of("greedy_sequence")
@@ -232,10 +232,10 @@ def test_a_fault_that_is_none_is_refused():
 def test_yarn_shares_out_one_resource(vector):
     given = vector["given"]
     claims = [
-        yarn_shares.ShareBounds(row["min"], None if row["max"] == UNBOUNDED else row["max"], row["weight"])
+        yarn.ShareBounds(row["min"], None if row["max"] == UNBOUNDED else row["max"], row["weight"])
         for row in given["users"]
     ]
-    found = yarn_shares.fair_shares(given["total"], claims)
+    found = yarn.fair_shares(given["total"], claims)
     assert found == vector["expect"]["shares"]
     if not any(claim.minimum for claim in claims):
         names = [f"q{i}" for i in range(len(claims))]
@@ -252,9 +252,9 @@ def test_yarn_shares_out_one_resource(vector):
 
 
 def test_yarn_shares_with_weights_of_zero_end():
-    claims = [yarn_shares.ShareBounds(weight=0), yarn_shares.ShareBounds(3, 5, 0), yarn_shares.ShareBounds(maximum=2)]
-    assert yarn_shares.fair_shares(40, claims) == [0, 3, 2]
-    assert yarn_shares.fair_shares(40, claims[:2]) == [0, 3]
+    claims = [yarn.ShareBounds(weight=0), yarn.ShareBounds(3, 5, 0), yarn.ShareBounds(maximum=2)]
+    assert yarn.fair_shares(40, claims) == [0, 3, 2]
+    assert yarn.fair_shares(40, claims[:2]) == [0, 3]
 
 
 @of("compare_lex")

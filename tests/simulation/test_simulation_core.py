@@ -13,11 +13,8 @@ from drfopt.base.errors import CertificateError
 from drfopt.model.organisation import Organisation
 from drfopt.model.task_types import TaskType
 from drfopt.simulation import Draw, Job, Outage, Rule, Scenario, Stage, User, simulate
-from drfopt.simulation.rules.asset import AssetFairness
-from drfopt.simulation.rules.drf import Drf
-from drfopt.simulation.rules.fifo import Fifo
-from drfopt.simulation.rules.sequential_min_max import SequentialMinMax
 from drfopt.simulation.rules.table import RULES
+from drfopt.simulation.rules.task_by_task import AssetFairness, Drf, Fifo, SequentialMinMax
 
 OWN = ("drf", "asset", "ceei", "sequential-min-max", "slots:3", "single:cpu", "fifo")
 

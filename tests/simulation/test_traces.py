@@ -5,7 +5,7 @@ import pytest
 
 from drfopt.base.errors import InstanceError
 from drfopt.simulation.traces import batch2018, swim
-from drfopt.simulation.traces.replay import replay
+from drfopt.simulation.traces.swim import replay
 
 HEADER = ",submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk\n"
 SIZES = swim.Sizes({"cpu": 1, "memory": 2}, steps={"cpu": 0.25, "memory": 0.5}, seconds=30)

@@ -9,9 +9,8 @@ from small_scenarios import small_scenario
 from drfopt import Instance, InstanceError, Machine, PolicyError, solve
 from drfopt.simulation import Draw, Job, Preemption, Scenario, Stage, User, simulate, simulate_each, trials
 from drfopt.simulation.distance import MEASURES, distance
-from drfopt.simulation.expected import expected_tasks
 from drfopt.simulation.records import job_table, timeline_table, write_table
-from drfopt.simulation.trials import measures
+from drfopt.simulation.trials import expected_tasks, measures
 
 LAW = Draw("exponential", mean=10)
 CLUSTER = (Machine("node", {"cpu": 4, "memory": 14}, 6),)

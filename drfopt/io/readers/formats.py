@@ -103,6 +103,7 @@ FORMATS = Registry(
     what="format",
     error=InstanceError,
     package=__package__,
+    function="read",
 )
 
 
@@ -143,5 +144,5 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
     from ..text.input import read_file
 
     opened = [read_file(path) for path in paths]
-    found: Conversion = FORMATS.module(known).read(opened, user_by)
+    found: Conversion = FORMATS.implementation(known)(opened, user_by)
     return found

@@ -37,6 +37,7 @@ EXPORTS = Registry(
     what="export",
     error=InstanceError,
     package=__package__,
+    function="text",
 )
 
 
@@ -71,5 +72,5 @@ def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = No
         if resource not in allocation.resources:
             near = suggestion(resource, allocation.resources)
             raise InstanceError(f"the cluster has no {resource!r}, it has {', '.join(allocation.resources)}{near}")
-    text: str = EXPORTS.module(row).text(allocation, dict(names or {}))
+    text: str = EXPORTS.implementation(row)(allocation, dict(names or {}))
     return text

@@ -14,11 +14,11 @@ and go is the obvious way of scheduling by it.
 import numpy as np
 
 from ...solving.batches.batch import solve_many
-from ..lots import ENDLESS
-from ..lowest_first import LowestFirst
+from ..plan import ENDLESS
 from ..state import ClusterState
+from ..turns import LowestFirst
 
-__all__ = ["Ceei", "build"]
+__all__ = ["Ceei"]
 
 KNOWN = 10_000
 """Equilibria that are kept, for the same users ask for the same again and again."""
@@ -97,8 +97,3 @@ class Ceei(LowestFirst):
                 tasks[user] = count
             self._known[asking] = tasks
         return self._known[asking]
-
-
-def build(argument: str = "") -> Ceei:
-    """Return the rule."""
-    return Ceei()

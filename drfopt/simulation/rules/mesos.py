@@ -11,21 +11,29 @@ part in no offers; those that have are offered machines on which none of their t
 machine on which nobody's task fits are not made, for nothing would come of them.  Machines are taken in the order of
 the scenario, where Mesos takes them at random.
 
-Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.schedulers.mesos_offers`.
+Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.rules.mesos_offers`.
+
+Mesos with strict priorities: a role of a higher tier is offered every machine before any of a lower one.
+
+However much the higher ones hold, nothing keeps the lower from starving.  Mesos leaves the order of roles to an
+allocation module of the operator's; this is the simplest that is written.
+
+Source: the allocation modules that Apache Mesos documents (docs/allocation-module.md), with priorities for the order.
 """
 
 import math
 from collections.abc import Collection
 
-from ..guarantees import whole_guarantees
+from ..levels import whole_guarantees
 from ..places import Full
 from ..rule import Rule
-from ..schedulers.amounts import Amount, Amounts, added, fits
-from ..schedulers.mesos import Client
-from ..schedulers.mesos_offers import MesosOffer, Offering, RoleQuota
 from ..state import ClusterState
+from .amounts import Amount, Amounts, added, fits
+from .mesos_offers import MesosOffer, Offering, RoleQuota
+from .mesos_order import Client
 
-__all__ = ["Mesos", "build"]
+__all__ = ["Mesos", "strict_priorities"]
+
 
 INTERVAL = 1.0
 """Seconds between two cycles of offers (Mesos: --allocation_interval)."""
@@ -179,6 +187,6 @@ class Mesos(Rule):
         return f"{user:09}"
 
 
-def build(argument: str = "") -> Mesos:
-    """Return the rule with Mesos's own intervals."""
-    return Mesos()
+def strict_priorities(argument: str = "") -> Mesos:
+    """Return the rule."""
+    return Mesos(priorities=True)

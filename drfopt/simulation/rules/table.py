@@ -1,6 +1,7 @@
 """The rules by name: a row each, with the file that has it and where it comes from.
 
-Adding a rule is a file in this folder with ``build(argument) -> Rule``, and a row.
+Adding a rule is a class in a file of this folder, and a row that names both; what takes an argument is made by a
+function ``build(argument) -> Rule``.
 """
 
 from dataclasses import dataclass
@@ -34,40 +35,60 @@ class RuleRow:
 
 
 NSDI = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
+ZAHARIA = "Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, 2009"
 
 RULES = Registry(
-    RuleRow("drf", "drf", "lowest dominant share first, who does not fit is passed over", f"{NSDI}, Algorithm 1"),
-    RuleRow("drf-stop", "drf_stop", "lowest dominant share, and nobody before it is served", f"{NSDI}, Algorithm 1"),
-    RuleRow("asset", "asset", "lowest sum of shares first", f"{NSDI}, section 5.1"),
-    RuleRow("ceei", "ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 5.2"),
+    RuleRow(
+        "drf",
+        "task_by_task:Drf",
+        "lowest dominant share first, who does not fit is passed over",
+        f"{NSDI}, Algorithm 1",
+    ),
+    RuleRow(
+        "drf-stop",
+        "task_by_task:DrfStop",
+        "lowest dominant share, and nobody before it is served",
+        f"{NSDI}, Algorithm 1",
+    ),
+    RuleRow("asset", "task_by_task:AssetFairness", "lowest sum of shares first", f"{NSDI}, section 5.1"),
+    RuleRow("ceei", "ceei:Ceei", "furthest below the equilibrium of the moment first", f"{NSDI}, section 5.2"),
     RuleRow(
         "sequential-min-max",
-        "sequential_min_max",
+        "task_by_task:SequentialMinMax",
         "lowest dominant share after the task first",
         "Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 5",
     ),
     RuleRow(
         "slots:K",
-        "slots",
+        "task_by_task:slots",
         "fewest tasks first, K slots a machine; machines may be overloaded",
         f"{NSDI}, section 7.2",
         "slots:4",
     ),
     RuleRow(
         "single:RESOURCE",
-        "single",
+        "task_by_task:single",
         "lowest share of one resource first; the others may be overloaded",
         f"{NSDI}, section 7.2",
         "single:cpu",
     ),
     RuleRow(
-        "fifo", "fifo", "first job first", "Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, 2009"
+        "fifo",
+        "task_by_task:Fifo",
+        "first job first",
+        ZAHARIA,
     ),
     RuleRow(
-        "mesos", "mesos", "offers of machines to roles and frameworks, quotas first", "Apache Mesos, hierarchical.cpp"
+        "mesos",
+        "mesos:Mesos",
+        "offers of machines to roles and frameworks, quotas first",
+        "Apache Mesos, hierarchical.cpp",
     ),
     RuleRow(
-        "mesos-priority", "mesos_priority", "Mesos, roles by tier before share", "Apache Mesos, allocation modules"
+        "mesos-priority",
+        "mesos:strict_priorities",
+        "Mesos, roles by tier before share",
+        "Apache Mesos, allocation modules",
     ),
     RuleRow(
         "yarn:VERSION",
@@ -77,11 +98,14 @@ RULES = Registry(
         "yarn:hadoop-3",
     ),
     RuleRow(
-        "kueue", "kueue", "lowest share of what is borrowed, in a tree of cohorts", "Kueue, fair_sharing_iterator.go"
+        "kueue",
+        "kueue:Kueue",
+        "lowest share of what is borrowed, in a tree of cohorts",
+        "Kueue, fair_sharing_iterator.go",
     ),
-    RuleRow("kai", "kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
-    RuleRow("koordinator", "koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
-    RuleRow("yunikorn", "yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
+    RuleRow("kai", "kai:Kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
+    RuleRow("koordinator", "koordinator:Koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
+    RuleRow("yunikorn", "yunikorn:Yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
     RuleRow(
         "hierarchy:MEASURE",
         "hierarchy",
@@ -89,7 +113,12 @@ RULES = Registry(
         "Bhattacharya et al., SoCC 2013",
         "hierarchy:hdrf",
     ),
-    RuleRow("dynamic", "dynamic", "dynamic DRF: who has come never loses", "Kash, Procaccia and Shah, AAMAS 2013"),
+    RuleRow(
+        "dynamic",
+        "dynamic:Dynamic",
+        "dynamic DRF: who has come never loses",
+        "Kash, Procaccia and Shah, AAMAS 2013",
+    ),
     RuleRow(
         "karma:RESOURCE",
         "karma",
@@ -100,6 +129,7 @@ RULES = Registry(
     what="rule",
     error=PolicyError,
     package=__package__,
+    function="build",
 )
 
 
@@ -121,5 +151,5 @@ def rule_named(name: str | Rule) -> Rule:
         raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.example!r}")
     if colon and not row.takes:
         raise PolicyError(f"the rule {stem} takes no argument: leave {argument!r} out")
-    rule: Rule = RULES.module(row).build(argument)
+    rule: Rule = RULES.implementation(row)(*filter(None, [argument]))
     return rule

@@ -1,16 +1,34 @@
 """YuniKorn: the lowest share of what is guaranteed first, of the cluster where nothing is; groups before users.
 
 Source: Apache YuniKorn core, pkg/scheduler/objects (sorting of queues by fairness) and pkg/common/resources.
+
+YuniKorn: the share of a queue against what it is guaranteed, and against the cluster where nothing is.
+
+Resource by resource the usage is divided by the guarantee, or by the most that the cluster allows where there is no
+guarantee; a denominator that is given as 0 counts as full as soon as it is used.  The largest counts.
+
+Source: Apache YuniKorn core, pkg/common/resources/resources.go, and resources_test.go (TestGetFairShare,
+TestCompUsageRatioSeparately).
+
+All shares of a cluster, largest first: how YARN's capacity scheduler and YuniKorn compare two usages.
+
+Ties on the dominant share fall to the second largest share, and so on.  YuniKorn counts a resource that the cluster
+does not have by its bare amount, which then dominates every fraction.
+
+Sources: Apache Hadoop YARN, DominantResourceCalculator and TestResourceCalculator.testCompareDominant; Apache
+YuniKorn core, pkg/common/resources/resources.go, and resources_test.go, TestCompUsageRatio.
 """
 
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import zip_longest
 from operator import mul
 
-from ..schedulers.amounts import Amount
-from ..schedulers.hierarchy import ShareNode
 from ..state import ClusterState
-from .hierarchy import Hierarchy
+from .amounts import Amount, Amounts
+from .hierarchy import Hierarchy, ShareNode
 
-__all__ = ["Yunikorn", "build"]
+__all__ = ["Yunikorn", "YunikornQueue", "compare", "compare_sorted_shares", "fair_share"]
 
 
 class Yunikorn(Hierarchy):
@@ -29,6 +47,46 @@ class Yunikorn(Hierarchy):
         return max(map(mul, used, self._leaves[user].rates))
 
 
-def build(argument: str = "") -> Yunikorn:
-    """Return the rule."""
-    return Yunikorn()
+@dataclass(frozen=True)
+class YunikornQueue:
+    """What a queue uses, what it is guaranteed, and the most that it can be given."""
+
+    used: Amounts
+    guaranteed: Amounts = field(default_factory=dict)
+    most: Amounts = field(default_factory=dict)
+
+
+def fair_share(queue: YunikornQueue) -> Fraction:
+    """Return the largest fraction of a guarantee, or of the cluster, that the queue uses.
+
+    >>> fair_share(Queue({"cpu": 100, "memory": 2500}, guaranteed={"cpu": 1000, "memory": 5000}))
+    Fraction(1, 2)
+    """
+    largest = Fraction(0)
+    for name, amount in queue.used.items():
+        bound = queue.guaranteed.get(name, queue.most.get(name))
+        if bound is not None and amount > 0:
+            largest = max(largest, Fraction(amount) / bound if bound > 0 else Fraction(1))
+    return largest
+
+
+def compare(one: YunikornQueue, other: YunikornQueue) -> int:
+    """Return 1 when one has the larger share, and is served later, -1 when the other has, else 0."""
+    a, b = fair_share(one), fair_share(other)
+    return (a > b) - (a < b)
+
+
+def compare_sorted_shares(one: Amounts, other: Amounts, total: Amounts) -> int:
+    """Return -1, 0 or 1 as one holds less than, as much as, or more than the other.
+
+    >>> compare_sorted_shares({"cpu": 2, "memory": 1}, {"cpu": 1, "memory": 2}, {"cpu": 4, "memory": 4})
+    0
+    """
+    for a, b in zip_longest(_sorted(one, total), _sorted(other, total), fillvalue=Fraction(0)):
+        if a != b:
+            return 1 if a > b else -1
+    return 0
+
+
+def _sorted(held: Amounts, total: Amounts) -> list[Fraction]:
+    return sorted((Fraction(amount) / (total.get(name, 0) or 1) for name, amount in held.items()), reverse=True)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 __all__ = ["Amount", "Amounts", "added", "dominant_share", "fits"]
 
+
 Amount = int | Fraction
 
 Amounts = Mapping[str, Amount]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added
-from .mesos import Client, RoleTree, together
+from .mesos_order import Client, RoleTree, together
 
 __all__ = ["MesosOffer", "Offering", "RoleQuota", "offers"]
 

@@ -15,6 +15,7 @@ from .amounts import Amount, Amounts
 
 __all__ = ["ArmadaQueue", "Entitlement", "cost", "entitlements", "fairness_error", "theoretical_share"]
 
+
 ROUNDS = 10
 
 ENOUGH = Fraction(1, 100)

@@ -3,7 +3,7 @@
 The order of a tree of clients, given as paths (``"eng/dev"``): siblings by share, then by how often they were given
 something, then by name; the whole subtree of a sibling follows before the next.  The share of a node is the dominant
 share of all that its subtree holds, over its weight.  This is the naive hierarchy: what one member takes of a resource
-that nobody else wants counts against all of its group (`drfopt.simulation.schedulers.hierarchy` has the remedy).  A
+that nobody else wants counts against all of its group (`drfopt.simulation.rules.hierarchy` has the remedy).  A
 client that has clients below it competes with them as ``eng/.``, of weight 1.
 
 Source: Apache Mesos, src/master/allocator/mesos/sorter/drf/sorter.cpp, and its tests in src/tests/sorter_tests.cpp.
@@ -19,6 +19,7 @@ from typing import NamedTuple
 from .amounts import Amount, Amounts, added
 
 __all__ = ["Client", "RoleTree", "Volume", "order", "shares", "together"]
+
 
 FEW = 8
 """Children of a node whose places are found one by one; when more have moved, all are sorted."""
