@@ -30,7 +30,7 @@ from .verdicts import FAILS, Finding
 
 __all__ = [
     "BREAKS", "CLAIMS", "DOMAINS", "HOLDS", "MACHINES", "POSITIVE", "WHOLE", "ZERO", "PropertyClaim", "TestedClaim",
-    "claim_for", "proven", "selected", "sheet", "table",
+    "claim_for", "cut", "proven", "selected", "sheet", "table",
 ]  # fmt: skip
 
 CALLED = {
@@ -137,10 +137,10 @@ def _survey(policy: str, domain: str, size: tuple[int, int, int]) -> Search:
         machines=machines,
         sample=DRAWN if machines else 0,
     )
-    return search(_cut(policy, resources), claimed, space, integer=domain == WHOLE)
+    return search(cut(policy, resources), claimed, space, integer=domain == WHOLE)
 
 
-def _cut(policy: str, resources: int) -> str:
+def cut(policy: str, resources: int) -> str:
     """Return a policy for so many resources: of a path, its first coordinates."""
     word, _, bundles = policy.partition(":")
     if word != "path":

@@ -9,6 +9,7 @@ The level of a knot is the mean of its coordinates, so that of the straight path
 the last knot a path goes on as it came.  Only the order of levels matters, and no unit of t changes it.
 """
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def path_of(written: str, name: str) -> BundlePath:
     if len({len(knot) for knot in knots}) > 1:
         raise PolicyError(f"{name!r}: its bundles are of {' and '.join(str(len(k)) for k in knots)} resources: {how}")
     knots.insert(0, (Fraction(0),) * len(knots[0]))
-    for one, other in zip(knots, knots[1:], strict=False):
+    for one, other in itertools.pairwise(knots):
         for j, (before, after) in enumerate(zip(one, other, strict=True)):
             if after <= before:
                 raise PolicyError(

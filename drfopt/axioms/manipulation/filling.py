@@ -22,8 +22,8 @@ which tasks are worth nothing to her.  []
 counts tasks depends on the report instead: claiming a task K times as large keeps her level K times as low, and the
 others then leave her all that she can use.
 
-A level along a path of bundles does not double with the bundle, and all else of this holds.  There `along_path` looks at
-the truth v itself: (*) holds at v with equality for some j, so it fails beyond.
+A level along a path of bundles does not double with the bundle, and all else of this holds.  There `along_path` looks
+at the truth v itself: (*) holds at v with equality for some j, so it fails beyond.
 
 Nor do two users gain together, by the same argument.  Say both would have more of what they need.  Then both would end
 at higher levels than in truth, so until the level t at which the first of them stopped in truth nothing that they claim

@@ -6,6 +6,7 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
 """
 
+import itertools
 import json
 import math
 import re
@@ -288,7 +289,7 @@ class Cluster:
             if any(len(knot) != len(shares) for knot in knots):
                 raise ValueError(f"{policy} is no path of {len(shares)} resources")
             columns = list(zip(*knots, strict=True))
-            if any(one >= other for column in columns for one, other in zip(column, column[1:], strict=False)):
+            if any(one >= other for column in columns for one, other in itertools.pairwise(column)):
                 raise ValueError(f"{policy} does not grow from bundle to bundle")
             heights = [total(knot) / len(knot) for knot in knots]
             found = (_between(column, heights, s * tasks) for column, s in zip(columns, shares, strict=True) if s)

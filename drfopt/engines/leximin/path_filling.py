@@ -1,4 +1,4 @@
-"""Levels along a path of bundles in floats: the fractions of `rational_path`, rounded, with the proof of the fractions."""
+"""Levels along a path of bundles in floats: the fractions of `rational_path` and their proof, rounded."""
 
 from ..problem import Answer, Problem, in_floats
 from . import rational_path

@@ -117,13 +117,11 @@ class _Filling:
 
     def _tangent(self, rising: np.ndarray, level: Fraction, q: int) -> tuple[list[Fraction], list[Fraction]]:
         """Return what the rising hold of each resource at a level of line q, and how fast that grows from there."""
-        bundle = [self.path.share(j, level) for j in range(self.path.m)]
+        bundle = [(self.path.share(j, level), v) for j, v in enumerate(self.path.slopes[q])]
         tasks, speeds = [], []
         for i in rising.tolist():
             shares, limit = self.users[i].shares, self.limits[i]
-            carried, speed = min(
-                (b / s, v / s) for b, v, s in zip(bundle, self.path.slopes[q], shares, strict=True) if s
-            )
+            carried, speed = min((b / s, v / s) for (b, v), s in zip(bundle, shares, strict=True) if s)
             met = limit is not None and carried >= limit
             tasks.append(limit if met and limit is not None else carried)
             speeds.append(Fraction(0) if met else speed)
