@@ -7,13 +7,12 @@ from itertools import islice
 from pathlib import Path
 
 from drfopt.axioms import claims, exact_market
-from drfopt.axioms.bounds import high, low
 from drfopt.axioms.case import Scene
 from drfopt.axioms.counterexamples.searching import Question, Search, search
 from drfopt.axioms.counterexamples.space import Case as Small
 from drfopt.axioms.counterexamples.space import Space
-from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.manipulation import prices, trials
+from drfopt.axioms.economy import cluster_of, high, low
+from drfopt.axioms.manipulation import misreport, prices
 from drfopt.axioms.manipulation.misreport import Response
 from drfopt.axioms.properties.table import EIGHT
 from drfopt.base.errors import DrfoptError
@@ -175,7 +174,7 @@ def best_lies(bench: Bench, size: tuple[int, int]) -> list[Row]:
 
     ways = (
         Way("bound in fractions", "drfopt", lambda s: [prices.best(s, i) for i in range(LIARS)], judge),
-        Way("reports tried", "yardstick", lambda s: [trials.best(s, i) for i in range(LIARS)], judge),
+        Way("reports tried", "yardstick", lambda s: [misreport.best(s, i) for i in range(LIARS)], judge),
     )
     case = Case("best lies", f"{resources} resources, {limits} limits", LIARS, build, ways, yardstick="reports tried")
     return bench.measure("audit-lies", case)

@@ -8,8 +8,7 @@ from functools import cached_property
 from ..base.deadline import NEVER, Deadline
 from ..base.numbers.enclosures import Enclosure
 from ..model.policies import Policy
-from .bounds import Number, high, least, low, reaches, times, total
-from .economy import Economy, Row
+from .economy import Economy, Number, Row, high, least, low, reaches, times, total
 from .outcomes import Outcome, outcome, packed
 
 __all__ = ["Scene"]

@@ -27,8 +27,7 @@ from ..base.numbers.enclosures import Enclosure
 from ..engines.reference.filling import progressive_filling
 from ..model.instance import Instance
 from ..solving.allocating import solve
-from .bounds import Number, low
-from .economy import Economy, Row
+from .economy import Economy, Number, Row, low
 
 __all__ = ["Equilibrium", "clear"]
 

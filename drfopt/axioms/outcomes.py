@@ -3,15 +3,23 @@
 In a pool, leximin and sums of levels are fractions, the market of two resources fractions or enclosures, computed here
 in microseconds, for an audit asks for thousands; few whole tasks are all written down.  All else is asked of `solve`,
 exactly where an engine can, and otherwise (a user's file) enclosed in the error that is granted to it.
+
+Markets of many clusters at once, in floats with their certificates: enough where nobody's tasks come near a bound.
+
+An exact market of three resources takes a hundred times as long as one of a batch.  A search asks for thousands, and in
+most of them a comparison is decided by the error that a certificate allows; only where it is not, the market is
+computed exactly.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..base.errors import EngineError
-from ..base.solvers.simplex import largest
+import numpy as np
+
+from ..base.errors import DrfoptError, EngineError
+from ..base.solvers.exact_lp import largest
 from ..base.tolerances import LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.filling import progressive_filling
@@ -19,11 +27,12 @@ from ..engines.reference.path_filling import path_filling
 from ..model.paths import Traveller
 from ..model.policies import Policy
 from ..solving.allocating import solve
-from .bounds import Number, around, exactly, low
-from .economy import Economy
+from ..solving.batches.batch import solve_many
+from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["Outcome", "outcome", "packed", "rates", "travellers"]
+__all__ = ["Outcome", "outcome", "packed", "pays", "rates", "rough", "travellers"]
+
 
 NOTHING = Fraction(0)
 
@@ -217,3 +226,34 @@ MANY = 6
 
 def _small(cluster: Economy) -> bool:
     return cluster.n <= MANY
+
+
+def pays(cluster: Economy, policy: Policy) -> bool:
+    """Say whether the exact outcome takes so long that a rough one is worth having: markets that are no single line."""
+    pool = cluster.machines is None and not cluster.weighted_per_resource
+    return pool and policy.name == "ceei" and (cluster.m > 2 or any(limit is not None for limit in cluster.limits))
+
+
+def rough(clusters: Iterable[Economy], policy: Policy) -> Mapping[Economy, Outcome]:
+    """Return the outcomes of those clusters that a batch can take, enclosed in the error of their certificates."""
+    shapes: dict[tuple[int, int], list[Economy]] = {}
+    for cluster in dict.fromkeys(clusters):
+        if cluster.n and all(cluster.pool):
+            shapes.setdefault((cluster.n, cluster.m), []).append(cluster)
+    found: dict[Economy, Outcome] = {}
+    for alike in shapes.values():
+        limits = [[np.inf if limit is None else float(limit) for limit in c.limits] for c in alike]
+        try:
+            solved = solve_many(
+                np.array([c.demands for c in alike], dtype=float),
+                np.array([c.pool for c in alike], dtype=float),
+                policy,
+                weights=np.array([c.weights for c in alike], dtype=float),
+                limits=np.array(limits),
+            )
+        except DrfoptError:
+            # One that no batch takes: all of them are computed exactly then.
+            continue
+        for cluster, row in zip(alike, solved.tasks.tolist(), strict=True):
+            found[cluster] = Outcome(tuple(around(x, LEVEL_CEEI) for x in row), computed=True)
+    return found

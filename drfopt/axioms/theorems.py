@@ -15,9 +15,8 @@ from ..model.instance import Instance
 from ..model.policies import policy_named
 from . import appendix as told
 from .auditing import audit
-from .bounds import shown
 from .case import Scene
-from .economy import Economy, cluster_of
+from .economy import Economy, cluster_of, shown
 from .manipulation.misreport import worth
 from .outcomes import outcome
 from .properties.sharing_incentive import part

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from ..base.numbers.enclosures import Enclosure
-from .bounds import Number, below, reaches, shown
+from .economy import Number, below, reaches, shown
 
 __all__ = ["FAILS", "HOLDS", "UNDECIDED", "Count", "Finding", "Witness", "row"]
 

@@ -3,22 +3,29 @@
 What is spread must be a pure function of its item: then a worker that dies costs time and nothing else, because what it
 had in hand is done again.  Whoever runs inside ``joblib.parallel_config(backend="dask")`` gets that cluster without
 asking.
+
+Threads of the linear algebra below numpy and scipy, which compete with ours and with each other.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from threading import Event, Thread
 from time import perf_counter
 from typing import Any, TypeVar
 
+from threadpoolctl import ThreadpoolController
+
 from .errors import DrfoptError, EngineError, SolverError
 from .progress import report
 
-__all__ = ["ALONE", "Workers", "spread"]
+__all__ = ["ALONE", "Workers", "one_thread", "spread"]
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -262,3 +269,20 @@ def _client(address: str) -> Iterator[Any]:
 
 def _nothing() -> None:
     """Do nothing: whoever can run this has the package."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the linear algebra to one thread.
+
+    On matrices of some hundred rows its threads wait for each other longer than they work, thirty times as long where
+    another program wants a core; what is worth two cores is divided by users, parts or instances instead.
+    """
+    with _libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache
+def _libraries(scipy_too: bool) -> ThreadpoolController:
+    """Return who has a say over the libraries that are loaded; scipy brings one of its own when it is."""
+    return ThreadpoolController()

@@ -24,7 +24,7 @@ import numpy as np
 from ..base.deadline import NEVER, Deadline
 from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
-from .nash_product import products
+from .exhaustive_search import products
 
 __all__ = ["Halves", "TooManyChoices"]
 

@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -26,9 +27,9 @@ from ..base.deadline import NEVER, Deadline
 from ..base.solvers.rows import program
 from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
-from .nash_product import larger, powers_of
+from .exhaustive_search import powers
 
-__all__ = ["Undecided", "better"]
+__all__ = ["Undecided", "better", "larger"]
 
 PLACES = 40
 """Decimals of a logarithm."""
@@ -112,7 +113,7 @@ class _Tree:
     ):
         self.deadline, self.left, self.own = deadline, nodes, list(tasks)
         weights = [instance.exact_weights[i] for i in members]
-        self.weights, self.powers = weights, powers_of(weights)
+        self.weights, self.powers = weights, powers(weights)
         self.rows, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
         self.most = [most_alone(instance, i) for i in members]
         self.value = sum(w * _log(x) for w, x in zip(self.powers, tasks, strict=True))
@@ -203,7 +204,8 @@ class _Mixtures:
         self.scale = float(max(powers))
         self.units = [float(max(total, 1)) for total in room]
         self.values = [range(max(1, x - WINDOW), min(top, x + WINDOW) + 1) for x, top in zip(own, most, strict=True)]
-        cost, terms = [], [dict[int, float]() for _ in room]
+        cost: list[float] = []
+        terms = [dict[int, float]() for _ in room]
         sums: list[dict[int, float]] = []
         for i, values in enumerate(self.values):
             sums.append({})
@@ -256,3 +258,43 @@ class _Mixtures:
             if weight > FRACTIONAL:
                 mixed[self.owner[column]][int(self.number[column])] = weight
         return mixed, duals
+
+
+# ---- exact comparisons ---------------------------------------------------------------------------------------------
+
+
+def larger(weights: Sequence[Fraction], tasks: Sequence[int], others: Sequence[int]) -> bool:
+    """Say whether tasks, each 1 or more, have a larger weighted product than others: exactly, whatever the weights.
+
+    Logarithms of more and more digits decide; that two products are the same, their factors do.
+    """
+    raised = powers(weights)
+    changed = [(w, x, y) for w, x, y in zip(raised, tasks, others, strict=True) if x != y]
+    for digits in (40, 160, 640):
+        context = Context(prec=digits)
+        terms = [(w, Fraction(context.ln(Decimal(x))), Fraction(context.ln(Decimal(y)))) for w, x, y in changed]
+        total = sum((w * (one - other) for w, one, other in terms), Fraction(0))
+        # Each logarithm is rounded to so many digits.
+        error = sum((w * (one + other) for w, one, other in terms), Fraction(0)) / 10 ** (digits - 1)
+        if abs(total) > error:
+            return total > 0
+        if _same_product([(w, x) for w, x, _ in changed] + [(-w, y) for w, _, y in changed]):
+            return False
+    raise ArithmeticError(f"two products are the same to {digits} digits and not equal")
+
+
+def _same_product(terms: list[tuple[int, int]]) -> bool:
+    """Say whether the product of x to the power w is 1: numbers are broken up until none has a factor of another."""
+    left = [(w, x) for w, x in terms if x > 1]
+    base: dict[int, int] = {}
+    while left:
+        w, x = left.pop()
+        shared = next((b for b in base if math.gcd(b, x) > 1), None)
+        if shared is None:
+            base[x] = w
+            continue
+        common = math.gcd(shared, x)
+        power = base.pop(shared)
+        left += [(power + w, common), (power, shared // common), (w, x // common)]
+        left = [(v, b) for v, b in left if b > 1 and v]
+    return not any(base.values())

@@ -30,11 +30,10 @@ from ..model.instance import Instance
 from ..model.packings import Packing, shapes
 from ..model.policies import Policy
 from . import exhaustive_search, price_tree, second_solver
+from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
-from .level_bound import highest
-from .level_claims import LevelClaim, claims
+from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import Halves, TooManyChoices
-from .nash_product import exactly, products
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk

@@ -10,10 +10,9 @@ from .convert import convert
 from .crosscheck import crosscheck
 from .explain import explain
 from .export import export
-from .listing import engines, formats, library, policies
-from .new import new
+from .listing import engines, formats, library, new, policies
+from .output import versions
 from .price import price
-from .program import Program
 from .rebalance import rebalance
 from .report import report
 from .scenarios import rules, scenarios
@@ -22,11 +21,10 @@ from .search import search
 from .simulate import simulate
 from .size import size
 from .solve import solve
-from .sweep import sweep
+from .status import Program
 from .theorems import theorems
 from .verify import verify
-from .versions import versions
-from .whatif import whatif
+from .whatif import sweep, whatif
 
 __all__ = ["app"]
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
+from . import options
 from .output import Output
 from .status import DISAGREED, FAILED
 from .working import working
@@ -57,18 +57,18 @@ def audit(
 
     properties_named(property)
     if instance is None:
-        from ..axioms.general import audit_policy
+        from ..axioms.claims import audit_policy
 
         with working(f"auditing {policy}"):
             found = audit_policy(policy, property, integer=integer, time_limit=time_limit)
         out.write(found.sheet())
     else:
-        cluster = instances.read(instance)
+        cluster = options.read(instance)
         from ..axioms.auditing import audit as audited
 
         with working(f"auditing {policy}"):
             found = audited(cluster, policy, property, integer=integer, time_limit=time_limit)
-        title = instances.title(cluster, instance)
+        title = options.title(cluster, instance)
         out.write(found.sheet(), lambda: found.to_dict() | {"instance": title})
     if found.failed:
         raise typer.Exit(DISAGREED)

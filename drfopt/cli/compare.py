@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
-from .output import Output
+from . import options
+from .output import Output, versions
 from .status import FAILED, USAGE_ERROR
-from .versions import versions
 from .working import working
 
 __all__ = ["compare"]
@@ -32,12 +31,12 @@ def compare(
     names = [name.strip() for name in policies.split(",") if name.strip()]
     if not names:
         raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..solving.comparing import compare as compared
 
     with working("comparing"):
         comparison = compared(cluster, names, integer=integer, time_limit=time_limit)
-    title, made_with = instances.title(cluster, instance), versions()
+    title, made_with = options.title(cluster, instance), versions()
 
     def document() -> dict:
         found = comparison.to_dict()

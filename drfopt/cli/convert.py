@@ -67,7 +67,7 @@ def convert(
             check(path)
     with working(f"reading {origin}"):
         found = read(origin, files, user_by)
-    from ..io.text.input import format_of
+    from ..io.text.files import format_of
 
     form = "toml" if output is None else format_of(output)
     deliver(_text(found, form), output)

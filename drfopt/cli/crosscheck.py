@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
+from . import options
 from .output import Output
 from .status import DISAGREED, FAILED
 from .working import working
@@ -33,7 +33,7 @@ def crosscheck(
     Example: drfopt crosscheck nsdi2011 --policy asset
     """
     out = Output.wished(format, json, output)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..solving.crosschecking import crosscheck as checked
 
     with working(f"cross-checking {policy}"):

@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
-from .output import Output
-from .versions import versions
+from . import options
+from .output import Output, versions
 from .working import working
 
 __all__ = ["explain"]
@@ -27,10 +26,10 @@ def explain(
     Example: drfopt explain nsdi2011 A
     """
     out = Output.wished(format, json, output)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..planning import explain as explained
 
     with working("explaining"):
         found = explained(cluster, policy, user)
-    title = instances.title(cluster, instance)
+    title = options.title(cluster, instance)
     out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

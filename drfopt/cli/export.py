@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from ..base.errors import InstanceError
-from . import instances, options
-from .interrupt import stoppable
+from . import options
 from .output import check, deliver
 from .status import FAILED
-from .working import working
+from .working import stoppable, working
 
 __all__ = ["export"]
 
@@ -71,9 +70,9 @@ def export(
         check(output)
     names = _given(resource or [])
     EXPORTS.named(to)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     if answer is not None:
-        from ..io.text.input import read_file
+        from ..io.text.files import read_file
         from ..io.text.parts import parts
         from ..solving.answers import allocation_of
 

@@ -1,12 +1,18 @@
-"""``drfopt engines``, ``drfopt policies``, ``drfopt library``, ``drfopt formats``: what there is."""
+"""``drfopt engines``, ``drfopt policies``, ``drfopt library``, ``drfopt formats``: what there is.
+
+``drfopt new``: an instance file to begin with, or a scenario.
+"""
 
 from dataclasses import asdict
+from typing import Annotated
+
+import typer
 
 from ..base.tables import Column, Sheet
 from . import options
-from .output import Output
+from .output import Output, check, deliver
 
-__all__ = ["engines", "formats", "library", "policies"]
+__all__ = ["engines", "formats", "library", "new", "policies"]
 
 
 def engines(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
@@ -75,3 +81,19 @@ def formats(json: options.Json = False, format: options.FormatName = None, outpu
     rows: list[tuple] = [(row.name, row.summary, ", ".join(row.users)) for row in FORMATS]
     notes = ("files may come in any order, also packed with gzip; drfopt convert --from FORMAT FILES",)
     out.write(Sheet("formats", columns, rows, notes), rows=len(rows))
+
+
+def new(
+    scenario: Annotated[bool, typer.Option("--scenario", help="A scenario to simulate instead.")] = False,
+    output: options.OutputFile = None,
+) -> None:
+    """Print a commented instance file that solves as it is.
+
+    Example: drfopt new -o cluster.toml
+    """
+    if output is not None:
+        check(output)
+    from ..io.native import writing
+    from ..simulation import scenario_files
+
+    deliver(scenario_files.template() if scenario else writing.text(), output)

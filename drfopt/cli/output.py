@@ -1,4 +1,7 @@
-"""The way out of a command: a sheet or a text, to standard output or to a file."""
+"""The way out of a command: a sheet or a text, to standard output or to a file.
+
+Which versions an answer was computed with.
+"""
 
 import errno
 import json
@@ -13,7 +16,8 @@ from ..base.errors import InstanceError
 from ..base.tables import FORMATS, SHOWN, WIDTH, Sheet
 from .status import USAGE_ERROR
 
-__all__ = ["Output", "check", "deliver"]
+__all__ = ["Output", "check", "deliver", "versions"]
+
 
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 """The format a file's name asks for when no option does."""
@@ -65,7 +69,7 @@ def check(path: Path) -> None:
 def deliver(text: str, path: Path | None = None) -> None:
     """Write a text, ended by a line break, to a file (whole or not at all) or to standard output."""
     if path is not None:
-        from ..io.text.output import write_whole
+        from ..io.text.files import write_whole
 
         write_whole(path, text.rstrip("\n") + "\n")
         return
@@ -98,3 +102,22 @@ def _can_write(path: Path | None, text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+COMPUTING = ("numpy", "highspy")
+"""Packages whose version may show in the numbers."""
+
+
+def versions() -> str:
+    """Return ``"drfopt 0.1.0, numpy 2.4.6, highspy 1.15.1"`` without importing them."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from .. import __version__
+
+    found = [f"drfopt {__version__}"]
+    for package in COMPUTING:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} (not installed)")
+    return ", ".join(found)

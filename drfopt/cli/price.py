@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
-from .output import Output
-from .versions import versions
+from . import options
+from .output import Output, versions
 from .working import working
 
 __all__ = ["price"]
@@ -33,10 +32,10 @@ def price(
     Example: drfopt price nsdi2011
     """
     out = Output.wished(format, json, output)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..planning import price as priced
 
     with working("pricing"):
         found = priced(cluster, policy, units=of)
-    title = instances.title(cluster, instance)
+    title = options.title(cluster, instance)
     out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

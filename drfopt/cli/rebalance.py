@@ -5,12 +5,10 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
-from .interrupt import stoppable
-from .output import Output
+from . import options
+from .output import Output, versions
 from .status import FAILED
-from .versions import versions
-from .working import working
+from .working import stoppable, working
 
 __all__ = ["rebalance"]
 
@@ -47,12 +45,12 @@ def rebalance(
     Example: drfopt rebalance cluster.toml --current today.json --moves 10
     """
     out = Output.wished(format, json, output)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..planning.rebalancing.rebalancing import rebalance as rebalanced
 
     with stoppable(), working(f"rebalancing {policy}"):
         found = rebalanced(cluster, current, moves=moves, policy=policy, time_limit=time_limit)
-    title = instances.title(cluster, instance)
+    title = options.title(cluster, instance)
     out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
     if found.status != "optimal":
         raise typer.Exit(FAILED)

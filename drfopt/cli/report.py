@@ -8,10 +8,9 @@ import typer
 
 from ..base.errors import InstanceError
 from ..base.tables import Sheet
-from . import instances, options
-from .output import Output, check, deliver
+from . import options
+from .output import Output, check, deliver, versions
 from .status import FAILED, USAGE_ERROR
-from .versions import versions
 from .working import working
 
 __all__ = ["report"]
@@ -83,7 +82,7 @@ def report(
         from ..reporting.charts import converter
 
         converter()
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..reporting.pages import report as reported
 
     with working("solving"):
@@ -94,7 +93,7 @@ def report(
             time_limit=time_limit,
             sweeps=sweep or (),
             what_ifs=whatif or (),
-            name=instances.title(cluster, instance),
+            name=options.title(cluster, instance),
             title=title,
             date=date,
             version=versions(),

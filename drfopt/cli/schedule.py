@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..base.errors import suggestion
-from . import instances, options
+from . import options
 from .output import Output
 from .working import working
 
@@ -64,7 +64,7 @@ def schedule(
     Example: drfopt schedule nsdi2011 --when-full stop
     """
     out = Output.wished(format, json, output)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..solving.scheduling import schedule as scheduled
 
     with working(f"scheduling {policy}"):

@@ -5,12 +5,10 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
-from .interrupt import stoppable
-from .output import Output, check
+from . import options
+from .output import Output, check, versions
 from .status import DISAGREED, FAILED, USAGE_ERROR
-from .versions import versions
-from .working import working
+from .working import stoppable, working
 
 __all__ = ["size"]
 
@@ -73,7 +71,7 @@ def size(
     if cluster_file is not None:
         check(cluster_file)
     costs, bounds, steps = _amounts(cost, "--cost"), _amounts(most, "--max"), _amounts(unit, "--unit")
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..planning.sizing.purchase import size as sized
 
     with stoppable(), working(f"sizing for {policy}"):
@@ -88,7 +86,7 @@ def size(
             integer=integer,
             time_limit=time_limit,
         )
-    title = instances.title(cluster, instance)
+    title = options.title(cluster, instance)
     if cluster_file is not None and (larger := found.cluster) is not None:
         from ..io.native import writing
 

@@ -5,12 +5,10 @@ from json import dumps
 
 import typer
 
-from . import instances, options
-from .interrupt import stoppable
-from .output import Output, check, deliver
+from . import options
+from .output import Output, check, deliver, versions
 from .status import FAILED
-from .versions import versions
-from .working import working
+from .working import stoppable, working
 
 __all__ = ["solve"]
 
@@ -38,7 +36,7 @@ def solve(
     out = Output.wished(format, json, output)
     if certificate is not None:
         check(certificate)
-    cluster = instances.read(instance)
+    cluster = options.read(instance)
     from ..solving.allocating import solve as solved
 
     with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
@@ -54,7 +52,7 @@ def solve(
             dask=dask,
             precision=precision,
         )
-    name = instances.title(cluster, instance)
+    name = options.title(cluster, instance)
     if certificate is not None:
         from ..certificates.document import certificate_document
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from . import instances, options
+from . import options
 from .output import Output
 from .status import DISAGREED, FAILED
 from .working import working
@@ -41,7 +41,7 @@ def verify(
     from ..solving.verifying import verify as verified
 
     with working(f"verifying {path}"):
-        found = verified(path, None if file is None else instances.read(instance))
+        found = verified(path, None if file is None else options.read(instance))
     out.write(found.sheet())
     if status := VERDICTS[found.valid]:
         raise typer.Exit(status)

@@ -1,20 +1,23 @@
-"""``drfopt whatif``: before and after some changes, winners and losers; or a sweep along one of them."""
+"""``drfopt whatif``: before and after some changes, winners and losers; or a sweep along one of them.
+
+``drfopt sweep``: one cluster with more or less of a resource.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import instances, options
-from .output import Output, check
+from . import options
+from .output import Output, check, versions
 from .status import USAGE_ERROR
-from .versions import versions
 from .working import working
+
+__all__ = ["sweep", "whatif"]
+
 
 if TYPE_CHECKING:
     from ..planning.sweeping import Sweep
-
-__all__ = ["whatif"]
 
 
 Texts = list[str] | None
@@ -87,8 +90,8 @@ def whatif(
     changes = [Change(row.name, text) for row in KINDS for text in given[row.name.replace("-", "_")] or ()]
     if not changes and sweep is None:
         raise USAGE_ERROR("no change is given: write for example --set-weight A=2, or --sweep cpu=100..200/10")
-    cluster = instances.read(instance)
-    title = instances.title(cluster, instance)
+    cluster = options.read(instance)
+    title = options.title(cluster, instance)
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
     if sweep is None:
         from ..planning import what_if as compared
@@ -114,7 +117,52 @@ def _drawable(path: Path, sweep: str | None) -> None:
 
 
 def _draw(found: "Sweep", path: Path) -> None:
-    from ..reporting.figures import steps
+    from ..reporting.figures.changes import sweep_figure
     from ..reporting.whatifs import told_of_sweep
 
-    steps.figure(told_of_sweep(found), 1).whole().save(path)
+    sweep_figure(told_of_sweep(found), 1).whole().save(path)
+
+
+def sweep(
+    instance: options.InstanceName,
+    factors: Annotated[
+        str, typer.Option("--factors", metavar="A,B,C", help="What capacities are multiplied by, separated by commas.")
+    ] = "1/2,1,2",
+    resource: Annotated[
+        str | None, typer.Option("--resource", metavar="R", help="Multiply this resource only.", show_default="all")
+    ] = None,
+    policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
+    engine: options.EngineName = "auto",
+    time_limit: options.TimeLimit = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Divide the cluster again and again, with its capacities multiplied.
+
+    Example: drfopt sweep nsdi2011 --resource cpu --factors 1/2,1,3/2,2
+    """
+    out = Output.wished(format, json, output)
+    wanted = [factor.strip() for factor in factors.split(",") if factor.strip()]
+    if not wanted:
+        raise USAGE_ERROR("--factors names no factor: write for example --factors 1/2,1,2")
+    cluster = options.read(instance)
+    from ..planning.sweeping import sweep as swept
+
+    with working("sweeping"):
+        found = swept(
+            cluster,
+            wanted,
+            resource=resource,
+            policy=policy,
+            integer=integer,
+            engine=engine,
+            time_limit=time_limit,
+            jobs=jobs,
+            dask=dask,
+        )
+    title = options.title(cluster, instance)
+    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})

@@ -1,13 +1,84 @@
-"""Around the work of a command: a spinner that says what the library reports, and Ctrl-C that is heard."""
+"""Around the work of a command: a spinner that says what the library reports, and Ctrl-C that is heard.
 
+Ctrl-C while a solver computes in C: the interpreter hears it when the solver returns, a thread at once.
+"""
+
+import os
+import signal
+import socket
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..base import progress
-from .interrupt import interruptible
+from ..base.deadline import stopping
+from .status import INTERRUPTED
 
-__all__ = ["working"]
+__all__ = ["GRACE", "interruptible", "stoppable", "working"]
+
+
+GRACE = 1.0
+"""Seconds in which the interpreter may still end the work in its own, orderly way."""
+
+
+@contextmanager
+def interruptible(last_words: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """End the process on Ctrl-C though the block is deep in a solver; it must have no file open for writing.
+
+    Parameters
+    ----------
+    last_words : callable
+        Tidies the terminal up before the process ends.
+    """
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    finished = threading.Event()
+    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_listen, args=(heard, finished, last_words), daemon=True).start()
+    try:
+        yield
+    finally:
+        finished.set()
+        signal.set_wakeup_fd(before)
+        # The listener reads the end of the stream and goes.
+        told.close()
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a first Ctrl-C end the search for more, with what is known by then; a second one ends everything."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = threading.Event()
+
+    def hear(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        print("stopping with what is known; Ctrl-C again ends at once", file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        with stopping(asked.is_set):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _listen(heard: socket.socket, finished: threading.Event, last_words: Callable[[], None]) -> None:
+    with heard:
+        while number := heard.recv(1):
+            if number[0] == signal.SIGINT and not finished.wait(GRACE):
+                last_words()
+                print("interrupted", file=sys.stderr, flush=True)
+                os._exit(INTERRUPTED)
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..base.errors import EngineError
+from ..base.parallel import one_thread
 from ..base.registry import Registry
 from ..base.solvers.table import DIRECT
-from ..base.threads import one_thread
 from .problem import Answer, Problem
 
 __all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for", "others"]
@@ -147,7 +147,7 @@ ENGINES = Registry(
     Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
     Engine(
         "rational",
-        "leximin.rational",
+        "leximin.filling:solve_exactly",
         "progressive filling in rational numbers",
         LEXIMIN,
         POOL,
@@ -162,7 +162,9 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
     ),
-    Engine("rational-lp", "sums.rational_lp", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine(
+        "rational-lp", "sums.lp:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True
+    ),
     Engine(
         "enclosure",
         "nash.enclosure",
@@ -209,8 +211,10 @@ ENGINES = Registry(
         integer=True,
         programs=True,
     ),
-    Engine("sum-milp", "whole.sum_milp", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True),
-    Engine("path-filling", "leximin.path_filling", "the same as rational-path, rounded", PATH, POOL),
+    Engine(
+        "sum-milp", "whole.milp:solve_sum", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True
+    ),
+    Engine("path-filling", "leximin.rational_path:solve_rounded", "the same as rational-path, rounded", PATH, POOL),
     Engine(
         "rational-path",
         "leximin.rational_path",
@@ -219,7 +223,9 @@ ENGINES = Registry(
         POOL,
         exact=True,
     ),
-    Engine("servers", "leximin.servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE),
+    Engine(
+        "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE
+    ),
     Engine(
         "tree-filling",
         "hierarchy.tree_filling",
@@ -240,7 +246,7 @@ ENGINES = Registry(
     ),
     Engine(
         "rational-tree",
-        "hierarchy.rational_tree",
+        "hierarchy.tree_filling:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
         POOL,

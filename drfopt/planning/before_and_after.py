@@ -3,9 +3,11 @@
 Users are compared by their tasks, which mean the same before and after; a level or a share is a part of a cluster that
 may have changed.  Where both answers are computed in fractions the comparison is exact.  Otherwise a difference counts
 only where it is larger than what the certificates leave open in both: rounding makes nobody a winner.
+
+What sums a division up in one number, before and after a change and along a sweep.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.numbers.enclosures import Enclosure, above, text
+from ..base.numbers.enclosures import Enclosure, above, least, text
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
@@ -24,9 +26,24 @@ from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes.changes import Change, changed
-from .totals import TOTALS
 
-__all__ = ["Difference", "WhatIf", "what_if"]
+__all__ = ["TOTALS", "Difference", "WhatIf", "what_if"]
+
+
+def _lowest(allocation: Allocation) -> Any:
+    """Return the lowest level of those who are placed and may run something."""
+    instance = allocation.instance
+    taking_part = ~instance.unplaced(allocation.integer) & (instance.limits > 0)
+    return least(allocation.levels[taking_part].tolist())
+
+
+TOTALS: dict[str, Callable[[Allocation], Any]] = {
+    "lowest level": _lowest,
+    "sum of dominant shares": lambda allocation: sum(allocation.dominant_shares.tolist()),
+    "tasks": lambda allocation: sum(allocation.tasks.tolist()),
+}
+"""The numbers by name."""
+
 
 CHEAP = 2_000
 """Pairs of user and class, or of user and resource in a pool, up to which both answers are computed in fractions

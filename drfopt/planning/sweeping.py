@@ -24,8 +24,8 @@ from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
+from .before_and_after import TOTALS
 from .changes.changes import Change, changed
-from .totals import TOTALS
 
 __all__ = ["Axis", "Sweep", "axis_of", "multiplied", "solve_each", "sweep"]
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..base.errors import DrfoptError, InstanceError
 from ..base.tables import clean
-from ..io.text.output import write_whole
+from ..io.text.files import write_whole
 from .palette import FONT, HATCHES, INKS, hatches
 
 __all__ = [

@@ -5,8 +5,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..base.tables import clean
-from .holdings import title_of
-from .numbers import number
+from .numbers import number, title_of
 from .views import Column, Path, Table, at, shown
 
 __all__ = ["GLOSSARY", "MOST_ROWS", "gist", "tables", "tiles"]

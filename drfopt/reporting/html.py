@@ -20,7 +20,7 @@ from ..base.tables import clean
 from . import contents
 from .charts import CONFIG, Figure, Panel, library, unkeyed
 from .figures import figures
-from .holdings import title_of
+from .numbers import title_of
 from .palette import INKS, hatches
 
 __all__ = ["page"]

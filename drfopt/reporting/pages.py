@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..io.text.output import write_whole
+from ..io.text.files import write_whole
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if

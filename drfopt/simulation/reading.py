@@ -30,7 +30,7 @@ from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
 from ..base.registry import unknown
 from ..io.native.syntax import sniff, tree
-from ..io.text.input import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
+from ..io.text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
 from ..model.instance import Machine
 from .draws import Draw
 from .scenario import Job, Outage, Scenario, Stage, User

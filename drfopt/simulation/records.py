@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DrfoptError, InstanceError
-from ..io.text.output import write_whole
+from ..io.text.files import write_whole
 from .run import Run
 
 __all__ = ["SUFFIXES", "checked_suffix", "job_table", "timeline_table", "write_table"]

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from ..base.errors import InstanceError
 from ..io import library as packaged
-from ..io.library.packaged import Shelf
+from ..io.library import Shelf
 from ..model.instance import Instance, Machine
 from . import reading
 from .draws import Times

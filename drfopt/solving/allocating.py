@@ -17,8 +17,9 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, chain, duals, prices, rational, servers, stops, whole
+from ..certificates import bottleneck, chain, duals, prices, servers, stops, whole
 from ..certificates import exact as exactly
+from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
 from ..engines.placing import fewest
 from ..engines.problem import Answer, Problem, in_floats
@@ -309,7 +310,7 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
     if "exact" in answer.evidence:
         exact = _spread(problem, answer.evidence["exact"], exact=True)
         levels = _levels(problem, tasks, answer)
-        return rational.certify_rounded(problem.instance, problem.policy, exact, tasks, levels)
+        return certify_rounded(problem.instance, problem.policy, exact, tasks, levels)
     return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
 
 
@@ -355,7 +356,7 @@ Proof = Callable[[Problem, np.ndarray, np.ndarray | None, Answer], Certificate]
 
 PROOFS: dict[str, Proof] = {
     "leximin pool": _bottlenecks,
-    "exact filling": lambda p, x, z, a: rational.certify(p.instance, p.policy, x),
+    "exact filling": lambda p, x, z, a: certify_filling(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
     "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, a.evidence["rounds"]),
     "alpha": _prices,
@@ -366,7 +367,7 @@ PROOFS: dict[str, Proof] = {
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     # Where nobody plays no engine was asked, and nothing was rounded.
     "path": lambda p, x, z, a: (
-        _bottlenecks(p, x, z, a) if p.n else rational.certify(p.instance, p.policy, np.full(len(x), Fraction(0)))
+        _bottlenecks(p, x, z, a) if p.n else exactly.certify_filling(p.instance, p.policy, np.full(len(x), Fraction(0)))
     ),
     "formulation": _feasible,
     "organisation": _stops,

@@ -13,7 +13,7 @@ from ..base.tables import Column, Sheet
 from ..certificates.document import certificate_document
 from ..certificates.verifier import Check, loads
 from ..certificates.verifier import verify as verified
-from ..io.text.input import read_text
+from ..io.text.files import read_text
 from ..model.allocation import Allocation
 from ..model.document import document
 from ..model.instance import Instance

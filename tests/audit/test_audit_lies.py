@@ -7,10 +7,9 @@ from itertools import product
 import pytest
 
 from drfopt import Instance
-from drfopt.axioms.bounds import below, exactly, high, low
 from drfopt.axioms.case import Scene
-from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.manipulation import filling, market_of_two, trials, whole
+from drfopt.axioms.economy import below, cluster_of, exactly, high, low
+from drfopt.axioms.manipulation import filling, market_of_two, misreport, whole
 from drfopt.axioms.manipulation.best_response import best_response
 from drfopt.axioms.manipulation.misreport import worth
 from drfopt.axioms.outcomes import rates
@@ -133,10 +132,10 @@ def test_who_could_not_run_more_alone_needs_no_lie():
 
 def test_trials_find_what_is_known_and_say_how_many_they_made():
     at = Scene(cluster_of(Instance.library("thm4")), policy_named("ceei"))
-    response = trials.best(at, 0)
+    response = misreport.best(at, 0)
     assert response.trials > 10
     assert below(at.truth.tasks[0], response.value)
     assert high(response.value) <= Fraction(75, 16)
     honest = Scene(cluster_of(Instance.library("nsdi2011")), policy_named("drf"))
-    assert trials.best(honest, 0).report is None
-    assert not trials.best(honest, 0).decided
+    assert misreport.best(honest, 0).report is None
+    assert not misreport.best(honest, 0).decided

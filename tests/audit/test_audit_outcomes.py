@@ -7,12 +7,11 @@ import pytest
 
 from drfopt import Instance, Machine, solve
 from drfopt.axioms import exact_market
-from drfopt.axioms.bounds import around, below, least, reaches, shown, times, total
-from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.economy import around, below, cluster_of, least, reaches, shown, times, total
 from drfopt.axioms.outcomes import outcome
 from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.base.numbers.polynomials import at, isolated, narrowed, product
-from drfopt.base.solvers.simplex import largest
+from drfopt.base.solvers.exact_lp import largest
 from drfopt.model.policies import policy_named
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

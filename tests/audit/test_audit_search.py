@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, audit
-from drfopt.axioms.counterexamples.minimising import smaller, smallest
 from drfopt.axioms.counterexamples.searching import Question, search
-from drfopt.axioms.counterexamples.space import Case, Space, SpaceUser
+from drfopt.axioms.counterexamples.space import Case, Space, SpaceUser, smaller, smallest
 from drfopt.axioms.verdicts import FAILS, HOLDS
 
 REPOSITORY = Path(__file__).resolve().parents[2]

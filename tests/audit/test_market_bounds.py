@@ -6,13 +6,12 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.axioms.bounds import high, low
 from drfopt.axioms.case import Scene
-from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.manipulation import market_of_two, option_set, prices
 from drfopt.axioms.manipulation.best_response import best_response
-from drfopt.axioms.manipulation.cones import optima
 from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.manipulation.prices import optima
 from drfopt.model.policies import policy_named
 
 SP = "strategy-proofness"

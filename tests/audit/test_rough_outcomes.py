@@ -5,13 +5,11 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance
-from drfopt.axioms.batched import pays, rough
-from drfopt.axioms.bounds import high, low
 from drfopt.axioms.case import Scene
 from drfopt.axioms.counterexamples.searching import Question, search
 from drfopt.axioms.counterexamples.space import Space
-from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.outcomes import outcome
+from drfopt.axioms.economy import cluster_of, high, low
+from drfopt.axioms.outcomes import outcome, pays, rough
 from drfopt.axioms.properties.table import PROPERTIES
 from drfopt.model.policies import policy_named
 

@@ -9,8 +9,8 @@ from drfopt import CertificateError, Instance, InstanceError, PolicyError, Solve
 from drfopt.base.tolerances import FIRST_ORDER, LEVEL
 from drfopt.engines.reference.filling import progressive_filling
 from drfopt.model.policies import policy_named
+from drfopt.solving.batches.batch import fill
 from drfopt.solving.batches.equilibrium import clear
-from drfopt.solving.batches.filling import fill
 from drfopt.solving.batches.pools import batch_of
 from drfopt.solving.batches.proofs import bottlenecks, clearing
 

@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.certificates import bottleneck, chain, duals, prices, rational, whole
+from drfopt.certificates import bottleneck, chain, duals, prices, whole
 from drfopt.certificates.chain import Round
+from drfopt.certificates.exact import certify_filling, certify_rounded
 from drfopt.certificates.refutation import Inconclusive
-from drfopt.engines.leximin import saturations
+from drfopt.engines.leximin import filling
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import engine_for
 from drfopt.model.instance import Instance
@@ -61,11 +62,11 @@ def test_bottleneck_sees_limits_and_the_unplaced():
 
 def test_rational(paper):
     tasks = solve(paper, "asset", exact=True).tasks
-    assert rational.certify(paper, policy_named("asset"), tasks).valid
+    assert certify_filling(paper, policy_named("asset"), tasks).valid
     for i in range(paper.n):
         moved = tasks.copy()
         moved[i] *= 1 - type(tasks[0])(1, 10**30)
-        assert not rational.certify(paper, policy_named("asset"), moved).valid
+        assert not certify_filling(paper, policy_named("asset"), moved).valid
 
 
 def rounds_of(allocation):
@@ -334,7 +335,7 @@ def test_who_takes_next_to_nothing_does_not_live_on_rounding():
 def test_rounding_of_a_limit_is_not_believed():
     instance = Instance([[1], [1]], [1], max_tasks=["0." + "9" * 12, None], weights=[10**12, 1])
     drf = policy_named("drf")
-    rounded, magnified = saturations.fill(Problem(instance, drf))
+    rounded, magnified = filling.fill(Problem(instance, drf))
     assert magnified > 1e11
     refused = bottleneck.certify(instance, drf, rounded)
     assert not refused.valid
@@ -348,7 +349,7 @@ def test_rounded_tasks_stand_on_exact_ones():
     tasks = np.array([3.0, 2.0])
 
     def proof(exact, tasks, levels):
-        return rational.certify_rounded(instance, drf, exact, tasks, levels)
+        return certify_rounded(instance, drf, exact, tasks, levels)
 
     levels = drf.rates(instance) * tasks
     assert proof(exact, tasks, levels).valid

@@ -10,7 +10,7 @@ import pytest
 from drfopt import CertificateError, Instance, solve
 from drfopt.certificates import price_tree
 from drfopt.certificates.meet_in_the_middle import Halves
-from drfopt.certificates.nash_product import larger
+from drfopt.certificates.price_tree import larger
 
 
 def drawn(seed):

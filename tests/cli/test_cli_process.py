@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 
-from drfopt.cli.interrupt import GRACE
+from drfopt.cli.working import GRACE
 
 PROGRAM = [sys.executable, "-m", "drfopt"]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from drfopt.base import errors
-from drfopt.cli.versions import versions
+from drfopt.cli.output import versions
 
 solving = importlib.import_module("drfopt.solving.allocating")
 
@@ -119,7 +119,7 @@ def test_every_error_has_its_status_and_one_line(drfopt, cluster, monkeypatch, e
 
     monkeypatch.setattr(solving, "solve", fail)
     # Standard output is the test's own here: it must not be turned away from it.
-    monkeypatch.setattr("drfopt.cli.program._silence", lambda: None)
+    monkeypatch.setattr("drfopt.cli.status._silence", lambda: None)
     ran = drfopt("solve", cluster)
     assert (ran.status, ran.out, ran.err) == (status, "", line)
 
@@ -163,9 +163,9 @@ def test_standard_input_is_an_instance(drfopt, cluster, monkeypatch):
 
 
 def test_a_file_wins_over_the_library(drfopt, cluster, monkeypatch, tmp_path):
-    from drfopt.cli import instances
+    from drfopt.cli import options
 
-    assert instances.read("nsdi2011").name
+    assert options.read("nsdi2011").name
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nsdi2011").mkdir()
     # A folder of that name is not an instance, but it is there: the user is told, not given something else.

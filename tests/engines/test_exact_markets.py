@@ -11,7 +11,7 @@ from skewed_markets import skewed_markets
 
 from drfopt.base.numbers import surds
 from drfopt.base.numbers.enclosures import Enclosure, lower, upper
-from drfopt.engines.nash import closed_forms
+from drfopt.engines.nash import enclosure
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve
@@ -66,7 +66,7 @@ def test_a_wrong_guess_of_a_closed_form_is_not_believed(monkeypatch):
         found = honest(values, digits)
         return [found[0] + F(1, 10**50), *found[1:]]
 
-    monkeypatch.setattr(closed_forms, "recognised", wrong)
+    monkeypatch.setattr(enclosure, "recognised", wrong)
     assert solve(THEOREM_5, "ceei", exact=True).certificate.evidence["closed_forms"] == {}
 
 

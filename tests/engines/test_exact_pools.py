@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drfopt.base.numbers import rationals
-from drfopt.engines.leximin import filling, rational
-from drfopt.engines.problem import Answer, Problem
+from drfopt.engines.leximin import filling
+from drfopt.engines.problem import Problem
 from drfopt.engines.reference.filling import progressive_filling
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
@@ -36,9 +36,9 @@ def test_exact_filling_is_the_reference(instance, policy):
 @given(instance=pools())
 def test_a_wrong_guess_costs_steps_and_not_the_answer(instance, factor):
     with pytest.MonkeyPatch.context() as patch:
-        honest = filling.solve
-        patch.setattr(filling, "solve", lambda problem: Answer(honest(problem).tasks * factor))
-        tasks = rational.solve(Problem(instance, policy_named("drf"))).tasks
+        honest = filling.fill
+        patch.setattr(filling, "fill", lambda problem: (honest(problem)[0] * factor, 0.0))
+        tasks = filling.solve_exactly(Problem(instance, policy_named("drf"))).tasks
     members = Problem(instance, policy_named("drf")).members
     assert tasks.tolist() == [reference(instance, "drf")[i] for i in members]
 

@@ -7,7 +7,7 @@ import pytest
 from awkward_pools import awkward_pools
 
 from drfopt.base.errors import InstanceError
-from drfopt.engines.leximin import saturations
+from drfopt.engines.leximin import filling
 from drfopt.engines.problem import Problem
 from drfopt.model import arrays
 from drfopt.model.arrays import BLOCK
@@ -41,7 +41,7 @@ def test_thousands_of_awkward_pools(policy):
 def test_digits_that_cancel_are_computed_in_fractions():
     # Both would be full at once in floats; exactly, what A leaves of r2 stops B at 1 - 2e-9 of r1.
     pool = Instance([[1e6, 1e3], [0, 2e8]], [1e-2, 5e3], max_tasks=[None, Fraction(12500, 500000001)])
-    assert saturations.fill(Problem(pool, policy_named("drf")))[1] > 1e8
+    assert filling.fill(Problem(pool, policy_named("drf")))[1] > 1e8
     found = solve(pool)
     assert found.levels[0] == pytest.approx(1 - 2e-9, rel=1e-15)
     assert found.certificate.violation <= 1e-15
@@ -59,7 +59,7 @@ def test_groups_blocks_and_threads_change_nothing(monkeypatch):
     demands, capacity = crowd(3 * BLOCK + 17)
     whole = solve(Instance(demands, capacity))
     assert whole.certificate.violation <= 1e-12
-    monkeypatch.setattr(saturations, "MOST_GROUPED", 0)
+    monkeypatch.setattr(filling, "MOST_GROUPED", 0)
     assert solve(Instance(demands, capacity)).tasks == pytest.approx(whole.tasks, rel=1e-13)
     monkeypatch.setattr(arrays, "BLOCKS_PER_CORE", 1)
     monkeypatch.setattr(arrays, "_cores", lambda: 2)

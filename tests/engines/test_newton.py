@@ -11,7 +11,7 @@ from drfopt.base.errors import DrfoptError, SolverError, TimeLimitError
 from drfopt.base.progress import reporting
 from drfopt.base.solvers.active_set import bounded_minimum
 from drfopt.certificates import prices
-from drfopt.engines.nash import descent, newton
+from drfopt.engines.nash import newton
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import ENGINES, engine_for
 from drfopt.model.instance import Instance
@@ -178,7 +178,7 @@ def test_time_runs_out():
 
 
 def test_it_says_when_it_does_not_arrive(monkeypatch, paper):
-    monkeypatch.setattr(descent, "PASSES", 2)
+    monkeypatch.setattr(newton, "PASSES", 2)
     with pytest.raises(SolverError, match="did not arrive in 2 passes: off by"):
         solve(paper, "ceei", engine="newton")
 

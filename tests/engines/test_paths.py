@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, PolicyError, crosscheck, solve, verify
-from drfopt.certificates import rational
+from drfopt.certificates.exact import certify_filling
 from drfopt.engines.reference.path_filling import path_filling
 from drfopt.model.policies import policy_named
 
@@ -64,7 +64,7 @@ def test_changed_tasks_are_no_bottleneck_allocation(seed):
         for factor in (1 - Fraction(1, 10**6), 1 + Fraction(1, 10**6)):
             changed = found.tasks.copy()
             changed[i] *= factor
-            assert not rational.certify(instance, policy, changed).valid
+            assert not certify_filling(instance, policy, changed).valid
         document = json.loads(json.dumps(solve(instance, name).to_dict()))
         document["users"][i]["tasks"] *= 1 - 1e-6
         assert verify(document, instance).valid is False

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.axioms.bounds import exactly
 from drfopt.axioms.case import Scene
-from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.economy import cluster_of, exactly
 from drfopt.axioms.manipulation.misreport import worth
 from drfopt.axioms.outcomes import outcome
 from drfopt.base.numbers.quantities import exact

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from drfopt.base.errors import InstanceError
 from drfopt.io.native import reading
-from drfopt.io.text import input
+from drfopt.io.text import files
 from drfopt.model.instance import Instance
 
 POOL = "[capacity]\ncpu = 9\ngpu = 2\nmemory = 18\n"
@@ -71,7 +71,7 @@ def test_permission(tmp_path: Path, error_of: Callable, monkeypatch: pytest.Monk
 def test_too_large(tmp_path: Path, error_of: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "cluster.toml"
     path.write_text(POOL + A)
-    monkeypatch.setattr(input, "LARGEST", 10)
+    monkeypatch.setattr(files, "LARGEST", 10)
     assert "is larger than" in error_of(path)
 
 

@@ -17,7 +17,7 @@ from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.objects import Objects
 from drfopt.io.readers.queues.kueue.quotas import quotas
 from drfopt.io.readers.yarn.queues import read_queues
-from drfopt.io.text.input import read_file
+from drfopt.io.text.files import read_file
 from drfopt.io.writers.amounts import TargetName, quantity, rounded
 from drfopt.io.writers.exports import EXPORTS, export
 from drfopt.model.organisation import Group, Organisation

@@ -71,7 +71,7 @@ def test_no_file_at_all(tmp_path: Path, name: str) -> None:
 
 
 def test_a_small_gzip_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("drfopt.io.text.input.LARGEST", 10**6)
+    monkeypatch.setattr("drfopt.io.text.files.LARGEST", 10**6)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b" " * 10**7))
     with pytest.raises(InstanceError, match="MiB when unpacked"):

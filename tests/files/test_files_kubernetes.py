@@ -13,7 +13,7 @@ from drfopt import solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.eligibility import allows, features_of, needs_of
-from drfopt.io.readers.kubernetes.requests import demand
+from drfopt.io.readers.kubernetes.pods import demand
 from drfopt.io.text.parts import TreePart
 from drfopt.planning import rebalance
 

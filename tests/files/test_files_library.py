@@ -7,7 +7,7 @@ import pytest
 
 from drfopt.base.errors import InstanceError
 from drfopt.io import library
-from drfopt.io.native import reading, template
+from drfopt.io.native import reading, writing
 from drfopt.io.native import writing as writer
 from drfopt.model.instance import Instance
 
@@ -85,7 +85,7 @@ def test_unknown_names() -> None:
 
 
 def test_template() -> None:
-    instance = reading.loads(template.text(), "toml")
+    instance = reading.loads(writing.text(), "toml")
     assert instance.resources == ("cpu", "memory", "gpu")
     assert instance.exact_demands[1] == (Fraction(3, 2), 8 * 2**30, 1)
     assert instance.exact_weights == (1, 2, 1)
@@ -94,7 +94,7 @@ def test_template() -> None:
 
 
 def test_the_part_of_the_template_that_is_commented_out() -> None:
-    lines = template.text().splitlines()
+    lines = writing.text().splitlines()
     first = lines.index("# [[machines]]")
     machines = [line.removeprefix("# ") for line in lines[first:] if re.match(r"# (\[\[|name|count|capacity)", line)]
     last = next(line.removeprefix("# ") for line in lines if line.startswith("# machines ="))

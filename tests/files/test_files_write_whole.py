@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from drfopt.base.errors import InstanceError
-from drfopt.io.text import output
-from drfopt.io.text.output import write_whole
+from drfopt.io.text import files
+from drfopt.io.text.files import write_whole
 
 
 def test_new_and_old_files(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(InstanceError, match=r"out\.txt: cannot be written \(No space left on device\)"):
         write_whole(path, "new")
     assert path.read_text() == "old"
@@ -63,7 +63,7 @@ def test_an_interrupt_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
     def interrupt(handle: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(output.os, "fsync", interrupt)
+    monkeypatch.setattr(files.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path / "out.txt", "new")
     assert list(tmp_path.iterdir()) == []
@@ -84,6 +84,6 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "out.txt"
     path.write_text("old")
     assert "cannot be written" in error_of(path / "below")
-    monkeypatch.setattr(output.os, "access", lambda *_: False)
+    monkeypatch.setattr(files.os, "access", lambda *_: False)
     assert "cannot be written (it is read-only)" in error_of(path)
     assert path.read_text() == "old"

@@ -10,7 +10,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.formats import read
 from drfopt.io.readers.yarn.queues import amounts, read_queues
-from drfopt.io.text.input import read_file
+from drfopt.io.text.files import read_file
 
 WHOLE = {"memory-mb": Fraction(16384), "vcores": Fraction(8), "yarn.io/gpu": Fraction(2)}
 

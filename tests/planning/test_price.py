@@ -13,10 +13,9 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES
 from drfopt.planning import price, what_if
-from drfopt.planning.pricing.price_table import Prices
-from drfopt.planning.pricing.rate_of_change import SLOPES
+from drfopt.planning.pricing.feasible_growth import SLOPES
+from drfopt.planning.pricing.price_table import Prices, Worth
 from drfopt.planning.pricing.units import grown, unit_named, units_of
-from drfopt.planning.pricing.worth import Worth
 from drfopt.solving.allocating import solve
 
 PAPER = Instance.library("nsdi2011")

@@ -115,7 +115,7 @@ def test_a_bad_line_of_swim_is_named(tmp_path):
 
 def test_figures_1_and_2_are_drawn(batch):
     pytest.importorskip("vl_convert")
-    from drfopt.reporting.traces import plot_demands, plot_slot_ratios
+    from drfopt.reporting.simulations import plot_demands, plot_slot_ratios
 
     bubbles, found = plot_demands(batch), batch2018.regions(batch)
     (panel,) = bubbles.spec["concat"]

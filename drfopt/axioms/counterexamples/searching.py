@@ -18,21 +18,19 @@ from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...io.native import writing
-from ...io.text.output import write_whole
+from ...io.text.files import write_whole
 from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
-from ..batched import pays, rough
 from ..case import Scene
 from ..economy import Economy
-from ..outcomes import Outcome
+from ..outcomes import Outcome, pays, rough
 from ..properties.table import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
-from .minimising import FEW, smallest
-from .space import Case, Space
+from .space import FEW, Case, Space, smallest
 
 __all__ = ["Counterexample", "Question", "Search", "Space", "in_whole", "search", "told"]
 

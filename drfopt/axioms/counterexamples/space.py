@@ -3,12 +3,18 @@
 All demands are 0 or 1 up to the largest, capacities 1 up to the largest.  Users have no names here, so a set of them
 is listed once.  Nor does it matter to a policy how resources are ordered, in which units they are counted, or, where
 it looks at shares only, how large a user's task is; of the cases that differ in this only, one is audited.
+
+A counterexample made small: fewest users, fewest resources, then the smallest whole numbers that still do.
+
+Every move makes the case smaller and is taken when the property still fails, decided exactly and without a tie.  When
+no single move helps, all smaller cases of that many users and resources are looked at, where they are few enough; then
+the result is the smallest there is.
 """
 
 import math
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, permutations, product
@@ -16,7 +22,8 @@ from itertools import combinations_with_replacement, permutations, product
 from ...base.errors import InstanceError
 from ..economy import Economy, IdenticalMachines
 
-__all__ = ["Case", "Space", "SpaceUser"]
+__all__ = ["FEW", "Case", "Space", "SpaceUser", "smaller", "smallest"]
+
 
 CASES_OF_A_SAMPLE = 50
 """Cases drawn for one unit of a sample."""
@@ -200,3 +207,64 @@ class Space:
         capacity = tuple(case.rooms[0][j] for j in order)
         users = (SpaceUser(tuple(user.demand[j] for j in order), user.weight, user.limit) for user in case.users)
         return capacity, tuple(sorted(users))
+
+
+FEW = 2000
+"""Cases of the size reached that are looked at for a smaller one that no single move leads to: about a second."""
+
+
+def smallest(case: Case, fails: Callable[[Case], bool], few: int = FEW) -> Case:
+    """Return a case reached from this one by moves that keep the property failing, or the smallest of `few`."""
+    while (found := next((c for c in sorted(smaller(case), key=lambda c: c.size) if fails(c)), None)) is not None:
+        case = found
+    space = Space(
+        users=len(case.users),
+        resources=len(case.rooms[0]),
+        max_demand=max(d for user in case.users for d in user.demand),
+        max_capacity=max(c for row in case.rooms for c in row),
+        zero_demands=not all(all(user.demand) for user in case.users),
+        max_weight=max(user.weight for user in case.users),
+        max_limit=max(user.limit for user in case.users),
+        machines=0 if case.pool else len(case.rooms),
+    )
+    if space.total > few:
+        return case
+    every = sorted((c for unit in range(space.units) for c in space.cases(unit)), key=lambda c: c.size)
+    return next((c for c in every if c.size < case.size and fails(c)), case)
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Yield the cases one move away that are smaller."""
+    n, m = len(case.users), len(case.rooms[0])
+    for i in range(n if n > 1 else 0):
+        yield replace(case, users=case.users[:i] + case.users[i + 1 :])
+    for j in range(m if m > 1 else 0):
+        users = tuple(replace(user, demand=_drop(user.demand, j)) for user in case.users)
+        if all(any(user.demand) for user in users):
+            yield Case(tuple(_drop(row, j) for row in case.rooms), users, case.pool)
+    for k in range(len(case.rooms) if len(case.rooms) > 1 else 0):
+        yield replace(case, rooms=case.rooms[:k] + case.rooms[k + 1 :])
+    for i, user in enumerate(case.users):
+        for kind in _simpler(user):
+            yield replace(case, users=tuple(sorted([*case.users[:i], kind, *case.users[i + 1 :]])))
+    for k, row in enumerate(case.rooms):
+        for j, capacity in enumerate(row):
+            for less in range(1, capacity):
+                changed = (*row[:j], less, *row[j + 1 :])
+                yield replace(case, rooms=(*case.rooms[:k], changed, *case.rooms[k + 1 :]))
+
+
+def _simpler(user: SpaceUser) -> Iterator[SpaceUser]:
+    if user.weight > 1:
+        yield replace(user, weight=1)
+    if user.limit:
+        yield replace(user, limit=0)
+        yield from (replace(user, limit=limit) for limit in range(1, user.limit))
+    for j, d in enumerate(user.demand):
+        # A zero stays what the searcher allowed: positive demands stay positive.
+        for less in range(1, d):
+            yield replace(user, demand=(*user.demand[:j], less, *user.demand[j + 1 :]))
+
+
+def _drop(row: tuple[int, ...], j: int) -> tuple[int, ...]:
+    return row[:j] + row[j + 1 :]

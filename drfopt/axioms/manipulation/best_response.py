@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..case import Scene
-from . import filling, market_of_two, prices, sums, throughput, trials, whole
+from . import filling, market_of_two, misreport, prices, sums, whole
 from .misreport import Response
 
 __all__ = ["Response", "best_response"]
@@ -37,8 +37,8 @@ KINDS: tuple[tuple[Callable[[Scene], bool], Callable[[Scene, int], Response]], .
     (lambda s: _pool(s) and s.policy.objective == "alpha" and s.cluster.m == 1, _one_resource),
     (lambda s: _two_resources(s) and s.policy.alpha == 1, market_of_two.best),
     (lambda s: s.market and s.fair_market, prices.best),
-    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "tasks", throughput.best),
+    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "tasks", sums.most_tasks),
     (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", sums.best),
-    (lambda s: True, trials.best),
+    (lambda s: True, misreport.best),
 )
 """The first row that takes the scene decides it."""

@@ -40,10 +40,10 @@ from fractions import Fraction
 
 from ...engines.reference.filling import progressive_filling
 from ...model.paths import Traveller
-from ..bounds import low
 from ..case import Scene
+from ..economy import low
 from ..outcomes import rates, travellers
-from . import trials
+from . import misreport
 from .misreport import Response, worth
 
 __all__ = ["along_path", "best", "on_servers", "pair_gains_nothing"]
@@ -81,7 +81,7 @@ def along_path(scene: Scene, i: int) -> Response:
         )
         if need and held + truth * need == cluster.pool[j]:
             return Response(None, None, truth)
-    return trials.best(scene, i)
+    return misreport.best(scene, i)
 
 
 def on_servers(scene: Scene, i: int) -> Response:

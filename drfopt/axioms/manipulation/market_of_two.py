@@ -22,8 +22,8 @@ from itertools import pairwise
 
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.polynomials import Polynomial, add, at, derivative, isolated, narrowed, product, scaled
-from ..bounds import Number, exactly, high, low
 from ..case import Scene
+from ..economy import Number, exactly, high, low
 from .misreport import Response, rescaled, worth
 
 __all__ = ["RationalCurve", "best"]

@@ -1,13 +1,23 @@
-"""What a user can gain by a lie: the report, what it brings her, and whether nothing brings more."""
+"""What a user can gain by a lie: the report, what it brings her, and whether nothing brings more.
 
+Lies found by trying: every resource of the report more or less, from the best report so far.
+
+Reports are tried in floats, a market's in one batch, and the best of them is what is then verified like any other lie.
+That nothing is found proves nothing, and the number of reports is told.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..bounds import Number, times
-from ..case import Scene
-from ..economy import Row
+import numpy as np
 
-__all__ = ["Response", "rescaled", "worth"]
+from ...solving.allocating import solve
+from ...solving.batches.batch import solve_many
+from ..case import Scene
+from ..economy import Number, Row, below, times
+
+__all__ = ["Response", "best", "nearby", "rescaled", "worth"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ def worth(scene: Scene, i: int, report: Row) -> tuple[Number, bool]:
         return scene.limited(i, times(each, found.tasks[i])), found.tied
     mine = {k for k, _ in scene.cluster.classes(i)}
     amounts = [z for k, z in enumerate(found.amounts(i)) if k in mine]
-    from ..bounds import total
+    from ..economy import total
 
     return scene.limited(i, times(each, total(amounts))), found.tied
 
@@ -58,3 +68,83 @@ def rescaled(scene: Scene, i: int, bundle: Row) -> Row:
     """Return the report in proportion to the bundle that equals the true demand where the bundle binds her."""
     each = scene.per_task(i, bundle)
     return tuple(b / each for b in bundle)
+
+
+COMMON = ((2, 1), (1, 2), (3, 2), (2, 3), (4, 1), (1, 4), (3, 1), (5, 4), (4, 5), (21, 20), (20, 21))
+
+FACTORS = tuple(Fraction(p, q) for p, q in COMMON)
+
+ROUNDS = 3
+"""Times the search starts again from the best report."""
+
+NOTICED = 1e-6
+"""Relative gain in floats that is worth a look: a hundred times what a certificate leaves open."""
+
+LOOKS = 3
+"""Reports of a round that are verified, the most promising first: ties may spoil one."""
+
+
+def best(scene: Scene, i: int) -> Response:
+    """Return the best response among the reports tried."""
+    truth = scene.truth.tasks[i]
+    report, value, trials, tied = None, truth, 0, False
+    seen = {scene.cluster.demands[i]}
+    for _ in range(ROUNDS):
+        start = report or scene.cluster.demands[i]
+        fresh = [row for row in dict.fromkeys(nearby(scene, i, start)) if row not in seen]
+        seen.update(fresh)
+        trials += len(fresh)
+        for row in _promising(scene, i, fresh, float(value)):
+            got, broken = worth(scene, i, row)
+            if below(value, got) and (not broken or report is None or tied):
+                report, value, tied = row, got, broken
+        if report is None or report == start:
+            break
+    if report is None:
+        return Response(None, None, decided=False, trials=trials)
+    return Response(report, value, None, decided=False, trials=trials, tied=tied or scene.truth.tied)
+
+
+def nearby(scene: Scene, i: int, report: Row) -> Iterator[Row]:
+    """Yield reports that differ from one in one resource, in all but one, or in the size of the task."""
+    cluster = scene.cluster
+    size = max((r / c for r, c in zip(report, cluster.pool, strict=True) if c), default=Fraction(1))
+    for j in range(cluster.m):
+        for factor in FACTORS:
+            # A resource she does not need is claimed in proportion to the largest share of her task.
+            mine = report[j] if report[j] else size * cluster.pool[j] / 4
+            if mine:
+                yield (*report[:j], mine * factor, *report[j + 1 :])
+    if cluster.m == 1 or scene.policy.measure == "tasks":
+        return
+    for factor in FACTORS[:4]:
+        yield tuple(factor * r for r in report)
+
+
+def _promising(scene: Scene, i: int, reports: Sequence[Row], least: float) -> list[Row]:
+    """Return the reports that bring more than `least` in floats, the best first."""
+    if scene.integer or scene.cluster.machines is not None or scene.policy.objective in ("sum", "path"):
+        # Few and whole, or placed, or quickly exact: nothing is saved by asking twice.
+        return list(reports)
+    values = _floats(scene, i, reports)
+    order = np.argsort(-values, kind="stable")[:LOOKS]
+    return [reports[k] for k in order if values[k] > least * (1 + NOTICED)]
+
+
+def _floats(scene: Scene, i: int, reports: Sequence[Row]) -> np.ndarray:
+    """Return the tasks, in floats, that user i runs with what each report brings her."""
+    cluster = scene.cluster
+    each = np.array([float(scene.per_task(i, report)) for report in reports])
+    if scene.policy.name == "ceei" and not cluster.weighted_per_resource:
+        demands = np.broadcast_to(np.array(cluster.demands, dtype=float), (len(reports), cluster.n, cluster.m)).copy()
+        demands[:, i] = np.array(reports, dtype=float)
+        limits = [np.inf if limit is None or k == i else float(limit) for k, limit in enumerate(cluster.limits)]
+        weights = np.array(cluster.weights, dtype=float)
+        capacity = np.array(cluster.pool, dtype=float)
+        found = solve_many(demands, capacity, "ceei", weights=weights, limits=np.array(limits))
+        tasks = found.tasks[:, i] * each
+    else:
+        claims = (cluster.reporting(i, report).instance() for report in reports)
+        tasks = np.array([float(solve(claim, scene.policy).tasks[i]) for claim in claims]) * each
+    limit = cluster.limits[i]
+    return tasks if limit is None else np.minimum(tasks, float(limit))

@@ -13,6 +13,12 @@ linear program for each vertex and each j, in fractions,
     maximise v    subject to  v r[i] <= b <= 1,  the vertex is no worse than any other at b,  p . b <= b[j],
 
 and where p . b < b[j] she gets it in every optimum.  So a gain that hangs on a tie is told from one that does not.
+
+The best lie against the largest number of tasks on one pool, exactly.
+
+A user who claims that her task needs next to nothing is served first, whatever the others hold: claiming the fraction
+e of her true demand makes her worth 1 / e of a task.  So the most she can get is what she runs alone, and there is a
+lie exactly when the truth brings her less.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,14 +29,14 @@ from math import comb
 
 from ...base.errors import SolverError
 from ...base.solvers.exact_lp import ExactProgram, maximise
-from ..bounds import below, low
 from ..case import Scene
-from ..economy import Row
-from . import trials
+from ..economy import Row, below, low
+from . import misreport
 from .misreport import Response, rescaled, worth
 from .option_set import OptionMarket, dot, market_of
 
-__all__ = ["best", "vertices"]
+__all__ = ["best", "most_tasks", "vertices"]
+
 
 BASES = 5000
 """Sets of rows that are looked at for a vertex; where there are more, reports are tried instead."""
@@ -59,7 +65,7 @@ def best(scene: Scene, i: int) -> Response:
         return Response(None, None, scene.truth.tasks[i])
     rows = market.m + sum(other.limit is not None for other in market.others)
     if comb(rows + len(market.others), rows) > BASES:
-        return trials.best(scene, i)
+        return misreport.best(scene, i)
     corners = vertices(market)
     choices = [c for v in range(len(corners)) for j in range(market.m) if (c := _most(market, corners, v, j))]
     choices.sort(key=lambda choice: -choice.most)
@@ -173,3 +179,24 @@ def _surely(market: OptionMarket, corners: Sequence[Row], choice: VertexChoice, 
     rows = [(cost[0] | {m + 1: Fraction(1)}, cost[1]), *others, ({m: Fraction(-1)}, -aim)]
     found = _program(rows, m + 2, {m + 1: Fraction(1)})
     return None if found is None or not found[m + 1] else found[:m]
+
+
+CLAIMS = tuple(Fraction(p, q) for p, q in ((3, 4), (2, 3), (1, 2), (1, 3), (1, 4), (1, 8), (1, 16), (1, 64), (1, 1024)))
+"""Fractions of her task that are tried for the sentence; that some fraction pays is known before."""
+
+
+def most_tasks(scene: Scene, i: int) -> Response:
+    """Return user i's best response."""
+    most = scene.limited(i, scene.per_task(i, scene.cluster.pool))
+    truth = scene.truth.tasks[i]
+    if low(most) <= low(truth):
+        return Response(None, None, most)
+    tied = None
+    for claim in CLAIMS:
+        report = tuple(claim * d for d in scene.cluster.demands[i])
+        value, broken = worth(scene, i, report)
+        if low(value) > low(truth):
+            if not broken:
+                return Response(report, value, most, tied=scene.truth.tied)
+            tied = tied or Response(report, value, most, tied=True)
+    return tied or Response(None, None, most, decided=False, trials=len(CLAIMS))

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from ..bounds import Number, low
 from ..case import Scene
-from ..economy import Row
-from . import trials
+from ..economy import Number, Row, low
+from . import misreport
 from .misreport import Response
 
 __all__ = ["best", "leftovers"]
@@ -48,7 +47,7 @@ def best(scene: Scene, i: int) -> Response:
     if low(truth) >= alone(scene, i):
         return Response(None, None, truth)
     if scene.cluster.machines is not None or policy.objective not in ("leximin", "servers", "alpha", "sum"):
-        return trials.best(scene, i)
+        return misreport.best(scene, i)
     return _Search(scene, i).response()
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...engines.reference import enumeration
-from ..bounds import Number, low, reaches, shown, times
 from ..case import Scene
-from ..economy import Economy
+from ..economy import Economy, Number, low, reaches, shown, times
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
 __all__ = ["NAME", "NotMaxMin", "Uneven", "check", "proportional"]

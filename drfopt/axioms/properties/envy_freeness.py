@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..bounds import Number, shown
 from ..case import Scene
+from ..economy import Number, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "Envy", "check"]

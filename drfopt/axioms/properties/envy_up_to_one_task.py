@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...base.numbers.enclosures import Enclosure
-from ..bounds import Number, high, low, shown
 from ..case import Scene
+from ..economy import Number, high, low, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "EnvyUpToOne", "check"]

@@ -9,11 +9,10 @@ and that nothing is found proves nothing. Source: Parkes, Procaccia and Shah, Be
 from dataclasses import dataclass
 from itertools import combinations, islice
 
-from ..bounds import Number, below, shown, times, total
 from ..case import Scene
-from ..economy import Row
+from ..economy import Number, Row, below, shown, times, total
 from ..manipulation import filling
-from ..manipulation.trials import nearby
+from ..manipulation.misreport import nearby
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 
 __all__ = ["NAME", "Conspiracy", "check"]

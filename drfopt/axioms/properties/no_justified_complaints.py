@@ -8,8 +8,8 @@ Source: Dolev, Feitelson, Halpern, Kupferman and Linial, No justified complaints
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..bounds import Number, below, low, reaches, shown, times, total
 from ..case import Scene
+from ..economy import Number, below, low, reaches, shown, times, total
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 from .sharing_incentive import part
 

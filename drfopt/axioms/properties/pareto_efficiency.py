@@ -12,9 +12,8 @@ from fractions import Fraction
 from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
 from ...engines.reference import enumeration
-from ..bounds import Number, around, below, high, least, low, reaches, shown, times, total
 from ..case import Scene
-from ..economy import Economy
+from ..economy import Economy, Number, around, below, high, least, low, reaches, shown, times, total
 from ..outcomes import FILE_ERROR
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...base.progress import report
-from ..bounds import Number, shown
 from ..case import Scene
-from ..economy import Economy
+from ..economy import Economy, Number, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "Harmed", "asks", "check"]

@@ -19,9 +19,8 @@ from fractions import Fraction
 from functools import reduce
 
 from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
-from ..bounds import Number, below, low, shown, times, total
 from ..case import Scene
-from ..economy import Economy
+from ..economy import Economy, Number, below, low, shown, times, total
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["FACTORS", "NAME", "Shrunk", "asks", "check"]

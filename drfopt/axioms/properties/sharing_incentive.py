@@ -11,9 +11,8 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..bounds import Number, shown
 from ..case import Scene
-from ..economy import Economy, Row
+from ..economy import Economy, Number, Row, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "Alone", "check", "part"]

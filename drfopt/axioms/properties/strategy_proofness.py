@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...base.progress import report as say
-from ..bounds import Number, below, shown
 from ..case import Scene
-from ..economy import Row
+from ..economy import Number, Row, below, shown
 from ..manipulation.best_response import best_response
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 

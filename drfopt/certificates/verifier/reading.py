@@ -6,7 +6,6 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
 """
 
-import itertools
 import json
 import math
 import re
@@ -275,34 +274,15 @@ class Cluster:
         runs = (all(c >= d or (part and c > 0) for c, d in zip(row, kind.d, strict=True)) for row in self.C)
         return [k for k, fine in enumerate(runs) if fine and k in kind.open]
 
-    def rate(self, i: int, policy: str, tasks: Fraction) -> Fraction:
-        """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone.
-
-        Along a path of bundles it is the part of the level that one of so many tasks makes.
-        """
+    def rate(self, i: int, policy: str) -> Fraction:
+        """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
         shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
-        if word == "path":
-            knots = [[number(0)] * len(shares), *([number(v) for v in b.split(":")] for b in argument.split(".."))]
-            if any(len(knot) != len(shares) for knot in knots):
-                raise ValueError(f"{policy} is no path of {len(shares)} resources")
-            columns = list(zip(*knots, strict=True))
-            if any(one >= other for column in columns for one, other in itertools.pairwise(column)):
-                raise ValueError(f"{policy} does not grow from bundle to bundle")
-            heights = [total(knot) / len(knot) for knot in knots]
-            found = (_between(column, heights, s * tasks) for column, s in zip(columns, shares, strict=True) if s)
-            return max(found, default=number(0)) / tasks if tasks else number(1)
         if word == "single":
             return shares[self.resources.index(argument)]
         if word == "tsf":
             alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
             return number(1) / alone / self.w[i][0] if alone else number(0)
         return {"asset": total(shares), "tasks": 1 / self.w[i][0], "throughput": number(1)}.get(word, max(shares))
-
-
-def _between(knots: Sequence[Fraction], heights: Sequence[Fraction], at: Fraction) -> Fraction:
-    """Return the height at a place on a line through knots, which goes on beyond the last as it came."""
-    q = next((q for q, knot in enumerate(knots[1:]) if at <= knot), len(knots) - 2)
-    return heights[q] + (at - knots[q]) * (heights[q + 1] - heights[q]) / (knots[q + 1] - knots[q])

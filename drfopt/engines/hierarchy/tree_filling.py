@@ -2,6 +2,8 @@
 
 Between two stops everything that is used is a curve of straight pieces, so a stop is where one of them meets its
 capacity or a ceiling; every stop fills at least one of these, so there are few.
+
+One pool with guarantees, tiers and groups in rational numbers: the same curves as in floats, of fractions.
 """
 
 import numpy as np
@@ -10,7 +12,7 @@ from ...base.progress import report
 from ...model.hierarchy import Ascent, Halt, SettledState
 from ..problem import Answer, Problem
 
-__all__ = ["run", "solve"]
+__all__ = ["run", "solve", "solve_exactly"]
 
 
 def solve(problem: Problem) -> Answer:
@@ -45,3 +47,8 @@ def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
     bounds = [one if c in columns else ascent.zero for c in ascent.room if c > ascent.instance.m]
     halt = Halt(standing.promising, place, finished, prices, np.array(bounds))
     return halt, ascent.after(standing, moment.tasks(place), finished)
+
+
+def solve_exactly(problem: Problem) -> Answer:
+    """Return the allocation as `Fraction`s, and the stops of the clock that prove it."""
+    return run(problem, exact=True)

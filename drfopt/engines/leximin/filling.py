@@ -4,12 +4,262 @@ Filling loses digits only where a resource runs out of which nearly all was take
 who is left divides a difference of nearly equal numbers.  Then the whole filling is done in fractions and rounded at
 the end, and the proof is that of the fractions.  In a large pool that takes seconds, so there it is done only when
 floats could not be right to the accuracy promised.
+
+Progressive filling of one pool: all levels rise together; who meets a saturated resource, or her limit, stops.
+
+Given that nobody else stops, the resource that runs out first does so at the level
+
+    min over j of  (c_j - what those hold who have stopped) / (what those hold of j, at a level of 1, who still rise)
+
+and nobody can be above it before: a user whose limit is at or below this level is stopped by her limit.  So all of
+those stop at once, the level is computed again (it can only have grown), and when no limit is left below it, the users
+of the resources that run out stop there.  That is Newton's method on the level at which a resource runs out, a
+concave function of it with a corner at every limit: a few steps a resource, at most m resources, no sorting.  A step
+costs two products of a vector with the demands.
+
+Without limits, users who need the same set of resources stop together, so each such group is one user to the filling:
+three passes over the users, and the rest does not depend on their number.
+
+Extra memory: six numbers a user, and no copy of the demands.
+
+What stopped users hold is taken from the capacity, and where they hold nearly all of it, what is left has lost as many
+digits as it is smaller: that factor is returned beside the tasks.
+
+Progressive filling of one pool in rational numbers, from saturation to saturation.
+
+At a common level t users hold ``sum_i d_ij min(t, L_i) / r_i`` of resource j, L_i the level of user i at her limit:
+concave and piecewise linear in t.  Take the users with ``L_i <= t`` as stopped and the others as rising without end:
+that is the tangent at t, it lies above the curve, and so the level at which the first tangent meets its capacity is at
+most the saturation.  From there the next step starts (Newton's method), and where it stops at the same users, the level
+is the saturation, exactly.  The float engine's levels are where the first step starts, so that one or two are enough;
+from a start too high the first step falls back below the saturation.
+
+What is slow in fractions is adding thousands of them: that is done for all resources at once, group by group.
+
+Every class of machines as a pool of its own: identical machines are divided alike, so one class is one pool.
 """
 
-from ..problem import Answer, Problem, in_floats
-from . import rational, saturations
+from fractions import Fraction
 
-__all__ = ["solve"]
+import numpy as np
+
+from ...base.numbers.rationals import integer_columns, weighted_sums
+from ...certificates.servers import ON_EACH, pool_of
+from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
+from ..problem import Answer, Problem, in_floats
+
+__all__ = ["fill", "solve", "solve_exactly", "solve_servers"]
+
+
+FLOAT_MAX = float(np.finfo(np.float64).max)
+
+ROUNDING = 1e-14
+"""What sums of products may be off by, relative to the largest: far more than they are."""
+
+LEAST = 1e-100
+"""Makes nothing left something, whose digits are all lost."""
+
+PER_GROUP = 4
+"""Users there must be for each set of resources before grouping them pays."""
+
+MOST_GROUPED = 16
+"""Resources up to which a set of them is a small number."""
+
+
+def fill(problem: Problem) -> tuple[np.ndarray, float]:
+    """Return the leximin tasks of a pool, (n,), and the largest factor by which rounding was magnified, 1 or more."""
+    instance = problem.instance
+    pace = problem.all_rates.copy()
+    if not problem.everyone:
+        out = np.ones(instance.n, dtype=bool)
+        out[problem.members] = False
+        pace[out] = np.inf
+    np.divide(1, pace, out=pace)
+    if instance.limited:
+        tasks, magnified = _fill(instance.demands, pace, instance.capacity, instance.limits)
+    elif instance.m <= MOST_GROUPED and instance.n >= PER_GROUP << instance.m:
+        tasks, magnified = _fill_groups(instance.demands, pace, instance.capacity)
+    else:
+        tasks, magnified = _fill(instance.demands, pace, instance.capacity)
+    return problem.of_members(tasks), magnified
+
+
+def _fill_groups(demands: np.ndarray, pace: np.ndarray, capacity: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the same as `_fill`, found for groups of users that need the same set of resources."""
+    group, sums = _groups(demands, pace)
+    levels, magnified = _fill(sums, (sums > 0).any(axis=1).astype(float), capacity)
+    tasks = np.empty(len(pace))
+    in_blocks(len(pace), lambda rows: np.multiply(levels.take(group[rows]), pace[rows], out=tasks[rows]))
+    return tasks, magnified
+
+
+def _groups(demands: np.ndarray, pace: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each user's set of resources as a number (n,), and what each set takes for a level of 1, (2^m, m)."""
+    n, m = demands.shape
+    group = np.empty(n, dtype=np.uint16)
+
+    def look(rows: slice) -> np.ndarray:
+        block = columns(demands, rows)
+        word = group[rows]
+        word[:] = 0
+        for uses in block > 0:
+            word += word
+            word += uses
+        cells = word.astype(np.intp)
+        return np.array([np.bincount(cells, weights=taken, minlength=1 << m) for taken in block * pace[rows]])
+
+    return group, np.sum(in_blocks(n, look), axis=0).T
+
+
+def _fill(
+    demands: np.ndarray, pace: np.ndarray, capacity: np.ndarray, limits: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
+    """Return tasks (n,) of users who run ``pace`` (n,) tasks at a level of 1; who has a pace of 0 stays out."""
+    pace = pace.copy()
+    tasks = np.zeros(len(pace))
+    tops = None
+    if limits is not None:
+        tops = np.divide(limits, pace, where=pace > 0, out=np.full(len(pace), np.inf))
+    level, magnified = 0.0, 1.0
+    while True:
+        with np.errstate(over="ignore", invalid="ignore"):
+            free, climb = capacity - tasks @ demands, pace @ demands
+        if not np.isfinite([free, climb]).all():
+            # Beyond the range of floats: rounding counts without end, and fractions decide.
+            return tasks, np.inf
+        reach = np.divide(free, climb, where=climb > 0, out=np.full(len(capacity), np.inf))
+        # Rounding may leave a resource that ran out a trace of less or more: levels never fall.
+        reach = np.maximum(reach, level)
+        highest = float(reach.min())
+        if limits is not None and tops is not None:
+            met = np.flatnonzero(tops <= min(highest, FLOAT_MAX))
+            if met.size:
+                tasks[met] = limits[met]
+                pace[met], tops[met] = 0, np.inf
+                continue
+        if highest == np.inf:
+            return tasks, magnified
+        level = highest
+        magnified = max(magnified, _magnified(free, climb, capacity, level))
+        stopped = np.zeros(len(pace), dtype=bool)
+        for j in np.flatnonzero(reach <= level):
+            stopped |= demands[:, j] > 0
+        leaving = pace * stopped
+        pace -= leaving
+        tasks += np.multiply(leaving, level, out=leaving)
+        if tops is not None:
+            tops[stopped] = np.inf
+
+
+def _magnified(free: np.ndarray, climb: np.ndarray, capacity: np.ndarray, level: float) -> float:
+    """Return by how much rounding counts more in what is left of those resources that may be the first to run out."""
+    used = climb > 0
+    rounding = ROUNDING * capacity[used]
+    first = free[used] - rounding <= level * climb[used]
+    left = np.maximum(free[used][first], rounding[first] * LEAST)
+    # Nothing may be left that floats can tell from nothing: then rounding counts without end.
+    with np.errstate(divide="ignore"):
+        return float((capacity[used][first] / left).max(initial=1.0))
+
+
+LOWEST, HIGHEST = Fraction(SMALLEST), Fraction(LARGEST)
+
+NEAR = 1e-6
+"""Relative distance beyond which floats tell two levels apart: far above their rounding, which is 1e-15 or so."""
+
+
+def solve_exactly(problem: Problem) -> Answer:
+    """Return the leximin allocation of a pool as `Fraction`s."""
+    return Answer(np.array(_Filling(problem).tasks(), dtype=object))
+
+
+class _Filling:
+    """The pool in integers: demands scaled a resource, what is left of each, and who is still rising."""
+
+    def __init__(self, problem: Problem):
+        instance, members = problem.instance, problem.members.tolist()
+        exact = problem.policy.exact_rates(instance)
+        self.problem = problem
+        self.demands, scales = integer_columns([instance.exact_demands[i] for i in members], problem.m)
+        self.left = [c * scale for c, scale in zip(instance.exact_capacity, scales, strict=True)]
+        # Tasks that make a level of 1.
+        self.per_level = [1 / exact[i] for i in members]
+        self.limits = [instance.exact_limits[i] for i in members]
+        self.tops, self.guess = np.full(problem.n, np.inf), np.zeros(problem.n)
+        with np.errstate(all="ignore"):
+            found = fill(problem)[0] if problem.n else self.guess
+            tops, guess = problem.limits * problem.rates, found * problem.rates
+        # Near the ends of the range products of floats are worth nothing.
+        self.by_floats = instance.mid_range and all(map(in_mid_range, (problem.rates, found, tops, guess)))
+        if self.by_floats:
+            self.tops, self.guess = tops, guess
+
+    def tasks(self) -> list[Fraction]:
+        """Return the tasks of everybody, (n,)."""
+        tasks = [Fraction(0)] * self.problem.n
+        rising = np.arange(self.problem.n)
+        while rising.size:
+            self.problem.deadline.check("exact filling")
+            level, stopped, full = self._saturation(rising)
+            uses = self._users_of(rising, full) & ~stopped
+            for i in rising[stopped].tolist():
+                tasks[i] = self.limits[i] or Fraction(0)
+            if level is not None:
+                for i in rising[uses].tolist():
+                    tasks[i] = level * self.per_level[i]
+                self._take(rising[uses], level)
+            self._take(rising[stopped], None)
+            rising = rising[~(stopped | uses)]
+        return tasks
+
+    def _saturation(self, rising: np.ndarray) -> tuple[Fraction | None, np.ndarray, list[int]]:
+        """Return the next saturation, who stopped at her limit until then, and which resources are full.
+
+        The level is None when everybody still rising meets her limit first.
+        """
+        below = self.guess[rising] < self.tops[rising] * (1 - NEAR)
+        start = float(self.guess[rising][below].min()) if below.any() else float(self.tops[rising].max())
+        stopped = self.tops[rising] <= start
+        while True:
+            held = self._sum(rising[stopped], None)
+            slope = self._sum(rising[~stopped], 1)
+            left = [total - h for total, h in zip(self.left, held, strict=True)]
+            if not any(slope) and min(left) >= 0:
+                return None, stopped, []
+            reach = {j: rest / s for j, (rest, s) in enumerate(zip(left, slope, strict=True)) if s}
+            overfull = any(rest < 0 and not s for rest, s in zip(left, slope, strict=True))
+            level = Fraction(0) if overfull or not reach else min(reach.values())
+            before, stopped = stopped, self._stopped_by(rising, level)
+            if (before == stopped).all() and not overfull:
+                return level, stopped, [j for j, at in reach.items() if at == level]
+
+    def _stopped_by(self, rising: np.ndarray, level: Fraction) -> np.ndarray:
+        """Say whose limit lies at or below the level: by floats, and where they cannot tell, exactly."""
+        stopped, close = np.zeros(len(rising), dtype=bool), np.ones(len(rising), dtype=bool)
+        if self.by_floats and LOWEST <= level <= HIGHEST:
+            tops, at = self.tops[rising], float(level)
+            stopped = tops <= at
+            close = np.abs(tops - at) <= NEAR * at
+        for position in np.flatnonzero(close).tolist():
+            i = int(rising[position])
+            limit = self.limits[i]
+            stopped[position] = limit is not None and limit <= level * self.per_level[i]
+        return stopped
+
+    def _users_of(self, rising: np.ndarray, full: list[int]) -> np.ndarray:
+        return np.array([any(self.demands[i][j] for j in full) for i in rising.tolist()], dtype=bool)
+
+    def _sum(self, users: np.ndarray, level: int | None) -> list[Fraction]:
+        """Return what the users hold at their limits (None) or at a level of 1."""
+        listed = users.tolist()
+        tasks = [self.limits[i] or Fraction(0) if level is None else self.per_level[i] for i in listed]
+        return weighted_sums(tasks, [self.demands[i] for i in listed], self.problem.m)
+
+    def _take(self, users: np.ndarray, level: Fraction | None) -> None:
+        """Take off what users hold who are finished: at their limits (None) or at a level."""
+        taken = self._sum(users, None if level is None else 1)
+        self.left = [rest - (t if level is None else level * t) for rest, t in zip(self.left, taken, strict=True)]
+
 
 SMALL, SMALL_MAGNIFIED = 200, 1e4
 """Users up to which fractions cost next to nothing, and what rounding may be magnified by there: to 1e-12 or so."""
@@ -20,7 +270,22 @@ MOST, MOST_MAGNIFIED = 20_000, 1e6
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of a pool. Exact up to rounding."""
-    tasks, magnified = saturations.fill(problem)
+    tasks, magnified = fill(problem)
     if magnified > (SMALL_MAGNIFIED if problem.n <= SMALL else MOST_MAGNIFIED) and problem.n <= MOST:
-        return in_floats(rational.solve(problem))
+        return in_floats(solve_exactly(problem))
     return Answer(tasks)
+
+
+def solve_servers(problem: Problem) -> Answer:
+    """Return what filling every class by itself gives, added up."""
+    instance = problem.instance
+    if instance.machines is None:
+        return solve(Problem(instance, ON_EACH, deadline=problem.deadline))
+    user, machine = problem.pairs
+    amounts = np.zeros(len(user))
+    for k in np.unique(machine).tolist():
+        problem.deadline.check("the filling of every machine")
+        here = np.flatnonzero(machine == k)
+        pool = Problem(pool_of(instance, problem.members[user[here]], k), ON_EACH)
+        amounts[here[pool.members]] = solve(pool).tasks
+    return Answer(np.bincount(user, weights=amounts, minlength=problem.n), amounts=amounts)

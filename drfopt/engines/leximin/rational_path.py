@@ -15,9 +15,9 @@ import numpy as np
 
 from ...base.numbers.rationals import integer_columns, weighted_sums
 from ...model.paths import Traveller
-from ..problem import Answer, Problem
+from ..problem import Answer, Problem, in_floats
 
-__all__ = ["solve"]
+__all__ = ["solve", "solve_rounded"]
 
 HALVINGS = 60
 """Of the interval that floats look for a saturation in: to their last digits."""
@@ -34,6 +34,11 @@ def solve(problem: Problem) -> Answer:
     tasks = _Filling(problem, users).tasks() if members else []
     levels = [user.level(x) for user, x in zip(users, tasks, strict=True)]
     return Answer(np.array(tasks, dtype=object), evidence={"levels": np.array(levels, dtype=object)})
+
+
+def solve_rounded(problem: Problem) -> Answer:
+    """Return the same in floats, to the last digit; its proof is that of the fractions."""
+    return in_floats(solve(problem))
 
 
 class _Filling:

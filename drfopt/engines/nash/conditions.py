@@ -16,7 +16,7 @@ from ...base.errors import SolverError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ..problem import Answer, Problem
-from ..sums.rational_lp import largest
+from ..sums.lp import largest
 
 __all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
 

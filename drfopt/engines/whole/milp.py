@@ -1,15 +1,19 @@
-"""Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines."""
+"""Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines.
+
+The largest sum of levels with whole tasks (utilitarian, throughput), as one integer program over HiGHS.
+"""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.packings import Packing, integer_rows, program_rows, split, trimmed
+from ...base.errors import SolverError
+from ...model.packings import Packing, integer_rows, most_alone, program_rows, program_values, split, trimmed
 from ..problem import Answer, Problem
-from .integer_program import Model, Terms
+from .integer_program import Model, Terms, UnfinishedProgram
 
-__all__ = ["SEARCH", "Supply", "columns", "packed", "placed", "supply"]
+__all__ = ["SEARCH", "Supply", "columns", "packed", "placed", "solve_sum", "supply"]
 
 
 SEARCH = 0.7
@@ -133,3 +137,25 @@ def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: s
     user, machine = problem.pairs
     amounts = table[problem.members[user], machine]
     return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence={"packing": packing}, status=status)
+
+
+def solve_sum(problem: Problem) -> Answer:
+    """Return whole tasks of the largest sum."""
+    instance, members = problem.instance, problem.members.tolist()
+    model = Model(problem.solver)
+    supplied = supply(model, problem)
+    rates = problem.policy.exact_rates(instance)
+    worth = program_values([rates[i] for i in members])
+    columns = [model.column(most_alone(instance, i), -w) for i, w in zip(members, worth, strict=True)]
+    supplied.within(model, columns)
+    status = "optimal"
+    try:
+        values = model.solve(problem.deadline.part(SEARCH))
+    except UnfinishedProgram as error:
+        if error.point is None:
+            raise
+        values, status = error.point, "time_limit"
+    if values is None:
+        raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
+    tasks = [round(values[column]) for column in columns]
+    return placed(problem, supplied, values, tasks, status)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from ...base.errors import InstanceError, suggestion
 from ...base.numbers.quantities import exact
-from ..text.input import failure, shown
+from ..text.files import failure, shown
 
 __all__ = ["GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
 

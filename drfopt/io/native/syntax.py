@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from ...base.numbers.quantities import LONGEST
 from ..text import yaml_tree
-from ..text.input import failure
+from ..text.files import failure
 from ..text.yaml_tree import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP
 
 __all__ = ["sniff", "tree", "trees"]

@@ -1,9 +1,13 @@
-"""An `Instance` as a native instance file in TOML, JSON or YAML; reading it again gives an equal instance."""
+"""An `Instance` as a native instance file in TOML, JSON or YAML; reading it again gives an equal instance.
+
+The commented instance file that ``drfopt new`` prints.
+"""
 
 import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +16,9 @@ from ...base.numbers.quantities import LONGEST
 from ...base.registry import unknown
 from ...model.document import document
 from ...model.instance import Instance
-from ..text.input import format_of
-from ..text.output import write_whole
+from ..text.files import format_of, write_whole
 
-__all__ = ["dumps", "save", "yaml_text"]
+__all__ = ["dumps", "save", "text", "yaml_text"]
 
 
 PLAIN_KEYS = ("name", "source", "guarantees", "excluded")
@@ -136,3 +139,8 @@ def _toml_text(text: str) -> str:
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def text() -> str:
+    """Return a commented instance file that solves as it is."""
+    return (files(__package__) / "template.toml").read_text(encoding="utf-8")

@@ -11,9 +11,8 @@ from typing import Any
 
 from ...base.errors import InstanceError
 from ..native import reading
-from ..text.input import File
-from .contents import Contents, Task
-from .conversion import Conversion, Notes
+from ..text.files import File
+from .conversion import Contents, Conversion, Notes, Task
 from .machine_classes import AlikeTasks, MachineClass, classes_of, types_of
 
 __all__ = ["assemble", "named"]

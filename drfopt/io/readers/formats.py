@@ -141,7 +141,7 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
     paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
-    from ..text.input import read_file
+    from ..text.files import read_file
 
     opened = [read_file(path) for path in paths]
     found: Conversion = FORMATS.implementation(known)(opened, user_by)

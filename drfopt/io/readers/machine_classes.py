@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .contents import Contents, ListedMachine, Task
+    from .conversion import Contents, ListedMachine, Task
 
 __all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "shape", "types_of"]
 

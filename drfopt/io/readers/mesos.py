@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..text.input import File, failure
+from ..text.files import File, failure
 from ..text.parts import TreePart, parts
 from .assembly import assemble, named
-from .contents import Contents, ListedMachine, Task
-from .conversion import Conversion, Notes
+from .conversion import Contents, Conversion, ListedMachine, Notes, Task
 from .queues.tree import QueueNode, organised
 
 __all__ = ["read"]

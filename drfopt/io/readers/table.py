@@ -15,10 +15,9 @@ from typing import Any
 
 from ...base.errors import InstanceError, suggestion
 from ..text.csv_rows import CsvRow, with_header
-from ..text.input import File, failure, shown
+from ..text.files import File, failure, shown
 from .assembly import assemble, named
-from .contents import Contents, ListedMachine, Task
-from .conversion import Conversion, Notes
+from .conversion import Contents, Conversion, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ...base.errors import InstanceError
 from ...base.numbers.quantities import parse
-from .input import File, failure, shown
+from .files import File, failure, shown
 
 __all__ = ["LONGEST_INTEGER", "CsvRow", "first_line", "with_header", "without_header"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...base.numbers.quantities import exact, parse
 from ..native.syntax import trees
-from .input import File, failure, shown
+from .files import File, failure, shown
 
 __all__ = ["TreePart", "parts"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from .input import File, failure
+from .files import File, failure
 
 __all__ = ["Element", "root"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ...base.numbers.quantities import LONGEST
-from .input import failure, shown
+from .files import failure, shown
 
 __all__ = ["DEEPEST", "DEEPEST_DOCUMENT", "MUCH_TOO_DEEP", "TOO_DEEP", "resolve", "tree", "trees"]
 

@@ -31,8 +31,14 @@ class Export:
 
 EXPORTS = Registry(
     Export("csv", "a row for each user, on machines for each user and class: tasks and resources", "allocation_csv"),
-    Export("resourcequota", "a ResourceQuota of Kubernetes for each user, in the namespace of its name", "quota_yaml"),
-    Export("kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kueue_yaml"),
+    Export(
+        "resourcequota",
+        "a ResourceQuota of Kubernetes for each user, in the namespace of its name",
+        "kubernetes:resource_quotas",
+    ),
+    Export(
+        "kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kubernetes:cluster_queues"
+    ),
     Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and its resources as minimum", "fair_scheduler"),
     what="export",
     error=InstanceError,

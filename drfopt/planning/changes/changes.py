@@ -2,21 +2,217 @@
 
 A change edits the instance as its file would be edited, so that whatever a file can say is kept, and what comes out is
 checked like any file.  Numbers are exact; a name that is unknown is answered with the nearest.
+
+Changes of what there is: machines of a class, or the capacity of a pool.
+
+Changes of who is there, and of what each user asks for and is promised.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ...base.errors import InstanceError
+from ...base.numbers.quantities import exact
 from ...base.registry import Registry
 from ...io.native import reading as reader
 from ...model.document import document as instance_document
 from ...model.instance import Instance
-from . import cluster, users
-from .grammar import Document
+from .grammar import (
+    Document,
+    amount,
+    entry_of,
+    many,
+    one_of,
+    pair,
+    resources_of,
+    sides,
+    table_of,
+    whole,
+    written,
+)
 
-__all__ = ["KINDS", "Change", "ChangeKind", "changed"]
+__all__ = [
+    "KINDS",
+    "Change",
+    "ChangeKind",
+    "add",
+    "add_user",
+    "changed",
+    "promise",
+    "remove",
+    "remove_user",
+    "scale",
+    "set_capacity",
+    "set_count",
+    "set_demand",
+    "set_limit",
+    "set_weight",
+]
+
+
+def add(document: Document, text: str) -> None:
+    """Add machines of a class or of a new one, or an amount to a pool."""
+    count, name, table = many(text, "10*CLASS, or 2*NEW{cpu=64,memory=256Gi}")
+    if "capacity" in document:
+        one_of(name, resources_of(document), "resource")
+        document["capacity"][name] = written(exact(document["capacity"][name]) + count)
+        return
+    if table is None:
+        entry = entry_of(document["machines"], name, "machine class")
+        entry["count"] = entry.get("count", 1) + whole(count)
+        return
+    if any(entry["name"] == name for entry in document["machines"]):
+        raise InstanceError(f"there is a machine class {name!r} already: leave its capacity out, or give another name")
+    known, given = resources_of(document), table_of(table)
+    for resource in given:
+        one_of(resource, known, "resource")
+    capacity = {resource: given.get(resource, 0) for resource in known}
+    document["machines"].append({"name": name, "count": whole(count), "capacity": capacity})
+
+
+def remove(document: Document, text: str) -> None:
+    """Take machines of a class away, or an amount from a pool; a class without machines is forgotten."""
+    count, name, table = many(text, "3*CLASS")
+    if table is not None:
+        raise InstanceError(f"{text!r} cannot be read: write 3*CLASS")
+    if "capacity" in document:
+        one_of(name, resources_of(document), "resource")
+        document["capacity"][name] = amount(f"-{count}", document["capacity"][name])
+        return
+    entry, less = entry_of(document["machines"], name, "machine class"), whole(count)
+    there = entry.get("count", 1)
+    if less > there:
+        raise InstanceError(f"there are {there} machines of class {name!r}, and {less} cannot be removed")
+    if less < there:
+        entry["count"] = there - less
+        return
+    document["machines"].remove(entry)
+    if not document["machines"]:
+        raise InstanceError("no machine would be left")
+    for user in document["users"]:
+        for bearer in (user, *user.get("tasks", ())):
+            if "machines" in bearer:
+                bearer["machines"] = [other for other in bearer["machines"] if other != name]
+
+
+def set_count(document: Document, text: str) -> None:
+    """Say how many machines of a class there are."""
+    name, value = sides(text, "CLASS=12")
+    if "capacity" in document:
+        raise InstanceError("the cluster is one pool and has no machines: set its capacity instead")
+    wanted = exact(value)
+    more = wanted - exact(entry_of(document["machines"], name, "machine class").get("count", 1))
+    if wanted < 0:
+        raise InstanceError(f"{value} machines cannot be: write a whole number")
+    if more:
+        (add if more > 0 else remove)(document, f"{abs(more)}*{name}")
+
+
+def set_capacity(document: Document, text: str) -> None:
+    """Say how much there is in a pool, or in each machine of a class."""
+    name, value = sides(text, "RESOURCE=100, or =+10, or =+10%")
+    if "capacity" in document:
+        table = document["capacity"]
+        one_of(name, list(table), "resource")
+        table[name] = amount(value, table[name])
+        return
+    if name in resources_of(document):
+        raise InstanceError(
+            f"the cluster has machines: write CLASS/{name}={value} for each machine of a class, or scale {name}=1.1"
+        )
+    names = [entry["name"] for entry in document["machines"]]
+    machine, resource = pair(name, "/", names, resources_of(document), ("class", "resource"))
+    table = entry_of(document["machines"], machine, "machine class")["capacity"]
+    table[resource] = amount(value, table[resource])
+
+
+def scale(document: Document, text: str) -> None:
+    """Multiply every capacity of a resource, or of all."""
+    name, value = sides(text, "RESOURCE=1.5, or all=1.5")
+    known = resources_of(document)
+    if name != "all" or "all" in known:
+        one_of(name, known, "resource")
+        known = [name]
+    times = exact(value)
+    if not times > 0:
+        raise InstanceError(f"a capacity cannot be multiplied by {value}: give a positive number")
+    for table in [document["capacity"]] if "capacity" in document else [m["capacity"] for m in document["machines"]]:
+        table |= {resource: written(exact(table[resource]) * times) for resource in known}
+
+
+USER = re.compile(r"\s*(?P<name>[^{}]+?)\s*\{(?P<table>[^{};]*)(?P<rest>(?:;[^{};]*)*)\}\s*")
+
+
+def add_user(document: Document, text: str) -> None:
+    """Add a user."""
+    match = USER.fullmatch(text)
+    if not match:
+        raise InstanceError(
+            f"{text!r} cannot be read: write NAME{{cpu=1,memory=4}} or NAME{{cpu=1;weight=2;max_tasks=9}}"
+        )
+    if any(user["name"] == match["name"] for user in document["users"]):
+        raise InstanceError(f"there is a user {match['name']!r} already: give another name")
+    demand = table_of(match["table"])
+    for resource in demand:
+        one_of(resource, resources_of(document), "resource")
+    user: Document = {"name": match["name"], "demand": demand}
+    for part in filter(None, (part.strip() for part in match["rest"].split(";"))):
+        key, value = sides(part, "weight=2, max_tasks=9 or machines=a|b")
+        one_of(key, ("weight", "max_tasks", "machines"), "property of a user")
+        user[key] = [name.strip() for name in value.split("|")] if key == "machines" else written(exact(value))
+    document["users"].append(user)
+
+
+def remove_user(document: Document, text: str) -> None:
+    """Leave a user out."""
+    document["users"].remove(entry_of(document["users"], text, "user"))
+    if not document["users"]:
+        raise InstanceError("no user would be left")
+
+
+def set_weight(document: Document, text: str) -> None:
+    """Say a user's weight."""
+    name, value = sides(text, "USER=2")
+    entry_of(document["users"], name, "user")["weight"] = written(exact(value))
+
+
+def set_limit(document: Document, text: str) -> None:
+    """Say how many tasks a user wants at most."""
+    name, value = sides(text, "USER=10 or USER=none")
+    user = entry_of(document["users"], name, "user")
+    if value == "none":
+        user.pop("max_tasks", None)
+    else:
+        user["max_tasks"] = written(exact(value))
+
+
+def set_demand(document: Document, text: str) -> None:
+    """Say what one task of a user needs of a resource."""
+    name, value = sides(text, "USER.RESOURCE=2")
+    names = [user["name"] for user in document["users"]]
+    user, resource = pair(name, ".", names, resources_of(document), ("user", "resource"))
+    entry = entry_of(document["users"], user, "user")
+    if "demand" not in entry:
+        raise InstanceError(f"user {user!r} has several task types: its demand is not one number")
+    entry["demand"][resource] = amount(value, entry["demand"].get(resource, 0))
+
+
+def promise(key: str) -> Callable[[Document, str], None]:
+    """Return the edit of what an organisation promises a user of a resource, or forbids her."""
+
+    def edit(document: Document, text: str) -> None:
+        name, value = sides(text, "USER.RESOURCE=4 or USER.RESOURCE=none")
+        names = [user["name"] for user in document["users"]]
+        user, resource = pair(name, ".", names, resources_of(document), ("user", "resource"))
+        table = entry_of(document["users"], user, "user").setdefault(key, {})
+        if value == "none":
+            table.pop(resource, None)
+        else:
+            table[resource] = amount(value, table.get(resource, 0))
+
+    return edit
 
 
 @dataclass(frozen=True)
@@ -78,20 +274,20 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
 
 
 KINDS = Registry(
-    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", cluster.remove),
-    ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", cluster.add),
-    ChangeKind("set-count", "CLASS=12", "how many machines of a class", cluster.set_count),
+    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove),
+    ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", add),
+    ChangeKind("set-count", "CLASS=12", "how many machines of a class", set_count),
     ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%",
-               cluster.set_capacity),
+               set_capacity),
     ChangeKind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied",
-               cluster.scale),
-    ChangeKind("remove-user", "USER", "a user leaves", users.remove_user),
-    ChangeKind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", users.add_user),
-    ChangeKind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", users.set_demand),
-    ChangeKind("set-weight", "USER=2", "a user's weight", users.set_weight),
-    ChangeKind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", users.promise("guarantee")),
-    ChangeKind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", users.promise("ceiling")),
-    ChangeKind("set-limit", "USER=10 or USER=none", "the most tasks of a user", users.set_limit),
+               scale),
+    ChangeKind("remove-user", "USER", "a user leaves", remove_user),
+    ChangeKind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", add_user),
+    ChangeKind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", set_demand),
+    ChangeKind("set-weight", "USER=2", "a user's weight", set_weight),
+    ChangeKind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", promise("guarantee")),
+    ChangeKind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", promise("ceiling")),
+    ChangeKind("set-limit", "USER=10 or USER=none", "the most tasks of a user", set_limit),
     what="change", error=InstanceError,
 )  # fmt: skip
 """Every change there is, in the order in which the command line makes them."""

@@ -27,7 +27,7 @@ from ...certificates.chain import CERTAIN, DEARER, excess, firm, unit_costs
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import Policy, policy_named
-from .rate_of_change import Grown, slopes_of_rates
+from .feasible_growth import Grown, slopes_of_rates
 
 __all__ = ["Held", "Link", "Place", "held"]
 

@@ -21,8 +21,7 @@ from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
 from ...model.policies import policy_named
 from ...solving.allocating import solve
-from .feasible_growth import Room
-from .rate_of_change import slopes_of_rates
+from .feasible_growth import Room, slopes_of_rates
 from .units import Unit, fine, grown
 
 __all__ = ["MarketDifferential", "slopes_of"]

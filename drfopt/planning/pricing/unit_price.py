@@ -10,22 +10,215 @@ Two questions that are easily taken for one:
 
 Both are of one side: a unit more may be worth less than what a unit less costs.  Slopes of a leximin come from the
 links that hold the users (`drfopt.planning.pricing.binding_rounds`), and `until` says how far the same links do.
+
+How the two sides of a unit are looked at: by links, by a market's conditions, by the program of a sum.
+
+The largest sum of levels as a function of one amount: concave, in straight pieces, each the dual of a program.
+
+The dual of the program for any amount is a line that the sum exceeds nowhere.  The lines found at the ends of what is
+known cross where a price stops being true, or show that it is true all the way: a few programs find the piece next to
+the amount there is, and its end, whatever ties there are.  Levels are shares of the cluster as it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from ...base.errors import PolicyError
+import numpy as np
+
+from ...base.errors import PolicyError, SolverError
 from ...base.progress import report
+from ...base.tolerances import LEVEL
+from ...engines.problem import Problem
+from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import AnyPolicy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import solve
-from .one_sided import LOOKS, TOTAL
-from .price_table import Prices
-from .sums import Sums
+from .binding_rounds import held
+from .feasible_growth import Room, slopes_of_rates
+from .market_slopes import MarketDifferential, slopes_of
+from .price_table import Prices, Side, Worth
+from .sensitivity import side
 from .units import Unit, unit_named, units_of
-from .worth import Worth
 
-__all__ = ["price"]
+__all__ = ["LOOKS", "TOTAL", "Look", "Piece", "Sums", "price"]
+
+
+ON_LINE = 1e-9
+"""Distance from a line, relative to the sum, that the solver's tolerances account for."""
+
+NEXT = 1e-7
+"""Part of what there is, below which a piece is no piece: another begins right here."""
+
+CUTS = 100
+"""Programs for one side: more than have ever been needed."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one unit more is worth next to the amount there is, and for how many units."""
+
+    price: float
+    reach: float
+
+
+class Sums:
+    """The largest sum of levels under a policy, for a cluster that grows or shrinks."""
+
+    def __init__(self, instance: Instance, policy: Policy):
+        self.instance = instance
+        self._problem = Problem(instance, policy)
+        self._none = self._problem.n == 0
+        if not self._none:
+            from ...engines.sums.lp import program
+
+            self._stated = program(self._problem, self._problem.rates, self._problem.limits)
+            self.now, self._prices = self._solved(np.zeros_like(instance.room))
+
+    def price(self, unit: Unit) -> float:
+        """Return the price of one unit in the certificate of the sum; where there are several, one of them."""
+        return 0.0 if self._none else float((self._prices * unit.growth).sum())
+
+    def side(self, unit: Unit, more: bool, end: float) -> Piece:
+        """Return the piece next to the amount there is, followed so many units far at most.
+
+        Raises
+        ------
+        SolverError
+            When the lines do not settle.
+        """
+        if self._none:
+            return Piece(0.0, end)
+        sign = 1.0 if more else -1.0
+        slope = sign * self.price(unit)
+        others: list[tuple[float, float]] = []
+        for _ in range(CUTS):
+            crossings = [(above / (slope - other), other) for above, other in others if other < slope]
+            step, steeper = min(crossings, default=(end, slope))
+            if step <= NEXT * unit.now:
+                # That line begins where the first does: this side is its own.
+                slope = steeper
+                continue
+            step = min(step, end)
+            value, prices = self._solved(sign * step * unit.growth)
+            if value >= self.now + slope * step - ON_LINE * self.now:
+                return Piece(sign * slope, step)
+            other = sign * float((prices * unit.growth).sum())
+            others.append((max(value - other * step - self.now, 0.0), other))
+        raise SolverError(f"{CUTS} programs do not tell how far the price of {unit.name!r} holds: use whatif instead")
+
+    def _solved(self, growth: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the largest sum, and the prices of a unit (k, m), in a cluster that has grown."""
+        from ...engines.linear_programs import INFINITY, run
+
+        stated, rows, room = self._stated, self._stated.rows, self.instance.room
+        cells = (rows.machine, rows.resource)
+        high = np.maximum(1 + growth[cells] / room[cells], 0.0)
+        highs: Any = stated.highs
+        highs.changeRowsBounds(len(high), np.arange(len(high)), np.full(len(high), -INFINITY), high)
+        found = run(highs, "the largest sum of a changed cluster", self._problem.deadline)
+        prices = np.zeros_like(room)
+        prices[cells] = np.maximum(-found.duals[: len(rows.machine)], 0) * stated.largest / room[cells]
+        return -found.objective * stated.largest, prices
+
+
+ROUNDING = 1e-11
+"""A slope that moves less than this part of a user's tasks when everything is doubled is what rounding left of 0."""
+
+TOTAL = policy_named("utilitarian")
+"""The policy whose value is the largest sum of dominant shares."""
+
+Look = Callable[[Unit, bool], Side | None]
+
+
+def _by_links(allocation: Allocation, totals: Sums) -> Look:
+    """Look at a leximin: the links of each side say who goes where."""
+    base = held(allocation)
+    room = Room(base.instance, base.policy, allocation.tasks)
+
+    def look(unit: Unit, more: bool) -> Side | None:
+        reach = side(base, room, unit, more)
+        if reach is None:
+            return None
+        found = reach.held
+        place = found.at(base.instance.room)
+        tasks, levels = found.slopes(unit.growth, more)
+        tasks = _firm(tasks, place.tasks, unit)
+        shadow, lowest = 0.0, None
+        if found.links:
+            first = found.links[0]
+            weight = float((first.costs[first.finished] / place.rates[first.finished]).sum())
+            shadow = float((first.prices * unit.growth).sum()) / weight
+            tied = levels[place.levels <= place.levels.min() * (1 + LEVEL)]
+            lowest = float(tied.min() if more else tied.max())
+        total = totals.side(unit, more, unit.end(more))
+        return Side(
+            shadow,
+            lowest,
+            _of_shares(base.instance, unit, more, place.tasks, tasks),
+            tasks,
+            unit.until(more, reach.units),
+            total.price,
+            unit.until(more, total.reach),
+            found,
+        )
+
+    return look
+
+
+def _by_sums(allocation: Allocation, totals: Sums) -> Look:
+    """Look at a sum: its value has a slope, its optimum leaves a choice."""
+    policy = policy_named(allocation.policy)
+    sums = totals if policy.measure == TOTAL.measure else Sums(allocation.instance, policy)
+
+    def look(unit: Unit, more: bool) -> Side | None:
+        end = unit.end(more)
+        if end <= ROUNDING * unit.now:
+            return None
+        piece, total = sums.side(unit, more, end), totals.side(unit, more, end)
+        until = unit.until(more, piece.reach)
+        return Side(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
+
+    return look
+
+
+def _by_market(allocation: Allocation, totals: Sums) -> Look:
+    """Look at a market: its conditions of the first order, differentiated."""
+    market = MarketDifferential(allocation)
+
+    def look(unit: Unit, more: bool) -> Side | None:
+        end = unit.end(more)
+        if end <= ROUNDING * unit.now:
+            return None
+        tasks = _firm(slopes_of(market, unit, more), allocation.tasks, unit)
+        total = totals.side(unit, more, end)
+        return Side(
+            market.price(unit),
+            market.lowest(unit, more, tasks),
+            _of_shares(allocation.instance, unit, more, allocation.tasks, tasks),
+            tasks,
+            None,
+            total.price,
+            unit.until(more, total.reach),
+        )
+
+    return look
+
+
+LOOKS: dict[str, Callable[[Allocation, Sums], Look]] = {"leximin": _by_links, "alpha": _by_market, "sum": _by_sums}
+"""How the sides of a unit are looked at, by the objective of the policy."""
+
+
+def _firm(slopes: np.ndarray, tasks: np.ndarray, unit: Unit) -> np.ndarray:
+    """Return the slopes without those that rounding made."""
+    scale = max(float(np.abs(slopes).max(initial=0.0)), float(tasks.max(initial=0.0)) / unit.now)
+    return np.where(np.abs(slopes) > ROUNDING * scale, slopes, 0.0)
+
+
+def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, slopes: np.ndarray) -> float:
+    """Return the slope of the sum of dominant shares, every share being one of the larger whole."""
+    turning = slopes_of_rates(TOTAL, instance, unit.growth, more)
+    return float(turning @ tasks + TOTAL.rates(instance) @ slopes)
 
 
 def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str | Unit] | None = None) -> Prices:

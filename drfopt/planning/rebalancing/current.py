@@ -15,7 +15,7 @@ import numpy as np
 
 from ...base.errors import InstanceError, suggestion
 from ...io.native.syntax import tree
-from ...io.text.input import read_text, shown
+from ...io.text.files import read_text, shown
 from ...model.instance import Instance
 from ...model.naming import some
 

@@ -1,15 +1,91 @@
-"""Purchases that pass: found by asking for what the last one lacked, and made cheaper by leaving out what it can."""
+"""Purchases that pass: found by asking for what the last one lacked, and made cheaper by leaving out what it can.
 
+How many tasks everybody needs at the least where a purchase, or a whole region of them, meets the targets.
+"""
+
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from ...base.deadline import Deadline
-from .judging import Judge
-from .steps import Steps
-from .wanting import Wanting
+from ...model.instance import Instance
+from ...model.policies import Policy
+from ...solving.allocating import solve
+from .judging import Judge, Trial
+from .needs import Least, Needs
+from .offers import Shop, Steps
+from .regions import Region
+from .relaxation import Relaxation
+from .targets import Target
 
-__all__ = ["grow", "mend", "shrink"]
+__all__ = ["Wanting", "grow", "mend", "needs_of", "of_each_machine", "shrink"]
+
+
+def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool) -> Needs:
+    """Return what the targets ask for, on the classes that are there or for sale."""
+    instance = shop.instance
+    _, counts, adds = shop.rooms()
+    useful = (counts > 0) | (adds > 0).any(axis=(0, 2))
+    fits = None if instance.fits is None else instance.fits & useful
+    return Needs(instance, policy, targets, fits, integer)
+
+
+def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:
+    """Return what each user has of one machine of every class, (n, k), where the policy divides machines one by one."""
+    if policy.objective != "servers" or instance.machines is None:
+        return None
+    parts = instance.parts()
+    single = [replace(machine, count=1) for machine in parts["machines"]]
+    return solve(Instance(**(parts | {"machines": single})), policy).placement
+
+
+@dataclass(frozen=True, eq=False)
+class Wanting:
+    """Needs, and the program that knows what clusters purchases make."""
+
+    needs: Needs
+    relaxation: Relaxation
+
+    def beyond(self, region: Region) -> list[tuple[Target, float]]:
+        """Return the targets that users at their limits miss after every purchase of a region, and what they reach."""
+        return self.needs.beyond(self.relaxation.totals.after(region.low))
+
+    def least(self, region: Region, quotients: np.ndarray | None = None) -> Least:
+        """Return the least tasks wherever a purchase of a region meets the targets.
+
+        Parameters
+        ----------
+        region : Region
+        quotients : array (m, m), optional
+            The least quotients of capacities; by default those that hold in the region.
+        """
+        totals = self.relaxation.totals
+        known = totals.quotients(region) if quotients is None else quotients
+        room = self.relaxation.most(region.high)
+        return self.needs.between(totals.after(region.low), totals.after(region.high), known, room)
+
+    def at(self, counts: np.ndarray) -> Least:
+        """Return the least tasks where a single purchase meets the targets."""
+        totals = self.relaxation.totals
+        here = totals.after(counts)
+        return self.needs.between(here, here, totals.exact_quotients(counts), self.relaxation.most(counts))
+
+    def lacking(self, trial: Trial, counts: np.ndarray) -> np.ndarray:
+        """Return tasks (n,) with which everybody is as high as the users who miss their targets should be."""
+        capacity = self.relaxation.totals.after(counts)
+        rates, least = self.needs.rates, self.at(counts).at(capacity)
+        extra = np.zeros(len(least))
+        if rates is None:
+            for target, got in trial.missed:
+                extra[target.user] = least[target.user] * min(2.0, float(target.least) / float(got) if got else 2.0)
+            return np.minimum(extra, self.needs.limits)
+        each = rates.of(rates.part, capacity)
+        level = max((float(each[target.user] * least[target.user]) for target, _ in trial.missed), default=0.0)
+        placed = ~self.relaxation.homeless()
+        np.divide(level, each, where=placed & (each > 0), out=extra)
+        return np.minimum(extra, self.needs.limits)
+
 
 ROUNDS = 12
 """Tries to find a first purchase that passes; each asks for what the last one lacked."""

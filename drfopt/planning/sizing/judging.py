@@ -11,8 +11,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import Policy
 from ...solving.allocating import solve
-from .offers import Shop
-from .steps import Counts
+from .offers import Counts, Shop
 from .targets import Target
 
 __all__ = ["Judge", "Trial"]

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..charts import Figure
-from . import changes, classes, columns, shares, steps, stops, tradeoff
+from . import changes, classes, columns, shares, tradeoff
 
 __all__ = ["FIGURES", "figures"]
 
 FIGURES: tuple[Callable[[dict[str, Any]], Figure | None], ...] = (
     columns.figure,
     shares.figure,
-    stops.figure,
+    shares.stops_figure,
     classes.figure,
     tradeoff.figure,
 )
@@ -21,7 +21,7 @@ FIGURES: tuple[Callable[[dict[str, Any]], Figure | None], ...] = (
 def figures(document: dict[str, Any]) -> dict[str, Figure]:
     """Return every figure that the document gives, by name."""
     drawn = [found for draw in FIGURES if (found := draw(document)) is not None]
-    drawn += [steps.figure(sweep, place) for place, sweep in enumerate(document["sweeps"], start=1)]
+    drawn += [changes.sweep_figure(sweep, place) for place, sweep in enumerate(document["sweeps"], start=1)]
     differences = [changes.figure(found, place) for place, found in enumerate(document["whatifs"], start=1)]
     drawn += [figure for figure in differences if figure is not None]
     return {figure.name: figure for figure in drawn}

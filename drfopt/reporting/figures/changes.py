@@ -1,12 +1,17 @@
-"""What changes of the cluster do to its users: who wins and who loses, and by what part of what it had."""
+"""What changes of the cluster do to its users: who wins and who loses, and by what part of what it had.
+
+A sweep: what becomes of fairness and efficiency as the cluster grows or shrinks.
+"""
 
 from typing import Any
 
 from ...base.tables import clean
-from ..charts import ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis
-from ..numbers import number, percent
+from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis
+from ..numbers import number, percent, title_of
+from ..palette import DASHES, USER_INKS
 
-__all__ = ["figure"]
+__all__ = ["figure", "sweep_figure"]
+
 
 MOST = 24
 """Users who are shown: of more, those for whom most changes."""
@@ -67,3 +72,72 @@ def _panel(users: list[dict[str, Any]]) -> Panel:
         ],
     }
     return Panel(spec)
+
+
+MOST_DOTS = 16
+"""Steps beyond which dots are all there is to see: a pointer finds them unseen."""
+
+MOST_RESOURCES = len(USER_INKS)
+
+
+def sweep_figure(sweep: dict[str, Any], place: int) -> Figure:
+    """Return the panels of one sweep, the `place`-th of the page."""
+    steps, resources = sweep["steps"], sweep["resources"][:MOST_RESOURCES]
+    what, first, last = sweep["axis"], steps[0], steps[-1]
+    keys = tuple(
+        Key(f"{name} used", ink(USER_INKS[j]), "", DASHES[j % len(DASHES)]) for j, name in enumerate(resources)
+    )
+    used = [[step["used"][j] for step in steps] for j in range(len(resources))]
+    lowest, total = [step["lowest"] for step in steps], [step["sum_of_shares"] for step in steps]
+    return Figure(
+        name=f"sweep-{place}",
+        title=f"{title_of(sweep['policy'])} as {what} changes",
+        caption="The lowest level, the sum of the dominant shares, and the used part of every resource.",
+        alternative=f"From {what} {number(first['at'])} to {number(last['at'])} the lowest level goes from "
+        f"{percent(first['lowest'])} to {percent(last['lowest'])}, the sum of dominant shares from "
+        f"{number(first['sum_of_shares'])} to {number(last['sum_of_shares'])}.",
+        panels=(
+            _sweep_panel(sweep, [lowest], (Key("", ink("policy0"), ""),), "lowest level", True),
+            _sweep_panel(sweep, [total], (Key("", ink("policy1"), ""),), "sum of shares", False),
+            _sweep_panel(sweep, used, keys, "used part of resources", True),
+        ),
+        keys=keys,
+    )
+
+
+def _sweep_panel(
+    sweep: dict[str, Any], lines: list[list[float]], keys: tuple[Key, ...], title: str, share: bool
+) -> Panel:
+    steps, what = sweep["steps"], sweep["axis"]
+    rows = [
+        {
+            "key": key,
+            "at": step["at"],
+            "value": value,
+            "tip": clean(f"{what} {number(step['at'])}: {keys[key].name} {percent(value) if share else number(value)}"),
+        }
+        for key, line in enumerate(lines)
+        for step, value in zip(steps, line, strict=True)
+    ]
+    encoding = colours(keys, marks="line")
+    if not keys[0].name:
+        encoding = {"color": {"value": keys[0].paint}}
+    dots = {key: value for key, value in encoding.items() if key != "strokeDash"}
+    spec = {
+        "height": HEIGHT - 20,
+        "data": {"values": rows},
+        "encoding": {
+            "x": number_axis("at", title=clean(what), scale={"zero": False, "padding": 10}, grid=False),
+            "y": number_axis("value", share=share),
+        },
+        "layer": [
+            {"mark": {"type": "line", "strokeWidth": 2}, "encoding": encoding},
+            {
+                "mark": {"type": "point", "filled": True, "size": 45},
+                "encoding": dots
+                | {"tooltip": {"field": "tip"}}
+                | ({} if len(steps) <= MOST_DOTS else {"opacity": {"value": 0}}),
+            },
+        ],
+    }
+    return Panel(spec, title)

@@ -4,8 +4,7 @@ from typing import Any
 
 from ...base.tables import clean
 from ..charts import FADED, Figure, Key, Panel, Spec, ink, name_axis
-from ..holdings import title_of
-from ..numbers import amount, percent
+from ..numbers import amount, percent, title_of
 from ..palette import SHADES
 
 __all__ = ["figure"]

@@ -11,8 +11,7 @@ import numpy as np
 from ...base.tables import clean
 from ...base.tolerances import CAPACITY
 from ..charts import FADED, HEIGHT, ROW, Figure, Key, Panel, Spec, colours, ink, name_axis, number_axis, paint
-from ..holdings import Part, parts_of, title_of
-from ..numbers import amount, percent
+from ..numbers import Part, amount, parts_of, percent, title_of
 
 __all__ = ["columns", "figure", "shares_of"]
 

@@ -1,14 +1,31 @@
-"""Fairness against efficiency: what each policy gives to the poorest, and what it makes of the cluster."""
+"""Fairness against efficiency: what each policy gives to the poorest, and what it makes of the cluster.
+
+How policies are told apart in a figure: by colour and by shape, and lines by their dashes.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 from ...base.tables import clean
 from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis, span
-from ..numbers import number, percent
-from .policies import keys_of
+from ..numbers import number, percent, title_of
+from ..palette import DASHES, POLICY_INKS, POLICY_SHAPES
 
-__all__ = ["figure"]
+__all__ = ["figure", "keys_of"]
+
+
+def keys_of(allocations: list[dict[str, Any]], lines: bool = False) -> tuple[Key, ...]:
+    """Return the legend of the policies, as points or as lines."""
+    return tuple(
+        Key(
+            title_of(a["policy"], a["integer"]),
+            ink(POLICY_INKS[place % len(POLICY_INKS)]),
+            "" if lines else POLICY_SHAPES[place % len(POLICY_SHAPES)],
+            DASHES[place % len(DASHES)],
+        )
+        for place, a in enumerate(allocations)
+    )
+
 
 LEAST = 0.1
 """Part of the largest value that an axis spans at least."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...base.errors import InstanceError
-from ...io.text.input import failure, read_text, shown
+from ...io.text.files import failure, read_text, shown
 
 __all__ = ["columns"]
 

@@ -108,15 +108,15 @@ def _reference(problem: Problem) -> Found:
 
 def _along_path(problem: Problem) -> Found:
     instance, policy = problem.instance, problem.policy
-    path, shares = policy.path, [user.shares for user in policy.travellers(instance)]
-    assert path is not None
+    users = policy.travellers(instance)
+    path, shares = users[0].path, [user.shares for user in users]
     given = (instance.exact_demands, instance.exact_capacity, path.knots, path.levels, shares, instance.exact_limits)
     return policy.levels(instance, np.array(path_filling(*given), dtype=object)).astype(float), None
 
 
 def _along_path_takes(problem: Problem) -> bool:
     path = problem.policy.path
-    return path is not None and problem.n**2 * problem.m**2 * len(path.slopes) <= FRACTIONS
+    return path is not None and 0 < problem.n**2 * problem.m**2 * len(path.slopes) <= FRACTIONS
 
 
 def _reference_takes(problem: Problem) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ....base.errors import suggestion
-from ...text.input import failure, shown
+from ...text.files import failure, shown
 from ...text.parts import TreePart
 
 __all__ = ["NODE_NAME", "Features", "PodNeeds", "allows", "features_of", "needs_of"]

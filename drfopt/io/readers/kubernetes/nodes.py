@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from ...text.parts import TreePart
-from ..contents import ListedMachine, Task
-from ..conversion import Notes
+from ..conversion import ListedMachine, Notes, Task
 from .eligibility import NODE_NAME, features_of
 from .objects import Objects, labels, name
 from .pods import Pod

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ...text.parts import TreePart, parts
 from ..conversion import Notes
 

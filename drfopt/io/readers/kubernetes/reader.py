@@ -7,22 +7,47 @@ Where they may run follows from nodeSelector, required node affinity, taints and
 demand; those with a node are the current allocation. A ResourceQuota is a ceiling of its namespace. Where only owners
 are listed (Deployment, StatefulSet, ReplicaSet, Job), their replicas stand for the pods. cpu is in cores, memory in
 bytes.
+
+ResourceQuota: the most that a namespace may use of a resource.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ....base.errors import InstanceError
-from ...text.input import File
+from ...text.files import File
 from ..assembly import assemble, named
-from ..contents import Contents
-from ..conversion import Conversion, Notes
-from . import eligibility
+from ..conversion import Contents, Conversion, Notes
+from .eligibility import allows
 from .nodes import nodes, tasks
-from .objects import Objects
+from .objects import Objects, name, namespace
 from .pods import Pod, pods
-from .quotas import ceilings
 
-__all__ = ["SOURCE", "USERS", "read"]
+__all__ = ["SOURCE", "USERS", "ceilings", "read"]
+
+
+PREFIX = "requests."
+PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
+"""Resources that may stand without the prefix."""
+
+
+def ceilings(objects: Objects, notes: Notes) -> dict[str, dict[str, Fraction]]:
+    """Return the ceilings of each namespace with a quota; of several quotas on a resource the lowest counts."""
+    found: dict[str, dict[str, Fraction]] = {}
+    for item in objects.take("ResourceQuota"):
+        told = f"{namespace(item)}/{name(item)}"
+        if item["spec"]["scopes"] or item["spec"]["scopeSelector"]:
+            notes.unused("quota for some of the pods only (it has scopes)", told)
+            continue
+        for key, part in item["spec"]["hard"].pairs():
+            resource = key.removeprefix(PREFIX)
+            if not key.startswith(PREFIX) and key not in PLAIN:
+                notes.unused(f"quota on {key}", told)
+                continue
+            ceiling = found.setdefault(namespace(item), {})
+            ceiling[resource] = min(part.amount(), ceiling.get(resource, part.amount()))
+    return found
+
 
 USERS = ("namespace", "label:KEY", "annotation:KEY")
 
@@ -64,7 +89,7 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
             machines,
             tasks(found, users),
             notes,
-            eligibility.allows,
+            allows,
             members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
         )
     )

@@ -15,8 +15,7 @@ from fractions import Fraction
 from ..conversion import Notes
 from ..kubernetes.objects import Objects, name
 from ..kubernetes.pods import Pod
-from .reader import System
-from .tree import QueueNode
+from .tree import QueueNode, System
 
 __all__ = ["read"]
 

@@ -17,8 +17,7 @@ from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import Pod
-from .reader import System
-from .tree import QueueNode
+from .tree import QueueNode, System
 
 __all__ = ["read"]
 

@@ -1,15 +1,26 @@
-"""A tree of queues into groups and users: inner queues are groups, the tasks of a queue are those of a user."""
+"""A tree of queues into groups and users: inner queues are groups, the tasks of a queue are those of a user.
 
-from collections.abc import Iterable, Mapping
+What the queue readers share: nodes and pods as Kubernetes has them, and users that are queues.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from ....base.errors import InstanceError
 from ....model.organisation import DEEPEST
-from ..conversion import Notes
+from ...text.files import File
+from ..assembly import assemble, named
+from ..conversion import Contents, Conversion, Notes
+from ..kubernetes.eligibility import allows
+from ..kubernetes.nodes import nodes, tasks
+from ..kubernetes.objects import Objects
+from ..kubernetes.pods import Pod, pods
+from ..kubernetes.reader import SOURCE
 
-__all__ = ["QueueNode", "organised"]
+__all__ = ["QueueNode", "System", "organised"]
+
 
 ROOT = ("root", "koordinator-root-quota")
 """Names of the one queue above all others; when it bounds nothing, it is no group of its own."""
@@ -136,3 +147,65 @@ def _path(name: str, known: Mapping[str, QueueNode]) -> list[str]:
             path.insert(0, (queue.label or name).replace("/", "|"))
         name = queue.parent
     return path
+
+
+@dataclass(frozen=True)
+class System:
+    """A scheduler with queues.
+
+    Parameters
+    ----------
+    name : str
+        As ``--from`` says it.
+    queues : callable (Objects, Notes) -> list of QueueNode
+    queue_of : callable (Objects) -> callable (Pod) -> name of its queue, or None when it is in none
+    loose : bool
+        Whether it has files that are no objects of Kubernetes.
+    """
+
+    name: str
+    queues: Callable[[Objects, Notes], list[QueueNode]]
+    queue_of: Callable[[Objects], Callable[[Pod], str | None]]
+    loose: bool = False
+
+    def read(self, files: Sequence[File], user_by: None = None) -> Conversion:
+        """Read nodes, pods and queues.
+
+        Raises
+        ------
+        InstanceError
+            With file and place.
+        """
+        notes = Notes()
+        objects = Objects(files, notes)
+        if not self.loose:
+            objects.refuse_loose()
+        queues = self.queues(objects, notes)
+        queue_of = self.queue_of(objects)
+        found: list[Pod] = []
+        users: dict[int, str] = {}
+        for pod in pods(objects, notes):
+            queue = None if pod.fixed else queue_of(pod)
+            found.append(pod if queue is not None else replace(pod, fixed=True))
+            if queue is not None:
+                users[id(found[-1])] = queue
+        machines = nodes(objects, found, notes)
+        objects.tell_rest()
+        groups, members = organised(queues, dict.fromkeys(users.values()), notes)
+        return assemble(
+            Contents(
+                f"{self.name}, {files[0].stem}",
+                SOURCE.format(
+                    what=self.name,
+                    pods=sum(pod.count for pod in found),
+                    nodes=len(machines),
+                    files=named(files),
+                ),
+                machines,
+                tasks(found, users),
+                notes,
+                allows,
+                groups=groups,
+                members=members,
+            )
+        )

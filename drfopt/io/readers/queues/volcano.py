@@ -12,13 +12,12 @@ A pod is in the queue that its annotation or label names, or its PodGroup; ``def
 from collections.abc import Callable
 from fractions import Fraction
 
-from ...text.input import failure
+from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.objects import Objects, annotations, name, namespace
 from ..kubernetes.pods import Pod
-from .reader import System
-from .tree import QueueNode
+from .tree import QueueNode, System
 
 __all__ = ["read"]
 

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from ...native.syntax import trees
-from ...text.input import failure
+from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod
-from .reader import System
-from .tree import QueueNode
+from .tree import QueueNode, System
 
 __all__ = ["read"]
 

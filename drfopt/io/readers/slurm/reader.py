@@ -7,10 +7,9 @@ from typing import Any
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.input import File, failure, shown
+from ...text.files import File, failure, shown
 from ..assembly import assemble, named
-from ..contents import Contents, ListedMachine, Task
-from ..conversion import Conversion, Notes
+from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
 from ..queues.tree import QueueNode, organised
 from .rows import SlurmRow, rows
 from .tres import array_size, gres, hosts, tres

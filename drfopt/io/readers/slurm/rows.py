@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....base.errors import suggestion
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ...text.parts import TreePart, parts
 
 __all__ = ["SlurmRow", "rows"]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.input import failure, shown
+from ...text.files import failure, shown
 
 __all__ = ["array_size", "gres", "hosts", "tres"]
 

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ...text.csv_rows import CsvRow, first_line, without_header
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ..assembly import assemble
-from ..contents import Contents, ListedMachine, Task
-from ..conversion import Conversion, Notes
+from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from ....base.numbers.quantities import parse
 from ...text.csv_rows import CsvRow, first_line, without_header
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ..assembly import assemble
-from ..contents import Contents, ListedMachine, Task
-from ..conversion import Conversion, Notes
+from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 

@@ -22,7 +22,7 @@ from ....base.errors import InstanceError, suggestion
 from ....model.instance import Instance
 from ....model.machine import Machine
 from ...text.csv_rows import CsvRow, first_line, with_header
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ..conversion import Conversion, Notes
 
 __all__ = ["read"]

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.input import File, failure, shown
+from ...text.files import File, failure, shown
 from ...text.xml_tree import Element, root
 from ..conversion import Notes
 from ..queues.tree import QueueNode

@@ -5,11 +5,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ...text.input import File, failure
+from ...text.files import File, failure
 from ...text.parts import TreePart, parts
 from ..assembly import assemble, named
-from ..contents import Contents, ListedMachine, Task
-from ..conversion import Conversion, Notes
+from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
 from ..queues.tree import QueueNode, organised
 from .queues import read_queues
 from .rest import SOMEWHERE, app_tasks, capacity_queues, fair_queues, machine, simulated_nodes, simulated_tasks

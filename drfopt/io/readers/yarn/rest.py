@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from ...text.parts import TreePart
-from ..contents import ListedMachine, Task
-from ..conversion import Notes
+from ..conversion import ListedMachine, Notes, Task
 from ..queues.tree import QueueNode
 
 __all__ = [

@@ -5,10 +5,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from .....base.errors import InstanceError
-from ....text.input import File
+from ....text.files import File
 from ...assembly import assemble, named
-from ...contents import Contents, ListedMachine
-from ...conversion import Conversion, Notes
+from ...conversion import Contents, Conversion, ListedMachine, Notes
 from ...kubernetes.eligibility import Features, PodNeeds, allows, features_of
 from ...kubernetes.objects import Objects, name
 from ..tree import QueueNode, organised

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ....text.parts import TreePart
-from ...contents import Task
-from ...conversion import Notes
+from ...conversion import Notes, Task
 from ...kubernetes.eligibility import PodNeeds
 from ...kubernetes.objects import Objects, name, namespace
 from ...kubernetes.pods import pod_of, pods

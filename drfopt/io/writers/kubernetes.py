@@ -1,14 +1,33 @@
-"""A ClusterQueue of Kueue for each user, a Cohort for each group: what she is given is her nominal quota."""
+"""A ClusterQueue of Kueue for each user, a Cohort for each group: what she is given is her nominal quota.
 
-from collections.abc import Mapping
+A ResourceQuota of Kubernetes for each user: what she is given is the most that her namespace may request.
+
+Objects of Kubernetes as YAML documents, below comments that say where they come from.
+"""
+
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from ...model.allocation import Allocation
+from ..native.writing import yaml_text
 from .amounts import dns_label, exact_amounts, kubernetes, quantity, rounded, shortfall, unique_names
-from .kubernetes_yaml import document, heading
 
-__all__ = ["text"]
+__all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
+
+
+def document(version: str, kind: str, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    """Return one object as a document of its own."""
+    return "---\n" + yaml_text({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
+
+
+def heading(allocation: Allocation, lines: Iterable[str]) -> str:
+    """Return comments: the policy and the instance, and what was lost to rounding."""
+    kind = "whole tasks" if allocation.integer else "divisible tasks"
+    title = f" of {allocation.instance.name}" if allocation.instance.name else ""
+    said = [f"{allocation.policy}, {kind}{title}", *lines]
+    return "".join(f"# {line}\n" for text in said for line in text.splitlines())
+
 
 VERSION = "kueue.x-k8s.io/v1beta2"
 FLAVOR = "default-flavor"
@@ -17,7 +36,7 @@ PLACES = 3
 """Kueue computes with thousandths of a weight."""
 
 
-def text(allocation: Allocation, names: Mapping[str, str]) -> str:
+def cluster_queues(allocation: Allocation, names: Mapping[str, str]) -> str:
     """Return a ResourceFlavor and the ClusterQueues as YAML; a queue has the name of its user in small letters.
 
     Raises
@@ -74,3 +93,26 @@ def _weights(allocation: Allocation, lines: list[str]) -> list[Fraction]:
     if any(round(weight, PLACES) != weight for weight in weights):
         lines.append("weights are rounded to thousandths")
     return weights
+
+
+def resource_quotas(allocation: Allocation, names: Mapping[str, str]) -> str:
+    """Return the quotas as YAML; the namespace of a user has her name in small letters.
+
+    Raises
+    ------
+    InstanceError
+        On names of users or resources that Kubernetes does not take.
+    """
+    targets = kubernetes(allocation, names)
+    amounts = exact_amounts(allocation.usage)
+    steps = rounded(amounts, allocation.instance.exact_capacity, targets)
+    homes = unique_names(allocation.users, dns_label, "namespace")
+    documents = []
+    for user, home, row in zip(allocation.users, homes, steps, strict=True):
+        hard = {
+            target.name if target.name == "pods" else f"requests.{target.name}": quantity(amount, target)
+            for target, amount in zip(targets, row, strict=True)
+        }
+        metadata = {"name": "fair-share", "namespace": home, "annotations": {"drfopt/user": user}}
+        documents.append(document("v1", "ResourceQuota", metadata, {"hard": hard}))
+    return heading(allocation, shortfall(amounts, steps, targets)) + "".join(documents)
