@@ -8,7 +8,7 @@ import numpy as np
 
 from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance, Machine
-from drfopt.planning.changes.changes import changed
+from drfopt.planning.changes import changed
 from drfopt.planning.rebalancing.current import Current
 from drfopt.planning.rebalancing.rebalancing import Rebalancing, rebalance
 from drfopt.planning.sizing.purchase import Purchase, size

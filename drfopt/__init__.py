@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TimeLimitError,
     )
     from .base.progress import show_progress
+    from .io.documents.published import schema
     from .io.readers.conversion import Conversion
     from .io.readers.formats import read
     from .io.writers.exports import export
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from .simulation.scenario import Scenario
     from .simulation.trials import Trials, simulate_each
     from .solving.allocating import solve
-    from .solving.batches.batch import Solutions, solve_many
+    from .solving.batches.batch import PoolSolution, Solutions, solve_many
     from .solving.comparing import Comparison, compare
     from .solving.crosschecking import CrossCheck, crosscheck
     from .solving.scheduling import Schedule, schedule
@@ -73,6 +74,7 @@ __all__ = [
     "Organisation",
     "Page",
     "PolicyError",
+    "PoolSolution",
     "Portion",
     "Prices",
     "Purchase",
@@ -100,6 +102,7 @@ __all__ = [
     "rebalance",
     "report",
     "schedule",
+    "schema",
     "search",
     "show_progress",
     "simulate",
@@ -131,6 +134,7 @@ _HOMES = {
     "Machine": "model.machine",
     "Organisation": "model.organisation",
     "Page": "reporting.pages",
+    "PoolSolution": "solving.batches.batch",
     "Portion": "model.allocation",
     "Prices": "planning.pricing.price_table",
     "Purchase": "planning.sizing.purchase",
@@ -156,6 +160,7 @@ _HOMES = {
     "rebalance": "planning.rebalancing.rebalancing",
     "report": "reporting.pages",
     "schedule": "solving.scheduling",
+    "schema": "io.documents.published",
     "search": "axioms.counterexamples.searching",
     "show_progress": "base.progress",
     "simulate": "simulation.run",

@@ -86,3 +86,15 @@ def build(data: Any, held: np.ndarray) -> Program:
         if np.isfinite(u[i]):
             problem += x[i] <= u[i], f"limit_{i}"
     return Program(problem, tasks=x)
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max prod_i x[i] ^ w[i]: sum_i d[i, j] x[i] <= c[j], x[i] <= u[i]; x whole",
+    )

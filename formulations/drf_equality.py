@@ -77,3 +77,16 @@ def build(data: Any, held: np.ndarray) -> Program:
     eligible = cp.sum(cp.multiply(1.0 - e, z)) == 0
     problem = cp.Problem(cp.Maximize(t), [equality, capacity, limit, eligible])
     return Program(problem, tasks=cp.multiply(g / a, s), shares=g * s)
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max t: max_j d[i, j] x[i] / (c[j] w[i, j]) = t for every i, sum_i d[i, j] x[i] <= c[j], x[i] <= u[i]",
+        rows="equality capacity limit eligible",
+    )

@@ -76,3 +76,16 @@ def build(data: Any, held: np.ndarray) -> Round:
         if np.isfinite(u[i]):
             problem += x[i] <= u[i], f"limit_{i}"
     return Round(problem, tasks=x, levels=[a[i] * x[i] for i in users])
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max t: s[i] >= t (i rises), s[i] >= h[i] (i is held), sum_i d[i, j] x[i] <= c[j], x[i] <= u[i]; s[i] = "
+        "max_j d[i, j] x[i] / (c[j] w[i, j]); x whole",
+    )

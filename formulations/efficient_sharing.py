@@ -1,4 +1,4 @@
-"""Efficient sharing: the most dominant share in all that leaves nobody below her own part.
+"""Efficient sharing: the most dominant share in all that leaves nobody below its own part.
 
 Given    d[i, j]  units of resource j that one task of user i needs                     (n, m)
          c[j]     units of resource j in the whole cluster                              (m,)
@@ -66,3 +66,17 @@ def build(data: Any, held: np.ndarray) -> Program:
     eligible = cp.sum(cp.multiply(1.0 - e, z)) == 0
     problem = cp.Problem(cp.Maximize(a @ x), [sharing, capacity, limit, eligible])
     return Program(problem, tasks=x)
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max sum_i a[i] x[i], a[i] = max_j d[i, j] / c[j]: x[i] >= r[i] (its part alone), sum_i d[i, j] x[i] <= "
+        "c[j], x[i] <= u[i]",
+        rows="sharing capacity limit eligible",
+    )

@@ -40,10 +40,13 @@ Source   Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, section 4.3 (we
          guarantees and tiers as in the schedulers of YARN, Kueue, YuniKorn and KAI.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
+
+POSITIVE = 1e-7  # a dual below it is 0: HiGHS decides on duals to 1e-7
 
 
 class Round(NamedTuple):
@@ -52,6 +55,7 @@ class Round(NamedTuple):
     problem: cp.Problem
     tasks: cp.Expression
     levels: cp.Expression
+    finished: Callable[[], np.ndarray]
 
 
 def build(data: Any, held: np.ndarray) -> Round:
@@ -81,4 +85,25 @@ def build(data: Any, held: np.ndarray) -> Round:
     promise = s >= a * f
     ceiling = cp.multiply(G @ cp.multiply(d / a[:, None], cp.reshape(s, (len(d), 1), order="C")), 1 / L) <= 1
     problem = cp.Problem(cp.Maximize(t if rises.any() else 0), [level, capacity, limit, eligible, promise, ceiling])
-    return Round(problem, tasks=s / a, levels=1.0 * s)
+
+    def finished() -> np.ndarray:
+        """A positive dual: it has this level in every optimum."""
+        y = rises * level.dual_value
+        return y > min(POSITIVE, y.max() / 2)
+
+    return Round(problem, tasks=s / a, levels=1.0 * s, finished=finished)
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max t: s[i] >= t (i rises), s[i] >= h[i] (i is held), sum_i d[i, j] x[i] <= c[j], x[i] <= u[i], x[i] >= "
+        "f[i]; s[i] = max_j d[i, j] x[i] / (v[i, j] w[i, j])",
+        rows="level capacity limit eligible promise ceiling",
+        promised=[4, 0],
+    )

@@ -30,17 +30,23 @@ Find     x[i] >= 0  tasks of user i;  s[i] = a[i] x[i]
                 sum_j b[g, j]  >=  1       for every such g                          (some)
 
 The level of a group is its largest share, of whatever resource: none is more than what its
-siblings have, and one is no less. A mixed-integer program has no dual: who rises and uses a
-resource that is full, or is at her limit, is held from then on.
+siblings have, and one is no less. Where optima differ the one with the fewest tasks is meant: a
+member that can rise without its group's level rising does so in a later round.
+A mixed-integer program has no dual: who rises and uses a resource that is full, or is at her
+limit, is held from then on. Where a demand is 0, a member may be able to rise while its group's
+level stands still: if then a round stops nobody, this program does not say how it goes on.
 
 Source   A. Bhattacharya et al., "Hierarchical Scheduling for Diverse Datacenter Workloads",
          SoCC 2013, sections 3 and 4.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
+
+FULL = 1e-7  # part of a resource, or of a limit, that a solver leaves of what is full
 
 
 class Round(NamedTuple):
@@ -49,10 +55,14 @@ class Round(NamedTuple):
     problem: cp.Problem
     tasks: cp.Expression
     levels: cp.Expression
+    ties: cp.Expression
+    finished: Callable[[], np.ndarray]
 
 
 def build(data: Any, held: np.ndarray) -> Round:
     """Return the round in which the users with NaN in `held`, shape (n,), rise together group by group."""
+    if data.machines is not None:
+        raise ValueError("hierarchy.py is stated in one pool: use it without machines")
     d, c, w, u, h = data.demands, data.capacity, data.weights, data.limits, held
     p, P = getattr(data, "parent", np.full(len(d), -1)), getattr(data, "group_parent", np.zeros(0, dtype=int))
     W = getattr(data, "group_weights", np.ones(0))
@@ -81,4 +91,29 @@ def build(data: Any, held: np.ndarray) -> Round:
     share = shares >= of_parent - M * (1 - b) if len(active) else b >= 0
     some = cp.sum(b, axis=1) >= 1
     problem = cp.Problem(cp.Maximize(y[-1] if rises.any() else 0), [level, capacity, limit, most, share, some])
-    return Round(problem, tasks=1.0 * x, levels=s)
+
+    def finished() -> np.ndarray:
+        """It is at its limit, or uses a resource that is full."""
+        full = d.T @ x.value >= c * (1 - FULL)
+        return rises & ((d[:, full] > 0).any(axis=1) | (x.value >= u * (1 - FULL)))
+
+    return Round(problem, tasks=1.0 * x, levels=s, ties=cp.sum(s), finished=finished)
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max t: s[i] = y[p[i]] (i rises), s[i] = h[i] (i is held), max_j (share j of group g) / W[g] = y[P[g]], t "
+        "= y[-1], sum_i d[i, j] x[i] <= c[j], x[i] <= u[i]",
+        rows="level capacity limit most share some",
+        demands=[[1, 4], [1, 4], [3, 1]],
+        users=["A1", "A2", "B"],
+        parent=[0, 0, -1],
+        group_parent=[-1],
+        group_weights=[1],
+    )

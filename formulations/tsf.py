@@ -72,3 +72,17 @@ def build(data: Any, held: np.ndarray) -> Round:
     eligible = cp.sum(cp.multiply(1.0 - e, z)) == 0
     problem = cp.Problem(cp.Maximize(t if rises.any() else 0), [level, capacity, limit, eligible])
     return Round(problem, tasks=cp.multiply(g / a, s), levels=g * s)
+
+
+if __name__ == "__main__":
+    try:
+        from rounds import show
+    except ModuleNotFoundError:
+        raise SystemExit("error: rounds.py, the loop over rounds, must lie beside this file: copy it too") from None
+    show(
+        build,
+        __doc__,
+        "max t: s[i] >= t (i rises), s[i] >= h[i] (i is held), sum_i d[i, j] x[i] <= c[j], x[i] <= u[i]; s[i] = "
+        "x[i] / (A[i] w[i]), A[i] its tasks alone",
+        rows="level capacity limit eligible",
+    )

@@ -15,6 +15,8 @@ import typer
 from benchmarks import headlines, page
 from drfopt.axioms import claims as claim_rows
 from drfopt.cli.app import app as commands
+from drfopt.io.documents.published import DOCUMENTS, schema
+from drfopt.solving.methods.opinions import second_authors
 
 DOCS = Path(__file__).resolve().parent.parent
 REPOSITORY = DOCS.parent
@@ -96,6 +98,53 @@ def command_line() -> None:
     (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")
 
 
+def documents() -> None:
+    """Write the page of the documents, each with the keys that its schema has."""
+    lines = [
+        "# Documents\n",
+        "Every JSON says what it is under `schema`: a kind and a version, which grows when a key goes or changes its",
+        "meaning. `drfopt schema NAME` prints the whole JSON Schema, `drfopt.schema(NAME)` returns it. An exact",
+        'value is text such as `"63/25"` or the two ends between which it lies; null is what is not defined, not',
+        "known or not finite.\n",
+    ]
+    for document in DOCUMENTS:
+        found = schema(document.name)
+        lines += [f"## {document.name}\n", f"{found['description']} Printed by: {document.printed_by}.\n"]
+        tables = [("", found), *((name, table) for name, table in found.get("$defs", {}).items())]
+        for name, table in tables:
+            if "properties" not in table or name.endswith("Document") or (name and document.name != home(name)):
+                continue
+            lines += [f"`{name}`: {table['description']}\n"] if name else []
+            keys = [
+                row([f"`{key}`", told(value), "" if key in table.get("required", ()) else "optional"])
+                for key, value in table["properties"].items()
+            ]
+            lines.append(row(["key", "holds", ""]) + row(["---"] * 3) + "".join(keys))
+    (GENERATED / "documents.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def home(table: str) -> str:
+    """Return the first document that has a table, where its keys are listed."""
+    return next(document.name for document in DOCUMENTS if table in schema(document.name).get("$defs", {}))
+
+
+def told(value: dict[str, Any]) -> str:
+    """Return a value of a schema in a word or two."""
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "$ref" in value:
+        return value["$ref"].rpartition("/")[2]
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(map(told, value["anyOf"])))
+    if value.get("type") == "array":
+        return f"list of {told(value['items'])}"
+    if value.get("type") == "object" and isinstance(value.get("additionalProperties"), dict):
+        return f"table of {told(value['additionalProperties'])}"
+    words = {"string": "text", "object": "table", "null": "null", "boolean": "true or false"}
+    kind = "fraction" if "pattern" in value else value.get("type", "anything")
+    return words.get(kind, kind)
+
+
 def figures() -> None:
     """Draw the figures of the pages."""
     for name, command in PICTURES.items():
@@ -131,7 +180,9 @@ def write(app: Any) -> None:
     part("headlines", headlines.table(page.read()))
     part("comparison", headlines.compared(page.read()))
     part("claims", claim_rows.table((claim_rows.POSITIVE,)))
+    part("second-authors", second_authors())
     command_line()
+    documents()
     gallery()
     if not (PARTS / "claims-drf.md").exists():
         figures()

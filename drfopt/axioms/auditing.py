@@ -36,6 +36,7 @@ class Audit(Result):
         One a property, with ``.property``, ``.verdict``, ``.witness``, ``.exact`` and ``.trials``.
     """
 
+    _schema = "drfopt audit 1"
     _rows = "results"
 
     instance: Instance | None
@@ -55,6 +56,7 @@ class Audit(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt audit --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name if self.instance else None,
             "policy": self.policy,
             "integer": self.integer,

@@ -51,6 +51,7 @@ class Told:
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt theorems N --json`` prints."""
         return {
+            "schema": "drfopt theorem 1",
             "theorem": self.number,
             "claim": self.claim,
             "instance": self.instance,

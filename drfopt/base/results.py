@@ -15,23 +15,27 @@ from .tables import Sheet
 __all__ = ["Parts", "Result"]
 
 
-class Parts(Mapping[str, Any]):
+class Parts(Mapping[Any, Any]):
     """Parts of a result by name, each made when it is asked for: a cluster may have a million users.
 
     Parameters
     ----------
-    names : mapping from name to index
+    names : mapping from name to index; or a range, where the indices are their own names
     made : callable
         Takes an index, and returns the part.
     """
 
-    def __init__(self, names: Mapping[str, int], made: Callable[[int], Any]):
+    def __init__(self, names: Mapping[str, int] | range, made: Callable[[int], Any]):
         self._names, self._made = names, made
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Any) -> Any:
+        if isinstance(self._names, range):
+            if name not in self._names:
+                raise KeyError(name)
+            return self._made(int(name))
         return self._made(self._names[name])
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._names)
 
     def __len__(self) -> int:
@@ -45,6 +49,9 @@ class Result(ABC):
     number; how long it took is not compared.
     """
 
+    _schema: ClassVar[str]
+    """What `to_dict` says that it is, such as ``"drfopt allocation 1"``; `drfopt.schema` has its keys."""
+
     _rows: ClassVar[str] = ""
     """The key of `to_dict` under which the rows of `to_frame` are; empty for a result that makes its own."""
 
@@ -56,8 +63,8 @@ class Result(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that the command's ``--json`` prints."""
 
-    def named(self) -> Mapping[str, Any]:
-        """Return what can be asked for by name, as ``result[name]``."""
+    def named(self) -> Mapping[Any, Any]:
+        """Return what can be asked for by name, or by number, as ``result[name]``."""
         return {}
 
     def to_frame(self) -> Any:
@@ -77,19 +84,19 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         return self.sheet().html()
 
-    def __getitem__(self, name: str) -> Any:
-        """Return the part of that name: a user's row, a policy's allocation, a property's finding."""
+    def __getitem__(self, name: Any) -> Any:
+        """Return the part of that name: a user's row, a policy's allocation, a property's finding, a pool by number."""
         found = self.named()
         try:
             return found[name]
         except (KeyError, TypeError):
-            near = suggestion(str(name), map(str, found))
+            near = suggestion(name, map(str, found)) if isinstance(name, str) else ""
             raise KeyError(f"{type(self).__name__} has no part {name!r}{near}") from None
 
     __iter__: ClassVar[None] = None
     """Parts are asked for by name; who wants all of them asks for `named`."""
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: Any) -> bool:
         return name in self.named()
 
     def __eq__(self, other: object) -> bool:

@@ -9,10 +9,12 @@ import json
 import math
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import islice, zip_longest
 from typing import Any
+
+from .numbers.shown import DIGITS_OF_CELLS, number
 
 __all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "clean", "finite"]
 
@@ -55,10 +57,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, and whether it holds numbers (then it is set to the right)."""
+    """A column: its heading, whether it holds numbers (then it is set to the right), and whether a person sees it.
+
+    A program gets every column, so that its headings are the same whatever the cluster.
+    """
 
     heading: str
     number: bool = False
+    shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,14 @@ class Sheet:
     rows: list[tuple]
     notes: tuple[str, ...] = ()
     document: Callable[[], Any] | None = field(default=None, repr=False)
+
+    def seen(self) -> "Sheet":
+        """Return the sheet with the columns that a person sees."""
+        if all(column.shown for column in self.columns):
+            return self
+        kept = [j for j, column in enumerate(self.columns) if column.shown]
+        rows = [tuple(row[j] for j in kept) for row in self.rows]
+        return replace(self, columns=tuple(self.columns[j] for j in kept), rows=rows)
 
     def text(self, *, colour: bool = False, width: int | None = None, rows: int = SHOWN) -> str:
         """Return the table for a terminal, the first rows only, colours only when asked for."""
@@ -93,6 +107,9 @@ class Sheet:
 
     def show(self, console: Any, rows: int = SHOWN) -> None:
         """Print the first `rows` on a rich console; in ASCII where it cannot write block characters."""
+        self.seen()._show(console, rows)
+
+    def _show(self, console: Any, rows: int) -> None:
         from rich.text import Text
 
         blocks = _can_write(console.encoding, BLOCKS)
@@ -182,18 +199,20 @@ class Sheet:
 
     def markdown(self) -> str:
         """Return all rows as a Markdown table."""
+        seen = self.seen()
         lines = [
-            [column.heading for column in self.columns],
-            ["---:" if column.number else "---" for column in self.columns],
-            *([_text(cell).replace("|", "\\|") for cell in row] for row in self.rows),
+            [column.heading for column in seen.columns],
+            ["---:" if column.number else "---" for column in seen.columns],
+            *([_text(cell).replace("|", "\\|") for cell in row] for row in seen.rows),
         ]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
     def latex(self) -> str:
         """Return all rows as a LaTeX tabular in booktabs style."""
-        layout = "".join("r" if column.number else "l" for column in self.columns)
-        lines = [" & ".join(_tex(_text(cell)) for cell in row) + r" \\" for row in self.rows]
-        heading = " & ".join(_tex(column.heading) for column in self.columns) + r" \\"
+        seen = self.seen()
+        layout = "".join("r" if column.number else "l" for column in seen.columns)
+        lines = [" & ".join(_tex(_text(cell)) for cell in row) + r" \\" for row in seen.rows]
+        heading = " & ".join(_tex(column.heading) for column in seen.columns) + r" \\"
         body = [
             rf"\begin{{tabular}}{{{layout}}}",
             r"\toprule",
@@ -207,10 +226,11 @@ class Sheet:
 
     def html(self) -> str:
         """Return the table for a notebook, the first rows only."""
-        heading = "".join(f"<th>{escape(column.heading)}</th>" for column in self.columns)
+        seen = self.seen()
+        heading = "".join(f"<th>{escape(column.heading)}</th>" for column in seen.columns)
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(_drawn(cell, True))}</td>" for cell in row) + "</tr>"
-            for row in self.rows[:SHOWN]
+            for row in seen.rows[:SHOWN]
         )
         more = f"<p>... and {len(self.rows) - SHOWN} more of {len(self.rows)}</p>" if len(self.rows) > SHOWN else ""
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
@@ -250,7 +270,9 @@ def _text(cell: Any) -> str:
         return ""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return f"{cell:.6g}" if isinstance(cell, float) else clean(str(cell))
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))
 
 
 def clean(text: str) -> str:

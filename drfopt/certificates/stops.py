@@ -31,7 +31,7 @@ from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "certify_rounded", "costs"]
+__all__ = ["certify", "certify_rounded", "costs", "exceeded", "floors"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -61,6 +61,36 @@ def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, hal
     )
 
 
+def floors(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return the tasks with which the stage of promises ends (n,), whom it stops, and which stop is wrong, in words.
+
+    That they are possible is known from `tasks`, which are possible and must be no fewer.
+    """
+    replay = _Replay(ascent, np.zeros(len(tasks)))
+    has, stopped, fault = _last(ascent, halts)
+    replay.tasks = has
+    for number, halt in enumerate(halts, start=1):
+        fault = fault or replay.stop(halt, f"stop {number} of the guarantees")
+    if not fault and replay.standing.promising:
+        fault = "the stops do not say how far all guarantees are kept"
+    if not fault and (worst := float(replay.violations.max(initial=0.0))) > (0 if ascent.exact else LEVEL):
+        i = int(replay.violations.argmax())
+        fault = f"the guarantee of user {ascent.instance.users[i]!r} is not proven to be kept so far: {worst:.1e}"
+    if not fault and (short := np.flatnonzero(tasks < has * (1 - CAPACITY))).size:
+        fault = f"user {ascent.instance.users[short[0]]!r} has less than its guarantee is worth"
+    return has, stopped, fault
+
+
+def _last(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return what everybody has after some stops of the stage of promises, and who is stopped."""
+    standing = ascent.start()
+    for halt in halts:
+        if not halt.promising or not standing.promising:
+            return standing.has, standing.finished, "a stop belongs to another stage than that of guarantees"
+        standing = ascent.after(standing, ascent.moment(standing).tasks(halt.place), halt.finished)
+    return standing.has, standing.finished, ""
+
+
 def certify_rounded(
     instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, halts: tuple[Halt, ...]
 ) -> Certificate:
@@ -72,6 +102,11 @@ def certify_rounded(
         return replace(proof, violation=max(proof.violation, off), gap=None)
     reason = f"the nearest floats are {off:.1e} off the exact answer (exact=True returns it)"
     return replace(proof, valid=False, violation=off, gap=None, reason=reason)
+
+
+def exceeded(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None) -> str:
+    """Return which capacity, limit or ceiling tasks (n,) do not keep, in words; "" where all hold."""
+    return _Replay(ascent, tasks).impossible(placement)
 
 
 class _Replay:

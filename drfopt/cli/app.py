@@ -10,7 +10,7 @@ from .convert import convert
 from .crosscheck import crosscheck
 from .explain import explain
 from .export import export
-from .listing import engines, formats, library, new, policies
+from .listing import engines, formats, library, new, policies, schema
 from .output import versions
 from .price import price
 from .rebalance import rebalance
@@ -85,5 +85,6 @@ for command in (
     formats,
     rules,
     scenarios,
+    schema,
 ):
     app.command()(command)

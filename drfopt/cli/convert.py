@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..base.errors import InstanceError
 from ..io.readers.formats import FORMATS
 from . import options
 from .output import check, deliver
@@ -43,12 +44,34 @@ def convert(
             show_default=False,
         ),
     ] = None,
+    saturate: Annotated[
+        bool,
+        typer.Option("--saturate", help="Queues without tasks want everything: tasks like the mean of the machines."),
+    ] = False,
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            "--shape",
+            metavar="TASK",
+            help="With --saturate: what a task needs instead, such as cpu=1,memory=4Gi.",
+            show_default=False,
+        ),
+    ] = None,
+    machines: Annotated[
+        Path | None,
+        typer.Option(
+            "--machines",
+            metavar="FILE",
+            help="The cluster from another file: an instance file, machines.csv, or one of the format.",
+            show_default=False,
+        ),
+    ] = None,
     current: Annotated[
         Path | None,
         typer.Option(
             "--current",
             metavar="FILE",
-            help="Write what runs where today to FILE, as JSON: {placement: {user: {class: tasks}}}.",
+            help="Write what runs where today to FILE, as JSON that rebalance reads.",
             show_default=False,
         ),
     ] = None,
@@ -66,7 +89,7 @@ def convert(
         if path is not None:
             check(path)
     with working(f"reading {origin}"):
-        found = read(origin, files, user_by)
+        found = read(origin, files, user_by, saturate=saturate, shape=_shape(shape), machines=machines)
     from ..io.text.files import format_of
 
     form = "toml" if output is None else format_of(output)
@@ -77,6 +100,17 @@ def convert(
     if output is not None or not sys.stdout.isatty():
         for note in found.notes:
             typer.echo(str(note), err=True)
+
+
+def _shape(text: str | None) -> dict[str, str]:
+    """Return the amounts of a task as ``cpu=1,memory=4Gi`` says them."""
+    found: dict[str, str] = {}
+    for part in text.split(",") if text is not None else ():
+        resource, equal, value = (word.strip() for word in part.partition("="))
+        if not (resource and equal and value) or resource in found:
+            raise InstanceError(f"--shape {text!r}: write each resource once, such as cpu=1,memory=4Gi")
+        found[resource] = value
+    return found
 
 
 def _text(found: "Conversion", form: str) -> str:

@@ -1,5 +1,6 @@
 """``drfopt explain``: why a user has what it has, and what would raise it."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -32,4 +33,11 @@ def explain(
     with working("explaining"):
         found = explained(cluster, policy, user)
     title = options.title(cluster, instance)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    sheet = found.sheet()
+    if out.format == "table":
+        from ..planning.advice import advise
+
+        with working("looking for what helps"):
+            last = (*found.allocation.shortfall.sentences(), *advise(found.allocation).sentences())
+        sheet = replace(sheet, notes=(*sheet.notes, *last))
+    out.write(sheet, lambda: found.to_dict() | {"instance": title, "version": versions()})

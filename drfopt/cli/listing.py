@@ -1,9 +1,10 @@
-"""``drfopt engines``, ``drfopt policies``, ``drfopt library``, ``drfopt formats``: what there is.
+"""``drfopt engines``, ``policies``, ``library``, ``formats`` and ``schema``: what there is.
 
 ``drfopt new``: an instance file to begin with, or a scenario.
 """
 
 from dataclasses import asdict
+from json import dumps
 from typing import Annotated
 
 import typer
@@ -11,8 +12,15 @@ import typer
 from ..base.tables import Column, Sheet
 from . import options
 from .output import Output, check, deliver
+from .status import USAGE_ERROR
 
-__all__ = ["engines", "formats", "library", "new", "policies"]
+__all__ = ["engines", "formats", "library", "new", "policies", "schema"]
+
+
+def _documents(incomplete: str) -> list[str]:
+    from ..io.documents.published import DOCUMENTS
+
+    return options.matching(incomplete, DOCUMENTS.names)
 
 
 def engines(json: options.Json = False, format: options.FormatName = None, output: options.OutputFile = None) -> None:
@@ -81,6 +89,38 @@ def formats(json: options.Json = False, format: options.FormatName = None, outpu
     rows: list[tuple] = [(row.name, row.summary, ", ".join(row.users)) for row in FORMATS]
     notes = ("files may come in any order, also packed with gzip; drfopt convert --from FORMAT FILES",)
     out.write(Sheet("formats", columns, rows, notes), rows=len(rows))
+
+
+def schema(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="A document, or the command that prints it; all are listed when left out.",
+            autocompletion=_documents,
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Print the JSON Schema of a document: instance files, certificates, and what every --json prints.
+
+    Example: drfopt schema allocation
+    """
+    from ..io.documents.published import DOCUMENTS
+    from ..io.documents.published import schema as published
+
+    out = Output.wished(format, json, output)
+    if name is None:
+        columns = tuple(map(Column, ("document", "schema", "printed by")))
+        rows: list[tuple] = [(row.name, row.schema, row.printed_by) for row in DOCUMENTS]
+        out.write(Sheet("documents", columns, rows), rows=len(rows))
+        return
+    if format not in (None, "json"):
+        raise USAGE_ERROR(f"a schema is JSON and no {format}: leave --format out")
+    deliver(dumps(published(name), indent=2), out.path)
 
 
 def new(

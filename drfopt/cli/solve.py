@@ -1,6 +1,7 @@
 """``drfopt solve``: one allocation and its certificate."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from json import dumps
 
 import typer
@@ -57,8 +58,12 @@ def solve(
         from ..certificates.document import certificate_document
 
         deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
-    out.write(
-        allocation.sheet(), lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()}
-    )
+    sheet = allocation.sheet()
+    if out.format == "table":
+        from ..planning.advice import advise
+
+        with working("looking for what helps"):
+            sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
+    out.write(sheet, lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()})
     if not allocation.finished:
         raise typer.Exit(FAILED)

@@ -85,7 +85,7 @@ def whatif(
         _drawable(plot, sweep)
     if sweep is None and (jobs is not None or dask is not None):
         raise USAGE_ERROR("--jobs and --dask divide the values of a sweep among workers: ask for --sweep, or drop them")
-    from ..planning.changes.changes import KINDS, Change
+    from ..planning.changes import KINDS, Change
 
     changes = [Change(row.name, text) for row in KINDS for text in given[row.name.replace("-", "_")] or ()]
     if not changes and sweep is None:

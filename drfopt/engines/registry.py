@@ -40,6 +40,8 @@ class Engine:
         Whether it is for instances with guarantees, tiers or groups, which the others know nothing of.
     divides : bool
         Whether it can give parts of the problem to other processes.
+    plain : bool
+        Whether one that is organised takes task types on machines without such rules as well.
     types : bool
         Whether it takes users with several task types on machines.
     most : int or None
@@ -59,6 +61,7 @@ class Engine:
     largest: int | None = None
     programs: bool = False
     organised: bool = False
+    plain: bool = False
     divides: bool = False
     types: bool = False
     most: int | None = None
@@ -80,7 +83,13 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        known = self.organised == ("organisation" in problem.instance.features)
+        rules = "organisation" in problem.instance.features
+        # A file is asked what it makes of an organisation.
+        known = (
+            objective == "formulation"
+            or self.organised == rules
+            or (self.plain and problem.instance.type_table is not None)
+        )
         alike = self.types or problem.instance.type_table is None
         fits = objective in self.objectives and cluster in self.clusters
         return fits and tasks and self.exact == exact and asked and known and alike
@@ -144,7 +153,26 @@ ENGINES = Registry(
     Engine(
         "conic", "nash.conic", "conic program through cvxpy and Clarabel, then the same Newton steps", ALPHA, ANYWHERE
     ),
-    Engine("lp", "sums.lp", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine(
+        "bounded-barrier",
+        "nash.bounded",
+        "interior point with floors, ceilings of groups and task types, then Newton on what binds",
+        ALPHA,
+        ANYWHERE,
+        organised=True,
+        plain=True,
+        types=True,
+    ),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine(
+        "bounded-lp",
+        "sums",
+        "the same with guarantees as floors, and ceilings of groups",
+        SUM,
+        ANYWHERE,
+        types=True,
+        organised=True,
+    ),
     Engine(
         "rational",
         "leximin.filling:solve_exactly",
@@ -162,9 +190,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
     ),
-    Engine(
-        "rational-lp", "sums.lp:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True
-    ),
+    Engine("rational-lp", "sums:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
     Engine(
         "enclosure",
         "nash.enclosure",
@@ -228,7 +254,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-filling",
-        "hierarchy.tree_filling",
+        "hierarchy:solve_pool",
         "guarantees, tiers and groups: filling from stop to stop",
         LEXIMIN,
         POOL,
@@ -237,7 +263,7 @@ ENGINES = Registry(
     ),
     Engine(
         "tree-chain",
-        "hierarchy.tree_chain",
+        "hierarchy:solve_machines",
         "guarantees, tiers and groups: stops by linear programs",
         LEXIMIN,
         MACHINES,
@@ -246,7 +272,7 @@ ENGINES = Registry(
     ),
     Engine(
         "rational-tree",
-        "hierarchy.tree_filling:solve_exactly",
+        "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
         POOL,

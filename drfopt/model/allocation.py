@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
+from ..base.numbers.shown import in_units
 from ..base.registry import door
 from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Sheet
@@ -17,6 +18,7 @@ from ..base.tolerances import LEVEL
 from .document import as_text
 from .document import document as instance_document
 from .instance import Instance
+from .shortfall import HAS_ALL, Shortfall, asked_by
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -134,6 +136,10 @@ class Portion:
         What stopped it: a resource, or ``class/resource`` on machines; None at its limit or where it is not known.
     placement : dict from machine class to number, or None
         Where its tasks run; None for a pool.
+    asked : number or None
+        Tasks that it has to run; None for no end.
+    met : float or None
+        Part of them that runs.
     """
 
     user: str
@@ -144,6 +150,8 @@ class Portion:
     usage: dict[str, Any]
     bottleneck: Any
     placement: dict[str, Any] | None
+    asked: Any = None
+    met: float | None = None
 
 
 def _nowhere() -> None:
@@ -181,6 +189,8 @@ class Allocation(Result):
         Time to solve and to prove.
     certificate : Certificate
     """
+
+    _schema = "drfopt allocation 1"
 
     instance: Instance
     policy: str
@@ -242,6 +252,11 @@ class Allocation(Result):
             }
             for row in self.broken
         ]
+
+    @cached_property
+    def shortfall(self) -> Shortfall:
+        """What was asked for beside what came of it: `asked`, `met` and `missing` of every user, and who is short."""
+        return Shortfall.of(self.instance, self.tasks, self.integer, self.certificate.bottlenecks)
 
     @cached_property
     def usage(self) -> np.ndarray:
@@ -317,7 +332,18 @@ class Allocation(Result):
             None
             if placement is None
             else {name: z for name, z in zip(classes, placement[i].tolist(), strict=True) if z},
+            self._asked(i),
+            _number(self.shortfall.met[i]),
         )
+
+    def _asked(self, i: int) -> Any:
+        """Return what user i asked for, in the kind of number in which its tasks are; None for no end."""
+        if not np.isfinite(self.shortfall.asked[i]):
+            return None
+        if self.exact:
+            return asked_by(self.instance, i, self.integer)
+        asked = float(self.shortfall.asked[i])
+        return int(asked) if self.integer else asked
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], instance: Instance | None = None) -> "Allocation":
@@ -355,7 +381,7 @@ class Allocation(Result):
 
     def _told(self) -> dict[str, Any]:
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        pool = self.instance.machines is None
+        pool, short, weights = self.instance.machines is None, self.shortfall, self.weights
         users = [
             {
                 "name": name,
@@ -365,6 +391,10 @@ class Allocation(Result):
                 "dominant_share": _plain(self.dominant_shares[i]),
                 "usage": {r: _plain(value) for r, value in zip(self.resources, self.usage[i], strict=True)},
                 "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
+                "weight": weights[i],
+                "asked": None if (asked := self._asked(i)) is None else _plain(asked),
+                "got": _plain(self.tasks[i]),
+                "met": _number(short.met[i]),
             }
             for i, name in enumerate(self.users)
         ]
@@ -379,6 +409,7 @@ class Allocation(Result):
             for j, name in enumerate(self.resources)
         ]
         document = {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "integer": self.integer,
@@ -387,6 +418,8 @@ class Allocation(Result):
             "users": users,
             "resources": resources,
             "unplaced": list(self.unplaced),
+            "short": [self.users[i] for i in short.short.tolist()],
+            "demand_met": short.demand_met,
             "certificate": self.certificate.to_dict(),
             "seconds": self.seconds,
         }
@@ -411,6 +444,14 @@ class Allocation(Result):
             }
         return document
 
+    @property
+    def weights(self) -> list[Any]:
+        """Each user's weight, (n,), or its weights by resource."""
+        rows = self.instance.weights.tolist()
+        if not self.instance.weights_per_resource:
+            return rows
+        return [dict(zip(self.resources, row, strict=True)) for row in rows]
+
     @cached_property
     def types(self) -> dict[str, list[dict[str, Any]]] | None:
         """Of each user with task types on machines how many of each run, and where; None where there are none."""
@@ -434,6 +475,8 @@ class Allocation(Result):
 
         columns: dict[str, Any] = {
             "tasks": self.tasks,
+            "asked": self.shortfall.asked,
+            "met": self.shortfall.met,
             "level": self.levels,
             "dominant_resource": self.dominant_resources,
             "dominant_share": self.dominant_shares,
@@ -458,31 +501,41 @@ class Allocation(Result):
     # ---- as a table -------------------------------------------------------------------------------------------
 
     def sheet(self) -> Sheet:
-        """Return the table of the allocation: a row a user, what is used and what was proven below it."""
+        """Return the table of the allocation: a row a user, who is most short first, and what was proven below it."""
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        short, helpless, weights = self.shortfall, set(self.unplaced), self.weights
+        ends, each = bool(np.isfinite(short.asked).any()), self.instance.weights_per_resource
         rows = [
             (
-                name,
+                self.users[i],
+                ", ".join(f"{w:g} {r}" for r, w in weights[i].items()) if each else weights[i],
+                _number(short.asked[i]),
                 _cell(self.tasks[i]),
+                _cell(self.tasks[i]),
+                None if np.isnan(short.met[i]) else float(100 * short.met[i]),
                 _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],
-                stopped(self.instance, i, bottlenecks[i], self.tasks[i], name in self.unplaced),
+                stopped(self.instance, i, bottlenecks[i], self.tasks[i], self.users[i] in helpless, self.integer),
             )
-            for i, name in enumerate(self.users)
+            for i in short.order.tolist()
         ]
         return Sheet(
             title=self._title(),
             columns=(
                 Column("user"),
-                Column("tasks", number=True),
+                Column("weight", number=not each, shown=self.instance.weighted),
+                Column("asked", number=True, shown=ends),
+                Column("got", number=True, shown=ends),
+                Column("tasks", number=True, shown=not ends),
+                Column("met %", number=True, shown=ends),
                 Column("level", number=True),
                 Column("dominant share", number=True),
                 Column("of"),
                 Column("stopped by"),
             ),
             rows=rows,
-            notes=tuple(self._notes()),
+            notes=tuple(self.notes()),
         )
 
     def _closed_forms(self) -> dict[str, str]:
@@ -493,11 +546,17 @@ class Allocation(Result):
         kind = "whole tasks" if self.integer else "divisible tasks"
         return f"{self.policy}, {kind}" + (f" - {self.instance.name}" if self.instance.name else "")
 
-    def _notes(self) -> list[str]:
+    def notes(self, unplaced: bool = True) -> list[str]:
+        """Return the lines below the table, without who fits nowhere where somebody says more of it."""
         used = ", ".join(
-            f"{resource} {float(u):.4g} of {c:.4g} ({float(z):.1%})"
-            for resource, u, c, z in zip(
-                self.resources, self.used, self.instance.capacity, self.utilization, strict=True
+            f"{resource} {in_units(float(u), unit)} of {in_units(c, unit)} ({float(z):.1%})"
+            for resource, unit, u, c, z in zip(
+                self.resources,
+                self.instance.units,
+                self.used,
+                self.instance.capacity.tolist(),
+                self.utilization,
+                strict=True,
             )
         )
         notes = [f"used: {used}"]
@@ -507,8 +566,6 @@ class Allocation(Result):
         if forms := self._closed_forms():
             first = [f"{user} {form}" for user, form in forms.items()][:10]
             notes.append(f"closed forms, proven: {', '.join(first)}")
-        if self.unplaced:
-            notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(self.unplaced[:20]))
         if self.broken:
             # All of them: each is a promise to somebody.
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
@@ -534,6 +591,10 @@ class Allocation(Result):
             notes.append(
                 f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
             )
+        # Last, since that is what a planner reads first.
+        notes += self.shortfall.sentences()
+        if self.unplaced and unplaced:
+            notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
         return notes
 
 
@@ -553,12 +614,25 @@ def _cell(value: Any) -> Any:
     return _plain(value)
 
 
-def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: bool) -> str:
+def _number(value: Any) -> float | None:
+    """Return a float, None for one that says nothing: no end, or not defined."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _listed(names: tuple[str, ...], most: int = 20) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: bool, integer: bool = False) -> str:
     """Return what stopped user i, as a table says it; empty where it is not known."""
     if unplaced:
         return "unplaced"
+    asked = float(instance.asked[i])
+    if float(tasks) >= (np.floor(asked) if integer else asked) * (1 - LEVEL):
+        return HAS_ALL
     if bottleneck is None:
         tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
+        tops = {words: np.floor(top) if integer else top for words, top in tops.items()}
         return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
     if isinstance(bottleneck, str):
         return bottleneck

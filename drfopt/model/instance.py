@@ -1,5 +1,6 @@
 """A cluster and its users: the one input of everything, checked once, here, and never again behind this door."""
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +26,9 @@ FEATURES = {
     "types on machines": "several task types of one user on machines",
 }
 """What an instance may have beyond one demand, weight and limit a user."""
+
+BYTES, MEBIBYTE = re.compile("mem|storage|disk|hugepages", re.IGNORECASE), 2**20
+"""Names of resources that may be counted in bytes, and the least that a task needs of such."""
 
 MOST_CELLS, MOST_EMPTY = 50_000_000, 20_000_000
 """Users or classes times resources by name, and how many of these amounts may be left out: a small file could name so
@@ -175,6 +179,27 @@ class Instance:
     def limits(self) -> np.ndarray:
         """The most tasks of each user, (n,); inf for no limit."""
         return self._limits.floats
+
+    @cached_property
+    def asked(self) -> np.ndarray:
+        """Tasks that each user has to run, (n,), inf for no end: its limit, or as many as its task types count."""
+        if self.task_types is None:
+            return self._asked.floats
+        pairs = zip(self.task_types, self._asked.floats.tolist(), strict=True)
+        return np.array([limit if kinds is None else sum(kind.count for kind in kinds) for kinds, limit in pairs])
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """What each resource is counted in, (m,): ``bytes``, or empty where nothing says so.
+
+        Kubernetes writes memory in bytes, YARN and Mesos in megabytes, people in gigabytes.  No task needs a million
+        megabytes, and none gets along with less than one: that tells bytes from all others.
+        """
+        needs = [column[column > 0] for column in self.demands.T]
+        return tuple(
+            "bytes" if BYTES.search(name) and len(column) and np.median(column) >= MEBIBYTE else ""
+            for name, column in zip(self.resources, needs, strict=True)
+        )
 
     @cached_property
     def ceilings(self) -> np.ndarray:

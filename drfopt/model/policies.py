@@ -19,6 +19,7 @@ from ..base.errors import PolicyError, suggestion
 from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
+from .organisation import Organisation
 from .paths import BundlePath, Traveller, path_of
 
 __all__ = ["ALIASES", "MEASURES", "POLICIES", "AnyPolicy", "Measure", "Policy", "dominant_rates", "policy_named"]
@@ -122,7 +123,7 @@ class Policy:
         what whole tasks of several types would mean has not been defined.
         """
         taught = set() if integer else set(knows)
-        if self.objective != "leximin":
+        if self.objective == "servers":
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
@@ -132,6 +133,8 @@ class Policy:
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
                 f"{'defined' if whole else 'built here'}: leave them out"
             )
+        if instance.organisation is not None and self.objective in ("alpha", "sum"):
+            self._refuse_order(instance.organisation)
         if integer and self.objective == "alpha" and self.alpha != 1:
             raise PolicyError(f"{self.name} is not defined for whole tasks: use ceei, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
@@ -172,14 +175,30 @@ class Policy:
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
-        if self.objective != "leximin":
+        if integer:
+            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
+        elif self.objective not in ("leximin", "alpha", "sum", "formulation"):
             able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
             why = f"it makes no levels rise together, which these rules are about: use {able}"
-        elif integer:
-            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
         else:
             why = "that is not built here: leave them out"
         raise PolicyError(f"{self.name} is asked of an instance with {rules}, and {why}")
+
+    def _refuse_order(self, rules: Organisation) -> None:
+        """Raise the error of a market or sum asked of an order of service, or of levels that nobody can buy."""
+        ordered = any(rules.tiers) or any(group.tier for group in rules.groups)
+        late = any(rules.last) or any(not group.weight for group in rules.groups)
+        if ordered or late:
+            raise PolicyError(
+                f"{self.name} is asked of an instance with {'tiers' if ordered else 'weights of 0'}, an order in which "
+                "some are served before others, and a market or sum knows none: use drf, or leave them out"
+            )
+        promised = any(rules.guarantees) or any(group.guarantee for group in rules.groups)
+        if promised and rules.meaning != "floor":
+            raise PolicyError(
+                f"{self.name} knows guarantees as floors, and not that guarantees are {rules.meaning!r}: "
+                'write guarantees = "floor", or use drf'
+            )
 
     def rates(self, instance: Instance) -> np.ndarray:
         """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight.

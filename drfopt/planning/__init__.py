@@ -1,7 +1,7 @@
 """What planners of a cluster ask: why is it so, what if, what is one more unit worth, what to buy, what to move."""
 
 from .before_and_after import WhatIf, what_if
-from .changes.changes import Change
+from .changes import Change
 from .explaining.explanation import Explanation, explain
 from .pricing.price_table import Prices
 from .pricing.unit_price import price

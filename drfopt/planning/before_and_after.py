@@ -4,10 +4,12 @@ Users are compared by their tasks, which mean the same before and after; a level
 may have changed.  Where both answers are computed in fractions the comparison is exact.  Otherwise a difference counts
 only where it is larger than what the certificates leave open in both: rounding makes nobody a winner.
 
-What sums a division up in one number, before and after a change and along a sweep.
+What sums a division up is measured in one yardstick, the cluster as it was: every level and share is one of the
+capacities and by the weights of the cluster before the change, or of which a sweep is made.  A share of what is there
+*now* falls when a machine is bought that nobody waits for, though nobody has less than before.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, above, least, text
+from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
@@ -25,24 +28,93 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .changes.changes import Change, changed
+from .changes import Change, changed
 
-__all__ = ["TOTALS", "Difference", "WhatIf", "what_if"]
+__all__ = ["TOTALS", "Difference", "WhatIf", "Yardstick", "as_data", "what_if"]
 
-
-def _lowest(allocation: Allocation) -> Any:
-    """Return the lowest level of those who are placed and may run something."""
-    instance = allocation.instance
-    taking_part = ~instance.unplaced(allocation.integer) & (instance.limits > 0)
-    return least(allocation.levels[taking_part].tolist())
+TOTALS = ("lowest level", "sum of dominant shares", "tasks", "demand met")
+"""The numbers that sum a division up; the last is None where nobody says how much it wants."""
 
 
-TOTALS: dict[str, Callable[[Allocation], Any]] = {
-    "lowest level": _lowest,
-    "sum of dominant shares": lambda allocation: sum(allocation.dominant_shares.tolist()),
-    "tasks": lambda allocation: sum(allocation.tasks.tolist()),
-}
-"""The numbers by name."""
+class Yardstick:
+    """Measures divisions of changed clusters in the cluster as it was.
+
+    Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
+    capacities too.  The lowest level is that of the users who took part before, as long as they want anything, and of
+    who joins: a user whose first task a new machine makes possible does not lower it.
+    """
+
+    def __init__(self, instance: Instance, policy: AnyPolicy):
+        named = policy_named(policy)
+        # What a formulation calls a level only its own file knows.
+        self.instance, self.policy = instance, policy_named("drf") if named.objective == "formulation" else named
+        self._share = policy_named("utilitarian")
+
+    def ruler(self, instance: Instance, exact: bool = False) -> Instance:
+        """Return the users of a cluster in the cluster as it was, with the weights that they had there."""
+        base = self.instance
+        if _same_users(instance, base, exact):
+            return base
+        parts, old = instance.parts(), base.parts()
+        weights = dict(zip(base.users, base.exact_weights, strict=True))
+        own = zip(instance.users, instance.exact_weights, strict=True)
+        kept = [weights.get(user, weight) for user, weight in own]
+        # Types name classes that are gone, perhaps; what counts here is the average task.
+        demands = [list(row) for row in instance.exact_demands]
+        given = {"demands": demands, "users": parts["users"], "resources": parts["resources"]}
+        given["weights"] = [list(w) if isinstance(w, tuple) else w for w in kept]
+        return Instance(**given, capacity=old["capacity"], machines=old["machines"])
+
+    def levels(self, allocation: Allocation) -> np.ndarray:
+        """Return the level of every user, (n,)."""
+        return self._measured(self.policy, allocation)
+
+    def shares(self, allocation: Allocation) -> np.ndarray:
+        """Return the dominant share of every user, (n,), weights ignored."""
+        return self._measured(self._share, allocation)
+
+    def taking_part(self, allocation: Allocation) -> np.ndarray:
+        """Return whose level counts among the lowest, bool (n,)."""
+        base, instance = self.instance, allocation.instance
+        before = ~base.unplaced(allocation.integer) & (base.limits > 0)
+        there = dict(zip(base.users, before.tolist(), strict=True))
+        placed = ~instance.unplaced(allocation.integer)
+        counts = [there.get(user, placed[i]) for i, user in enumerate(instance.users)]
+        return np.array(counts, dtype=bool) & (instance.limits > 0)
+
+    def totals(self, allocation: Allocation) -> dict[str, Any]:
+        """Return what sums the division up, by `TOTALS`."""
+        shares = self.shares(allocation)
+        lowest = self.levels(allocation)[self.taking_part(allocation)]
+        return dict(
+            zip(
+                TOTALS,
+                (least(lowest.tolist()), sum(shares.tolist()), sum(allocation.tasks.tolist()), self._met(allocation)),
+                strict=True,
+            )
+        )
+
+    def _met(self, allocation: Allocation) -> float | None:
+        short = allocation.shortfall
+        named = np.isfinite(short.asked)
+        each = self._share.rates(self.ruler(allocation.instance))[named]
+        asked = float(each @ short.asked[named])
+        return float(each @ np.minimum(short.got, short.asked)[named]) / asked if asked else None
+
+    def _measured(self, policy: Policy, allocation: Allocation) -> np.ndarray:
+        ruler = self.ruler(allocation.instance, allocation.exact)
+        if not allocation.exact:
+            return np.asarray(policy.rates(ruler) * allocation.tasks)
+        pairs = zip(policy.exact_rates(ruler), allocation.tasks, strict=True)
+        return np.array([rate * tasks for rate, tasks in pairs], dtype=object)
+
+
+def _same_users(one: Instance, other: Instance, exact: bool) -> bool:
+    """Say whether two clusters have the same users with the same demands and weights."""
+    alike = one.users == other.users and np.array_equal(one.demands, other.demands)
+    if not alike or one.weights.shape != other.weights.shape or not np.array_equal(one.weights, other.weights):
+        return False
+    return not exact or (one.exact_demands, one.exact_weights) == (other.exact_demands, other.exact_weights)
 
 
 CHEAP = 2_000
@@ -85,9 +157,9 @@ class Difference:
         """Return the entry of ``drfopt whatif --json``."""
         return {
             "name": self.user,
-            "before": _plain(self.before),
-            "after": _plain(self.after),
-            "change": _plain(self.change),
+            "before": as_data(self.before),
+            "after": as_data(self.after),
+            "change": as_data(self.change),
             "verdict": self.verdict,
         }
 
@@ -96,6 +168,7 @@ class Difference:
 class WhatIf(Result):
     """Two allocations, before and after the changes."""
 
+    _schema = "drfopt what-if 1"
     _rows = "users"
 
     changes: tuple[Change, ...]
@@ -140,8 +213,14 @@ class WhatIf(Result):
         return 0.0 if self.exact else 2 * TOLERANCES[policy_named(self.before.policy).objective]
 
     def totals(self) -> dict[str, tuple[Any, Any]]:
-        """Return what sums the two clusters up: before and after."""
-        return {name: (look(self.before), look(self.after)) for name, look in TOTALS.items()}
+        """Return what sums the two divisions up, before and after, in shares of the cluster as it was."""
+        before, after = self.yardstick.totals(self.before), self.yardstick.totals(self.after)
+        return {name: (before[name], after[name]) for name in TOTALS}
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """The cluster as it was."""
+        return Yardstick(self.before.instance, self.before.policy)
 
     def named(self) -> dict[str, Any]:
         """Return the differences by user."""
@@ -150,6 +229,7 @@ class WhatIf(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt whatif --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.before.instance.name,
             "policy": self.before.policy,
             "integer": self.before.integer,
@@ -158,28 +238,47 @@ class WhatIf(Result):
             "winners": list(self.winners),
             "losers": list(self.losers),
             "users": [row.to_dict() for row in self.users],
-            "totals": {name: {"before": _plain(a), "after": _plain(b)} for name, (a, b) in self.totals().items()},
+            "totals": {name: {"before": as_data(a), "after": as_data(b)} for name, (a, b) in self.totals().items()},
             "before": self.before.to_dict(instance=False),
             "after": self.after.to_dict(instance=False),
         }
 
     def sheet(self) -> Sheet:
         """Return the table: a row a user, who changes most on top."""
+        old, new = self._met(self.before), self._met(self.after)
+        met = old or new
         columns = (
             Column("user"),
             Column("before", number=True),
             Column("after", number=True),
             Column("change", number=True),
             Column("by", number=True),
+            Column("met % before", number=True, shown=bool(met)),
+            Column("met % after", number=True, shown=bool(met)),
             Column("verdict"),
         )
         # Those who come or go first, then by how much of what they had changes.
         ranked = sorted(self.users, key=lambda row: -_size(row))
         rows = [
-            (row.user, _cell(row.before), _cell(row.after), _cell(row.change), _percent(row), row.verdict)
+            (
+                row.user,
+                _cell(row.before),
+                _cell(row.after),
+                _cell(row.change),
+                _percent(row),
+                old.get(row.user),
+                new.get(row.user),
+                row.verdict,
+            )
             for row in ranked
         ]
         return Sheet(self._title(), columns, rows, tuple(self._notes()), document=self.to_dict)
+
+    @staticmethod
+    def _met(allocation: Allocation) -> dict[str, float]:
+        """Return how much of what each user asked for it has, in percent; only who names an end."""
+        pairs = zip(allocation.users, allocation.shortfall.met.tolist(), strict=True)
+        return {user: 100 * met for user, met in pairs if not np.isnan(met)}
 
     def _title(self) -> str:
         what = ", ".join(map(str, self.changes)) or "nothing changed"
@@ -189,8 +288,10 @@ class WhatIf(Result):
     def _notes(self) -> list[str]:
         same = sum(row.verdict == "same" for row in self.users)
         notes = [f"{len(self.winners)} win, {len(self.losers)} lose, {same} keep what they have (tasks)"]
+        notes[0] += "; levels and shares below are of the cluster as it was"
         for name, (a, b) in self.totals().items():
-            notes.append(f"{name}: {float(a):.6g} before, {float(b):.6g} after")
+            if a is not None and b is not None:
+                notes.append(f"{name}: {_shown(name, a)} before, {_shown(name, b)} after")
         pairs = zip(self.after.resources, self.before.utilization, self.after.utilization, strict=True)
         notes.append("used: " + ", ".join(f"{r} {float(a):.1%} -> {float(b):.1%}" for r, a, b in pairs))
         for when, allocation in (("before", self.before), ("after", self.after)):
@@ -226,7 +327,7 @@ def what_if(
     ----------
     instance : Instance
     changes : sequence of Change or str
-        Such as ``["add 10*v100", "set-weight A=2"]``, made in this order; `drfopt.planning.changes.changes.KINDS` has
+        Such as ``["add 10*v100", "set-weight A=2"]``, made in this order; `drfopt.planning.changes.KINDS` has
         them all.
     policy : str, Policy or function
     integer : bool
@@ -275,6 +376,10 @@ def _more(a: Any, b: Any, tolerance: float) -> bool:
     return above(a, b) is True
 
 
+def _shown(name: str, value: Any) -> str:
+    return percent(float(value)) if name == "demand met" else number(float(value), DIGITS_OF_CELLS)
+
+
 def _size(row: Difference) -> float:
     if row.change is None:
         return float("inf")
@@ -294,7 +399,8 @@ def _cell(value: Any) -> Any:
     return None if value is None else float(value) if isinstance(value, Fraction | Enclosure) else value
 
 
-def _plain(value: Any) -> Any:
+def as_data(value: Any) -> Any:
+    """Return a number as JSON has it: fractions and enclosures as text."""
     if isinstance(value, Fraction | Enclosure):
         return text(value)
     return value

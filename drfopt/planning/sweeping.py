@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from ..base.errors import InstanceError, suggestion
@@ -24,8 +24,8 @@ from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .before_and_after import TOTALS
-from .changes.changes import Change, changed
+from .before_and_after import TOTALS, Yardstick, as_data
+from .changes import Change, changed
 
 __all__ = ["Axis", "Sweep", "axis_of", "multiplied", "solve_each", "sweep"]
 
@@ -149,6 +149,8 @@ def _values(text: str) -> tuple[Fraction, ...]:
 class Sweep(Result):
     """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
 
+    _schema = "drfopt sweep 1"
+
     instance: Instance
     policy: str
     axis: Axis
@@ -162,13 +164,21 @@ class Sweep(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt sweep --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "axis": self.axis.name,
             "values": [str(value) for value in self.values],
             "changes": [str(self.axis.at(value)) for value in self.values],
+            "totals": [{name: as_data(x) for name, x in totals.items()} for totals in self.totals],
             "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
         }
+
+    @cached_property
+    def totals(self) -> tuple[dict[str, Any], ...]:
+        """What sums each division up, in shares of the cluster as it is: see `Yardstick`."""
+        yardstick = Yardstick(self.instance, self.policy)
+        return tuple(yardstick.totals(allocation) for allocation in self.allocations)
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a value and user. Needs pandas (``pip install drfopt[frame]``)."""
@@ -178,34 +188,39 @@ class Sweep(Result):
         return pandas.concat(frames, keys=list(map(str, self.values)), names=[self.axis.name])
 
     def sheet(self) -> Sheet:
-        """Return the table: a row a value."""
+        """Return the table: a row a value, levels and shares in those of the cluster as it is."""
+        seen = [any(totals[name] is not None for totals in self.totals) for name in TOTALS]
         users = self.instance.users if self.instance.n <= USERS_SHOWN else ()
         columns = (
             Column(self.axis.name, number=True),
-            *(Column(name, number=True) for name in TOTALS),
+            *(Column(name, number=True, shown=shown) for name, shown in zip(TOTALS, seen, strict=True)),
             *(Column(f"tasks of {user}", number=True) for user in users),
             *(Column(f"{name} used", number=True) for name in self.instance.resources),
         )
         rows = [
             (
                 str(value),
-                *(f"{float(total(found)):.6g}" for total in TOTALS.values()),
-                *(f"{float(x):.6g}" for x in found.tasks[: len(users)]),
+                *(None if total is None else float(total) for total in totals.values()),
+                *(float(x) for x in found.tasks[: len(users)]),
                 *(f"{float(used):.1%}" for used in found.utilization),
             )
-            for value, found in zip(self.values, self.allocations, strict=True)
+            for value, totals, found in zip(self.values, self.totals, self.allocations, strict=True)
         ]
         title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
         return Sheet(title, columns, rows, self._notes(), document=self.to_dict)
 
     def _notes(self) -> tuple[str, ...]:
-        """Say at which values promises are broken, and at the first of them whose."""
+        """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
+        said = ("levels and shares are of the cluster as it is, whatever the value",)
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
-            return ()
+            return said
         first, owed = next(iter(broken.items()))
         told = f"at {first}: {some(tuple(map(str, owed)))}"
-        return (f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {told}",)
+        return (
+            *said,
+            f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {told}",
+        )
 
 
 def sweep(

@@ -4,8 +4,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..base.numbers.shown import number
 from ..base.tables import clean
-from .numbers import number, title_of
+from .palette import title_of
 from .views import Column, Path, Table, at, shown
 
 __all__ = ["GLOSSARY", "MOST_ROWS", "gist", "tables", "tiles"]

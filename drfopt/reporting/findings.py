@@ -17,18 +17,22 @@ from ..model.allocation import Allocation, stopped
 from ..model.instance import Instance
 from ..model.organisation import Organisation
 from ..model.policies import AnyPolicy
+from ..model.shortfall import HAS_ALL
 from ..planning.before_and_after import WhatIf
 from ..planning.sweeping import Sweep
 from ..solving.comparing import Comparison, compare
 from .measures import measures
 from .whatifs import told_of_sweep, told_of_whatif
 
-__all__ = ["Document", "study"]
+__all__ = ["SCHEMA", "Document", "study"]
+
+SCHEMA = "drfopt page 1"
+"""What the document says that it is."""
 
 Document = dict[str, Any]
 """What JSON can say."""
 
-KINDS = {"its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
+KINDS = {HAS_ALL: "met", "its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
 """How those are counted whom no resource stops, by what a table says of them."""
 
 
@@ -36,6 +40,7 @@ KINDS = {"its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
 class Stops:
     """How many users were stopped by what under one policy; who has several bottlenecks counts at each."""
 
+    met: int
     limit: int
     ceiling: int
     unplaced: int
@@ -84,6 +89,7 @@ def study(
     found = comparison.allocations
     stops = [_stops(allocation) for allocation in found]
     document = {
+        "schema": SCHEMA,
         "title": title or name,
         "date": date,
         "version": version,
@@ -98,7 +104,7 @@ def study(
         "users": _users(instance, found),
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
-        "stops": [{key: getattr(s, key) for key in ("limit", "ceiling", "unplaced", "unknown")} for s in stops],
+        "stops": [{key: getattr(s, key) for key in ("met", "limit", "ceiling", "unplaced", "unknown")} for s in stops],
         "sweeps": [told_of_sweep(sweep) for sweep in sweeps],
         "whatifs": [told_of_whatif(found) for found in whatifs],
     }
@@ -141,7 +147,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "types": len(kinds) if (kinds := types[i]) else None,
             **({} if rules is None else _rules(rules, i)),
             "stopped": [
-                stopped(instance, i, names[i], allocation.tasks[i], user in helpless)
+                stopped(instance, i, names[i], allocation.tasks[i], user in helpless, allocation.integer)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
             ],
         }
@@ -178,6 +184,8 @@ def _stops(allocation: Allocation) -> Stops:
         names = (names,) if isinstance(names, str) else names
         if user in helpless:
             counts["unplaced"] += 1
+        elif stopped(instance, i, bottlenecks[i], allocation.tasks[i], False, allocation.integer) == HAS_ALL:
+            counts["met"] += 1
         elif names:
             at.update(names)
             # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
@@ -186,8 +194,9 @@ def _stops(allocation: Allocation) -> Stops:
             # What is no resource is the ceiling of a group; her own is told below.
             counts["ceiling"] += len(mine) == 0
         else:
-            counts[KINDS[stopped(instance, i, None, allocation.tasks[i], False)]] += 1
+            counts[KINDS[stopped(instance, i, None, allocation.tasks[i], False, allocation.integer)]] += 1
     return Stops(
+        counts["met"],
         counts["limit"],
         counts["ceiling"],
         counts["unplaced"],

@@ -20,8 +20,7 @@ from ..base.tables import clean
 from . import contents
 from .charts import CONFIG, Figure, Panel, library, unkeyed
 from .figures import figures
-from .numbers import title_of
-from .palette import INKS, hatches
+from .palette import INKS, hatches, title_of
 
 __all__ = ["page"]
 

@@ -23,6 +23,7 @@ from ..base.tolerances import LEVEL_CEEI
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import policy_named
+from ..planning.before_and_after import Yardstick
 from ..solving.comparing import taking_part
 
 __all__ = ["Measures", "envy", "measures"]
@@ -47,20 +48,21 @@ class Measures:
     envy: float | None
 
 
-def measures(allocation: Allocation) -> Measures:
-    """Return the measures of an allocation."""
+def measures(allocation: Allocation, yardstick: Yardstick | None = None) -> Measures:
+    """Return the measures of an allocation; of a changed cluster in the yardstick of the cluster as it was."""
     instance = allocation.instance
-    there = taking_part(instance, allocation.integer)
+    ruler = instance if yardstick is None else yardstick.ruler(instance)
+    there = taking_part(instance, allocation.integer) if yardstick is None else yardstick.taking_part(allocation)
     tasks = allocation.tasks.astype(float)
-    levels = (policy_named("drf").rates(instance) * tasks)[there]
+    levels = (policy_named("drf").rates(ruler) * tasks)[there]
     squares = float(levels @ levels)
     positive = instance.capacity > 0
     pairs = envy(instance, tasks, allocation.placement, there)
     return Measures(
         lowest=float(levels.min(initial=np.inf)) if len(levels) else 0.0,
         jain=float(levels.sum()) ** 2 / (len(levels) * squares) if squares else None,
-        nash=_geometric_mean(levels, instance, there),
-        sum_of_shares=float(allocation.dominant_shares.sum()),
+        nash=_geometric_mean(levels, ruler, there),
+        sum_of_shares=float(policy_named("utilitarian").rates(ruler) @ tasks),
         utilization=float(allocation.utilization[positive].astype(float).mean()) if positive.any() else 0.0,
         envious=None if pairs is None else int((pairs > LEVEL_CEEI).sum()),
         envy=None if pairs is None else float(pairs.max(initial=0.0)),

@@ -2,22 +2,37 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..base.results import Result
+from ..base.tables import Column, Sheet
 from ..io.text.files import write_whole
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if
 from ..planning.sweeping import Sweep, sweep
-from .findings import study
+from .findings import SCHEMA, study
 from .html import page
 
 __all__ = ["Page", "report"]
 
+MEASURES = {
+    "lowest": "lowest share",
+    "sum_of_shares": "sum of shares",
+    "price_of_fairness": "price of fairness",
+    "jain": "Jain's index",
+    "nash": "geometric mean",
+    "utilization": "utilization",
+    "envious": "users who envy",
+}
+"""What the page's table shows of each policy, and its heading; `drfopt.reporting.measures` defines them."""
 
-class Page:
+
+@dataclass(frozen=True, eq=False)
+class Page(Result):
     """A page that opens without a network; its text is made of `document` when it is asked for.
 
     Attributes
@@ -26,8 +41,10 @@ class Page:
         All numbers of the page, as ``drfopt report --json`` prints them.
     """
 
-    def __init__(self, document: dict[str, Any]):
-        self.document = document
+    _schema = SCHEMA
+    _rows = "measures"
+
+    document: dict[str, Any]
 
     @cached_property
     def html(self) -> str:
@@ -44,12 +61,27 @@ class Page:
         write_whole(Path(path), self.html)
         return Path(path)
 
+    def named(self) -> dict[str, Any]:
+        """Return the numbers of each policy's allocation, by its name."""
+        return {found["policy"]: found for found in self.document["comparison"]["allocations"]}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of the page."""
         return self.document
 
-    def __str__(self) -> str:
-        return self.html
+    def to_frame(self) -> Any:
+        """Return a pandas frame of the measures, one row a policy. Needs pandas (``pip install drfopt[frame]``)."""
+        return super().to_frame().set_axis(self.document["policies"])
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a policy, how fair and how efficient it is."""
+        columns = (Column("policy"), *(Column(heading, number=True) for heading in MEASURES.values()))
+        rows = [
+            (policy, *(found[key] for key in MEASURES))
+            for policy, found in zip(self.document["policies"], self.document["measures"], strict=True)
+        ]
+        refused = [f"{policy}: {why}" for policy, why in self.document["comparison"].get("refusals", {}).items()]
+        return Sheet(self.document["title"], columns, rows, tuple(refused), document=self.to_dict)
 
     def _repr_html_(self) -> str:
         # A page has a style of its own, which must not become the notebook's.
@@ -59,11 +91,6 @@ class Page:
 
     def __repr__(self) -> str:
         return f"<Page {self.document['title']!r}: {', '.join(self.document['policies'])}>"
-
-    def __eq__(self, other: object) -> bool:
-        return self.document == other.document if isinstance(other, Page) else NotImplemented
-
-    __hash__ = object.__hash__
 
 
 def report(
@@ -98,7 +125,7 @@ def report(
     Returns
     -------
     Page
-        ``str(page)`` is the HTML, ``page.save(path)`` writes it, ``page.document`` has the numbers.
+        ``page.html`` is the page, ``page.save(path)`` writes it, ``page.document`` has the numbers.
 
     Raises
     ------
@@ -107,7 +134,7 @@ def report(
 
     Examples
     --------
-    >>> str(report(Instance([[1, 4], [3, 1]], [9, 18]), ["drf"]))[:15]
+    >>> report(Instance([[1, 4], [3, 1]], [9, 18]), ["drf"]).html[:15]
     '<!DOCTYPE html>'
     """
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}

@@ -13,7 +13,7 @@ from ..base.errors import DrfoptError
 from ..model.allocation import Allocation
 from .charts import Chart, Panel, beside
 from .figures.columns import columns, shares_of
-from .numbers import parts_of, title_of
+from .palette import parts_of, title_of
 
 if TYPE_CHECKING:
     from ..solving.comparing import Comparison

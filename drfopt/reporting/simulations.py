@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..base.errors import DrfoptError, InstanceError
+from ..base.numbers.shown import percent
 from ..base.tables import clean
 from ..simulation.distance import MEASURES, Distance, distance
 from ..simulation.run import Run
@@ -31,7 +32,6 @@ from .charts import (
     thinned,
     unkeyed,
 )
-from .numbers import percent
 from .palette import DASHES, USER_INKS
 
 __all__ = [

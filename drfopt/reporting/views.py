@@ -11,8 +11,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..base.numbers.shown import fixed, number, percent
 from ..base.tables import clean
-from .numbers import fixed, number, percent
 
 __all__ = ["Cell", "Column", "Path", "Table", "at", "shown"]
 

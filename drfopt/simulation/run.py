@@ -51,6 +51,7 @@ class Run(Result):
         Users with tasks that no machine can ever run.
     """
 
+    _schema = "drfopt run 1"
     _rows = "users"
 
     scenario: Scenario
@@ -170,6 +171,7 @@ class Run(Result):
             )
         ]
         return {
+            "schema": self._schema,
             "scenario": self.scenario.name,
             "rule": self.rule,
             "seed": self.seed,

@@ -101,6 +101,7 @@ class Trials(Result):
         NaN where there is nothing to measure.
     """
 
+    _schema = "drfopt trials 1"
     _rows = "rules"
 
     scenario: Scenario
@@ -134,6 +135,7 @@ class Trials(Result):
         """Return the object that ``drfopt simulate --json`` prints for several rules or replications."""
         apart, error = self.differences(self.rules[0])
         return {
+            "schema": self._schema,
             "scenario": self.scenario.name,
             "replications": len(self.runs[0]),
             "confidence": CONFIDENCE,

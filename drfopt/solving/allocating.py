@@ -17,7 +17,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, chain, duals, prices, servers, stops, whole
+from ..certificates import bottleneck, bounds, chain, duals, prices, servers, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -117,7 +117,7 @@ def solve(
             raise EngineError(f"{chosen.name} is solved as it is written, in floats: drop exact=True (--exact)")
         problem = _as_stated(problem)
         # Tasks that are whole by themselves are refused what --integer is refused.
-        chosen.check(instance, problem.integer)
+        chosen.check(instance, problem.integer, ("types", "organisation"))
     runner = engine_for(engine, problem, exact and not integer)
     if problem.workers.several and not (runner.divides and instance.machines is not None):
         raise EngineError(
@@ -298,10 +298,15 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         kind += " pool" if placement is None else " machines"
     if tasks.dtype == object and kind in EXACT:
         kind = EXACT[kind]
+    bounded = "organisation" in problem.instance.features
+    if problem.policy.objective in ("alpha", "sum") and not problem.integer:
+        # Types on machines have no prices of their own in a market; sums with them have.
+        typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
+        kind = "bounds" if bounded or typed else kind
+    elif bounded:
+        kind = "organisation"
     if problem.policy.objective == "formulation":
         kind = "formulation"
-    if "organisation" in problem.instance.features:
-        kind = "organisation"
     return PROOFS[kind](problem, tasks, placement, answer)
 
 
@@ -330,6 +335,12 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
     violation, reason = infeasibility(problem.instance, tasks, placement)
     packing = {name: answer.evidence[name] for name in ("packing",) if name in answer.evidence}
     reason = reason or answer.evidence.get("reason", "")
+    if "organisation" in problem.instance.features:
+        # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
+        ascent = Ascent(problem.instance, policy_named("drf"))
+        if lost := stops.exceeded(ascent, tasks, placement):
+            raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {lost}")
+        packing["broken"] = broken(ascent, tasks)
     valid = False if violation > CAPACITY else None
     return Certificate("feasibility", valid, violation, gap=None, evidence=packing, reason=reason)
 
@@ -364,6 +375,7 @@ PROOFS: dict[str, Proof] = {
     "whole": lambda p, x, z, a: whole.certify(
         p.instance, p.policy, x, a.evidence.get("packing"), p.deadline, whole.Finder(a.engine, p.solver)
     ),
+    "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), a.evidence),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
     # Where nobody plays no engine was asked, and nothing was rounded.
     "path": lambda p, x, z, a: (

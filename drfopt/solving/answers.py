@@ -15,11 +15,15 @@ from ..base.numbers.enclosures import Enclosure
 from ..certificates.feasibility import infeasibility
 from ..certificates.verifier import number
 from ..io.native.reading import built
+from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
 from ..model.instance import Instance
 
 __all__ = ["allocation_of"]
+
+READ = ("drfopt allocation 1", "drfopt certificate 1")
+"""Documents that are read, with their newest versions."""
 
 Number = Callable[[TreePart], Any]
 
@@ -46,6 +50,7 @@ def allocation_of(
     part = document if isinstance(document, TreePart) else TreePart(dict(document), "the answer")
     if not isinstance(part.value, dict) or "users" not in part:
         raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")
+    refuse_newer(part["schema"].value, READ, part.place)
     if instance is None:
         if "cluster" not in part:
             raise InstanceError(f"{part.place}: has no 'cluster': give the instance that it is the answer of")

@@ -49,6 +49,8 @@ class Comparison(Result):
         formulation file's, which says not what it measures.
     """
 
+    _schema = "drfopt comparison 1"
+
     instance: Instance
     integer: bool
     policies: tuple[str, ...]
@@ -65,6 +67,7 @@ class Comparison(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt compare --json`` prints."""
         document: dict[str, Any] = {
+            "schema": self._schema,
             "instance": self.instance.name,
             "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
             "price_of_fairness": self.price_of_fairness,

@@ -27,7 +27,9 @@ from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
+from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
+from ..model.hierarchy import Ascent
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
@@ -118,6 +120,7 @@ class CrossCheck(Result):
         The formulation that was asked for and gave no answer.
     """
 
+    _schema = "drfopt cross-check 1"
     _rows = "engines"
 
     instance: Instance
@@ -136,6 +139,7 @@ class CrossCheck(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt crosscheck --json`` prints."""
         return {
+            "schema": self._schema,
             "agree": self.agree,
             "max_disagreement": self.max_disagreement,
             "engines": [opinion.to_dict() for opinion in self.opinions],
@@ -183,6 +187,7 @@ def crosscheck(
     policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
+    exact: bool = False,
     time_limit: float | None = None,
     formulation: AnyPolicy | None = None,
 ) -> CrossCheck:
@@ -194,6 +199,8 @@ def crosscheck(
     policy : str, Policy or function
     integer : bool
         Whole tasks.
+    exact : bool
+        Compare answers in fractions, which have to be the same; enclosures with floats, to what floats are held to.
     time_limit : float, optional
         Seconds for each computation that takes a limit.
     formulation : str or function, optional
@@ -215,17 +222,21 @@ def crosscheck(
     chosen.check(instance, integer, FEATURES)
     integer = in_whole_tasks(instance, chosen, integer)
     problem = Problem(instance, chosen, integer)
-    engine_for("auto", problem)
+    exact = exact and not integer
+    if exact and own is not None:
+        raise PolicyError(f"{own.name} is solved as it is written, in floats: drop exact=True (--exact)")
+    engine_for("auto", problem, exact)
     # A file that is at fault is told before anybody computes for long.
     stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), rough=True)
     found: list[Opinion] = []
-    for engine in engines_for(problem):
+    for engine in engines_for(problem, exact):
         if not engine.heuristic and (engine.most is None or problem.n <= engine.most):
-            found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit)))
+            found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit, exact)))
     for second in opinions.SECONDS:
-        if second.takes(problem):
+        if second.asked(problem, exact):
             limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
-            found.append(_timed(second.name, partial(second.compute, limited), second.engine, second.rough))
+            compute = partial(_in_fractions, second.compute) if exact else second.compute
+            found.append(_timed(second.name, partial(compute, limited), second.engine, second.rough))
     if stated is not None:
         if stated.levels is not None and (rival := next((o for o in found if o.levels is not None), None)) is not None:
             off = _difference(problem, rival, stated)
@@ -251,20 +262,37 @@ def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
-    return opinions.found(problem, problem.policy.rates(problem.instance) * allocation.tasks, allocation.tasks)
+    if "organisation" in problem.instance.features:
+        levels = Ascent(problem.instance, problem.policy).levels(allocation.tasks)
+    else:
+        levels = problem.policy.rates(problem.instance) * allocation.tasks
+    return opinions.found(problem, levels, allocation.tasks)
 
 
-def _solved(problem: Problem, engine: str, time_limit: float | None) -> tuple[np.ndarray, Any, str]:
+def _in_fractions(compute: Callable[[Problem], opinions.Found], problem: Problem) -> opinions.Found:
+    """Return levels, and as what is compared the fractions themselves, or their sum where optima are not unique."""
+    levels, value = compute(problem)
+    return levels, _fractions(problem, levels) if levels.dtype == object else value
+
+
+def _fractions(problem: Problem, levels: np.ndarray) -> tuple[Fraction, ...]:
+    return (sum(levels.tolist(), Fraction(0)),) if problem.policy.objective == "sum" else tuple(levels.tolist())
+
+
+def _solved(problem: Problem, engine: str, time_limit: float | None, exact: bool) -> tuple[np.ndarray, Any, str]:
     """Return what an engine says, and which engine it was in the end."""
     allocation = solve(
         problem.instance,
         problem.policy,
         integer=problem.integer,
         engine=engine,
+        exact=exact,
         time_limit=time_limit,
     )
     if not allocation.finished:
         raise SolverError(allocation.certificate.reason)
+    if exact and problem.policy.objective != "alpha":
+        return allocation.levels, _fractions(problem, allocation.levels), allocation.engine
     return *opinions.found(problem, allocation.levels, allocation.tasks), allocation.engine
 
 
@@ -278,6 +306,7 @@ def _timed(name: str, compute: Callable[[], tuple], engine: str = "", rough: boo
     except DrfoptError as error:
         return Opinion(name, None, None, time.perf_counter() - begun, str(error))
     spent = time.perf_counter() - begun
+    levels = np.array([float(level) for level in levels])
     answered = who[0] if who else engine or name
     author = opinions.AUTHORS.get(answered, answered)
     return Opinion(name, np.sort(levels), value, spent, author=author, by_user=np.asarray(levels), rough=rough)
@@ -290,24 +319,39 @@ def _difference(problem: Problem, one: Opinion, other: Opinion) -> Disagreement:
     """Return how far two opinions are apart, by what their policy makes unique."""
     if one.value is not None:
         size = _apart(one.value, other.value)
-        return Disagreement(one.engine, other.engine, size, 0.0 if problem.integer else GAP)
+        # Whole tasks and fractions have to be the same.
+        return Disagreement(one.engine, other.engine, size, 0.0 if isinstance(one.value, tuple) else GAP)
     mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))
     found = Disagreement(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
-    if problem.policy.alpha != 1 or not (one.rough or other.rough):
+    if problem.policy.objective != "alpha" or not (one.rough or other.rough):
         return found
-    product = Disagreement(one.engine, other.engine, _product(problem, mine, theirs), GAP)
+    product = Disagreement(one.engine, other.engine, _mean_apart(problem, mine, theirs), GAP)
     return min(found, product, key=lambda difference: difference.weight)
 
 
-def _product(problem: Problem, mine: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the relative difference of two weighted geometric means of levels, of those who take part."""
+def _mean_apart(problem: Problem, mine: np.ndarray, theirs: np.ndarray) -> float:
+    """Return the relative difference of two weighted power means of levels, of those who take part.
+
+    The mean is what an alpha fair allocation maximises: the geometric one of a Nash product, and in general of the
+    power 1 - alpha.  Who has nothing in both is in neither.
+    """
     mine, theirs = problem.of_members(mine), problem.of_members(theirs)
-    if not ((mine > 0) & (theirs > 0)).all():
+    there = (mine > 0) | (theirs > 0)
+    if not ((mine > 0) & (theirs > 0))[there].all():
         return 1.0
-    weights = problem.weights / problem.weights.sum()
-    return abs(float(np.expm1(weights @ np.log(mine / theirs))))
+    if not there.any():
+        return 0.0
+    mine, theirs, power = mine[there], theirs[there], 1 - problem.policy.alpha
+    weights = kept(problem).incomes[there]
+    weights = weights / weights.sum()
+    if not power:
+        return abs(float(np.expm1(weights @ np.log(mine / theirs))))
+    # In terms of the lowest level, so that no power leaves the range of floats.
+    unit = min(mine.min(), theirs.min())
+    sums = [float(weights @ (levels / unit) ** power) for levels in (mine, theirs)]
+    return abs(float(np.expm1(np.log(sums[0] / sums[1]) / power)))
 
 
 def _apart(one: Any, other: Any) -> float:

@@ -53,6 +53,8 @@ class Schedule(Result):
         Of every user with several task types, how many of each were started.
     """
 
+    _schema = "drfopt schedule 1"
+
     instance: Instance
     policy: str
     when_full: str
@@ -74,7 +76,10 @@ class Schedule(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt schedule --json`` prints; a trace that was not kept is null."""
         users, classes = self.instance.users, self.instance.machine_names
-        document: dict[str, Any] = {"tasks": dict(zip(users, self.tasks.tolist(), strict=True))}
+        document: dict[str, Any] = {
+            "schema": self._schema,
+            "tasks": dict(zip(users, self.tasks.tolist(), strict=True)),
+        }
         if self.placement is not None:
             document["placement"] = {
                 user: {name: count for name, count in zip(classes, row, strict=True) if count}

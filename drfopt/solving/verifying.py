@@ -40,6 +40,7 @@ class Verification(Result):
         The file, or what was verified.
     """
 
+    _schema = "drfopt verification 1"
     _rows = "checks"
 
     valid: bool | None
@@ -54,7 +55,7 @@ class Verification(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt verify --json`` prints."""
         checks = [{"name": check.name, "holds": check.holds, "worst": check.worst} for check in self.checks]
-        return {"valid": self.valid, "accuracy": float(self.accuracy), "checks": checks}
+        return {"schema": self._schema, "valid": self.valid, "accuracy": float(self.accuracy), "checks": checks}
 
     def sheet(self) -> Sheet:
         """Return the table: a row a check."""

@@ -123,3 +123,18 @@ def test_an_answer_that_is_none_is_refused(drfopt, refused, tmp_path):
     refused(exported("[]"), "is no answer")
     refused(exported("null"), "is no answer")
     refused(exported('{"users": [{"name": "A", "tasks": "many"}]}'), "is 'many': write a number")
+
+
+def test_queues_that_want_everything_of_another_files_machines(drfopt, tmp_path):
+    queues, cluster, out = tmp_path / "q.yaml", tmp_path / "cluster.toml", tmp_path / "out.toml"
+    queues.write_text("partitions: [{queues: [{name: root, queues: [{name: a}, {name: b}]}]}]")
+    cluster.write_text("[[machines]]\nname = 'm'\ncount = 3\ncapacity = { cpu = 8, memory = '32Gi' }\n")
+    given = ("convert", "--from", "yunikorn", queues, "--machines", cluster, "-o", out)
+    refused = drfopt(*given)
+    assert refused.status == 2
+    assert "or say --saturate: its 2 queues want everything" in refused.err
+    told = drfopt(*given, "--saturate", "--shape", "cpu=2,memory=4Gi")
+    assert told.status == 0
+    assert Instance.load(out).exact_demands == ((2, 2**32), (2, 2**32))
+    assert json.loads(drfopt("solve", out, "--json").out)["certificate"]["valid"]
+    assert "--shape 'cpu': write each resource once" in drfopt(*given, "--saturate", "--shape", "cpu").err

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from drfopt.planning.changes.changes import KINDS
+from drfopt.planning.changes import KINDS
 
 
 def document(ran):

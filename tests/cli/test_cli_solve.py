@@ -15,6 +15,7 @@ from drfopt.cli.output import versions
 solving = importlib.import_module("drfopt.solving.allocating")
 
 KEYS = {
+    "schema",
     "instance",
     "policy",
     "integer",
@@ -23,11 +24,14 @@ KEYS = {
     "users",
     "resources",
     "unplaced",
+    "short",
+    "demand_met",
     "certificate",
     "seconds",
     "version",
 }
 USER = {"name", "tasks", "level", "dominant_resource", "dominant_share", "usage", "bottleneck"}
+USER |= {"weight", "asked", "got", "met"}
 RESOURCE = {"name", "capacity", "used", "utilization", "price"}
 
 

@@ -417,3 +417,156 @@ def test_kueue_pool_is_solved_once_without_promises(tmp_path: Path) -> None:
     assert instance.organisation.ceilings == ({"cpu": 9},)
     plain = type(instance)(instance.demands, instance.capacity, max_tasks=instance.limits)
     assert solve(plain).tasks.tolist() == [4]
+
+
+# ---- what makes pods ---------------------------------------------------------------------------------------
+
+TEMPLATE = {"spec": pod("x", memory="")["spec"]}
+
+
+def owner(api: str, kind: str, spec: dict, name: str = "o", **metadata) -> dict:
+    metadata = {"name": name, "namespace": "a", "labels": {"kueue.x-k8s.io/queue-name": "a"}} | metadata
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+OWNERS = {
+    "Job": (owner("batch/v1", "Job", {"parallelism": 5, "completions": 3, "suspend": True, "template": TEMPLATE}), 3),
+    "JobSet": (
+        owner(
+            "jobset.x-k8s.io/v1alpha2",
+            "JobSet",
+            {
+                "replicatedJobs": [
+                    {"name": "w", "replicas": 2, "template": {"spec": {"parallelism": 4, "template": TEMPLATE}}}
+                ]
+            },
+        ),
+        8,
+    ),
+    "RayJob": (
+        owner(
+            "ray.io/v1",
+            "RayJob",
+            {
+                "rayClusterSpec": {
+                    "headGroupSpec": {"template": TEMPLATE},
+                    "workerGroupSpecs": [{"groupName": "g", "replicas": 3, "template": TEMPLATE}],
+                }
+            },
+        ),
+        4,
+    ),
+    "PyTorchJob": (
+        owner(
+            "kubeflow.org/v1",
+            "PyTorchJob",
+            {
+                "pytorchReplicaSpecs": {
+                    "Master": {"template": TEMPLATE},
+                    "Worker": {"replicas": 2, "template": TEMPLATE},
+                }
+            },
+        ),
+        3,
+    ),
+    "LeaderWorkerSet": (
+        owner(
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            {"replicas": 2, "leaderWorkerTemplate": {"size": 3, "workerTemplate": TEMPLATE}},
+        ),
+        6,
+    ),
+    "Deployment": (owner("apps/v1", "Deployment", {"replicas": 2, "template": TEMPLATE}), 2),
+}
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+def test_the_label_of_an_owner_says_the_queue_of_its_pods(tmp_path: Path, kind: str) -> None:
+    item, count = OWNERS[kind]
+    queues = [cluster_queue("A", quota("9")), local_queue("a", "A")]
+    found = read("kueue", [write(tmp_path / "k.json", *queues, item)])
+    assert found.instance.users == ("A",)
+    assert found.instance.max_tasks == (count,)
+    # Pods of it that are listed have the label of their owner, and are not counted twice.
+    reference = [{"kind": kind, "name": "o"}]
+    listed = pod("p", memory="", ownerReferences=reference)
+    found = read("kueue", [write(tmp_path / "k2.json", *queues, item, listed)])
+    assert found.instance.max_tasks == (1,)
+
+
+def test_a_suspended_job_waits_beside_the_pods_of_others(tmp_path: Path) -> None:
+    queues = [cluster_queue("A", quota("9")), local_queue("a", "A")]
+    running = owner("batch/v1", "Job", {"parallelism": 3, "template": TEMPLATE}, "r")
+    waiting = owner("batch/v1", "Job", {"parallelism": 4, "suspend": True, "template": TEMPLATE}, "w")
+    over = owner("batch/v1", "Job", {"parallelism": 7, "suspend": True, "template": TEMPLATE}, "e")
+    over["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
+    listed = pod("p", memory="", on="n", ownerReferences=[{"kind": "Job", "name": "r"}])
+    found = read("kueue", [write(tmp_path / "k.json", *queues, running, waiting, over, listed)])
+    assert found.instance.max_tasks == (5,)
+    assert "Job that has ended (a/e)" in told(found)
+
+
+def test_jobs_without_a_name_are_not_one(tmp_path: Path) -> None:
+    queues = [cluster_queue("A", quota("9")), local_queue("a", "A")]
+    jobs = []
+    for _ in range(2):
+        jobs.append(owner("batch/v1", "Job", {"parallelism": 2, "template": TEMPLATE}, generateName="run-"))
+        del jobs[-1]["metadata"]["name"]
+    found = read("kueue", [write(tmp_path / "k.json", *queues, *jobs)])
+    assert found.instance.max_tasks == (4,)
+
+
+def test_kueue_falls_back_on_quotas_flavor_by_flavor(tmp_path: Path) -> None:
+    queue = cluster_queue("A", quota("9", "spot"), quota("4", "fixed"), cohort="all")
+    found = read("kueue", [write(tmp_path / "k.json", queue, cluster_queue("B", quota("2", "spot"), cohort="all"))])
+    assert found.instance.machine_names == ("all/spot-11cpu", "all/fixed-4cpu")
+    allocation = solve(found.instance)
+    assert allocation.certificate.valid
+    assert not allocation.unplaced
+    assert allocation.utilization == pytest.approx([1])
+
+
+def test_a_job_of_volcano_is_known_by_its_version(tmp_path: Path) -> None:
+    job = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "j", "namespace": "a"},
+        "spec": {
+            "queue": "q",
+            "minAvailable": 2,
+            "tasks": [
+                {"name": "ps", "replicas": 1, "template": TEMPLATE},
+                {"name": "worker", "replicas": 4, "template": {"spec": pod("x", cpu="2", memory="")["spec"]}},
+            ],
+        },
+    }
+    plain = owner("batch/v1", "Job", {"parallelism": 9, "template": TEMPLATE}, "k8s")
+    group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    of_job = group | {"metadata": {"name": "j-1", "namespace": "a", "ownerReferences": [{"kind": "Job", "name": "j"}]}}
+    of_job["spec"] = {"queue": "q", "minMember": 2, "minResources": {"cpu": "4"}}
+    alone = group | {"metadata": {"name": "g", "namespace": "a"}}
+    alone["spec"] = {"queue": "g", "minMember": 3, "minResources": {"cpu": "6"}}
+    found = read("volcano", [write(tmp_path / "v.json", *NODES, job, plain, of_job, alone)])
+    instance = found.instance
+    assert instance.users == ("q", "g")
+    assert [(one.name, one.count, one.demand[0]) for one in instance.task_types[0]] == [
+        ("j/ps", 1, 1),
+        ("j/worker", 4, 2),
+    ]
+    assert (instance.max_tasks[1], instance.exact_demands[1][0]) == (3, 2)
+    assert "gang of a Job: that many of its pods start together or none (minAvailable) (a/j)" in told(found)
+    assert "PodGroup without pods: minMember tasks of an equal part of its minResources (g)" in told(found)
+
+
+def test_the_whole_of_a_tree_of_quotas_is_a_pool(tmp_path: Path) -> None:
+    prefix = "quota.scheduling.koordinator.sh"
+    item = {
+        "kind": "ElasticQuota",
+        "metadata": {"name": "r", "annotations": {f"{prefix}/total-resource": '{"cpu":"8","memory":"4Gi"}'}},
+        "spec": {"min": {"cpu": "8"}, "max": {"cpu": "4611686018427387", "memory": "3Gi"}},
+    }
+    found = read("koordinator", [write(tmp_path / "k.json", item)], saturate=True)
+    assert found.instance.machines is None
+    assert found.instance.exact_capacity == (8, 4 * GIB)
+    assert found.instance.organisation.ceilings == ({"memory": 3 * GIB},)

@@ -14,6 +14,7 @@ from test_files_yarn import node as yarn_node
 from drfopt import solve
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
+from drfopt.io.readers.conversion import POOL
 from drfopt.io.readers.formats import FORMATS, read
 
 LABELS = {"kai.scheduler/queue": "q", "queue": "root.q", "quota.scheduling.koordinator.sh/name": "q"}
@@ -79,9 +80,10 @@ def test_a_sample_is_read_written_and_read_again(tmp_path: Path, name: str) -> N
     assert read(name, paths[::-1]).instance.exact_capacity == instance.exact_capacity
     for user, homes in found.placement.items():
         assert user in instance.users
-        assert set(homes) <= set(instance.machine_names)
+        assert set(homes) <= set(instance.machine_names or [POOL])
         if user in found.by_type:
             types = {one.name for one in instance.task_types[instance.users.index(user)]}
             assert set(found.by_type[user]) <= types
-    assert json.loads(json.dumps(found.current()))["placement"].keys() == found.placement.keys()
+    current = json.loads(json.dumps(found.current()))
+    assert current["tasks" if instance.machines is None else "placement"].keys() == found.placement.keys()
     assert solve(instance).certificate.valid

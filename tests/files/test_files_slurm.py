@@ -1,6 +1,7 @@
 """Slurm: text and JSON of its commands, its amounts, its sets of hosts and of jobs."""
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -205,3 +206,135 @@ def test_bad_output(tmp_path: Path, which: str, content: str, pattern: str | Non
     with pytest.raises(InstanceError, match=pattern) as raised:
         read("slurm", paths)
     assert str(raised.value).isprintable()
+
+
+# ---- any text with its header ------------------------------------------------------------------------------
+
+JOBS = """\
+JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE|NODELIST
+7|ann|bio|cpu|PENDING|2|8|4G|gres/gpu:1|
+8|bob|phys|cpu|RUNNING|1|2|500M|N/A|c1
+"""
+
+NODE_TEXTS = {
+    "bars": "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nc1|8|16000|gpu:a:2|cpu*|idle\nc2|8|16000|gpu:a:2|cpu*|mix\n",
+    "words": "NODELIST CPUS MEMORY GRES PARTITION STATE\nc1 8 16000 gpu:a:2 cpu* idle\nc2 8 16000 gpu:a:2 cpu* mix\n",
+    "another order": (
+        "STATE|HOSTNAMES|REASON|MEMORY|CPUS|GRES|PARTITION\n"
+        "idle|c1|none|16000|8|gpu:a:2|cpu\n"
+        "idle|c2|x y|16000|8|gpu:a:2|cpu\n"
+    ),
+    "cpus by state": (
+        "NODELIST  CPUS(A/I/O/T)  MEMORY  GRES     PARTITION  STATE\n"
+        "c1        2/6/0/8        16000   gpu:a:2  cpu*       idle\n"
+        "c2        2/6/0/8        16000   gpu:a:2  cpu*       idle\n"
+    ),
+    "an empty cell": (
+        "NODELIST  CPUS  MEMORY  GRES     PARTITION  REASON  STATE\n"
+        "c1        8     16000   gpu:a:2  cpu*               idle\n"
+        "c2        8     16000   gpu:a:2  cpu*       a b     idle\n"
+    ),
+    "scontrol": (
+        "NodeName=c1 Arch=x86_64 CoresPerSocket=4\n"
+        "   CPUAlloc=0 CPUTot=8 CPULoad=0.1\n"
+        "   Gres=gpu:a:2\n"
+        "   OS=Linux 5.4 #1 SMP Mon\n"
+        "   RealMemory=16000 AllocMem=0\n"
+        "   State=IDLE ThreadsPerCore=1\n"
+        "   Partitions=cpu\n"
+        "   Reason=is = fine\n"
+        "\n"
+        "NodeName=c2 CPUTot=8 RealMemory=16000 Gres=gpu:a:2 State=MIXED+PLANNED Partitions=cpu,long\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NODE_TEXTS)
+def test_nodes_in_any_text(tmp_path: Path, kind: str) -> None:
+    found = read("slurm", saved(tmp_path, nodes=NODE_TEXTS[kind], jobs=JOBS))
+    assert found.instance.resources == ("cpu", "mem", "gres/gpu")
+    assert found.instance.exact_capacity == (16, 32000, 4)
+    assert found.instance.users == ("ann", "bob")
+    assert found.instance.exact_demands == ((4, 4096, 1), (2, 500, 0))
+    assert found.instance.max_tasks == (2, 1)
+    assert sum(found.placement["bob"].values()) == 1
+
+
+def test_the_long_list_of_nodes(tmp_path: Path) -> None:
+    text = """\
+Wed Nov 22 10:00:00 2026
+NODELIST   NODES PARTITION       STATE CPUS    S:C:T MEMORY TMP_DISK WEIGHT AVAIL_FE REASON
+c1             1      cpu*        idle 8       4:1:1  16000        0      1   (null) none
+c2             1      cpu*       down* 8       4:1:1  16000        0      1   (null) Not responding at all
+"""
+    found = read("slurm", saved(tmp_path, nodes=text, jobs=JOBS))
+    assert found.instance.counts.tolist() == [1]
+    assert "node that is down* (c2)" in told(found)
+
+
+def test_scontrol_shows_jobs(tmp_path: Path) -> None:
+    text = """\
+JobId=71 JobName=train me
+   UserId=ann(1001) GroupId=x(1) MCS_label=N/A
+   Account=bio QOS=normal
+   JobState=PENDING Reason=Resources Dependency=(null)
+   Partition=cpu AllocNode:Sid=0.0.0.0:1
+   NodeList=(null)
+   NumNodes=2-2 NumCPUs=8 NumTasks=8
+   ReqTRES=cpu=8,mem=8G,node=2,billing=8,gres/gpu=2
+JobId=72 ArrayTaskId=1-3%2 JobName=b UserId=bob(2) Account=phys JobState=PENDING Partition=cpu
+   NumNodes=1 NumCPUs=1 TRES=cpu=1,mem=1G,node=1
+"""
+    found = read("slurm", saved(tmp_path, nodes=NODE_TEXTS["bars"], jobs=text))
+    assert found.instance.users == ("ann", "bob")
+    assert found.instance.exact_demands == ((4, 4096, 1), (1, 1024, 0))
+    assert found.instance.max_tasks == (2, 3)
+
+
+def test_shares_below_a_line_of_hyphens(tmp_path: Path) -> None:
+    text = """\
+             Account       User  RawShares  NormShares    RawUsage  FairShare
+-------------------- ---------- ---------- ----------- ----------- ----------
+root                                          0.000000           0
+ bio                                     2    0.500000           0
+  bio                       ann          3    0.250000           0   0.333333
+ phys                                    1    0.500000           0
+"""
+    limits = "Account|User|Share|GrpTRES|ParentName\nbio|||cpu=4|root\nphys||5||root\n"
+    found = read("slurm", saved(tmp_path, nodes=NODE_TEXTS["bars"], jobs=JOBS, shares=text, limits=limits))
+    organisation = found.instance.organisation
+    assert found.instance.exact_weights == (3, 1)
+    assert organisation.paths == ("bio", "phys")
+    assert [(group.name, group.weight, group.ceiling) for group in organisation.groups] == [
+        ("bio", 2, {"cpu": 4}),
+        ("phys", 1, {}),
+    ]
+
+
+def test_one_file_may_hold_what_several_commands_print(tmp_path: Path) -> None:
+    found = read("slurm", saved(tmp_path, all=NODE_TEXTS["words"] + "\n" + JOBS))
+    assert found.instance.users == ("ann", "bob")
+
+
+NO_NODES = {
+    "accounts": ("|root||||\n|account1|993|15917500||\n", "no header says what its 6 columns are"),
+    "one of them like a node": (SINFO + "x|account5|3978|477500|405|301\n", "line 7: is neither a header nor a row"),
+    "queue": ("45|root|test.py|PENDING||1|(Resources)|gres/gpu:1|foo\n", "no header says what its 9 columns are"),
+    "a queue that tells no size": (
+        "JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n1 a b c PD 0:00 1 (None)\n",
+        "columns of jobs, without ReqTRES or AllocTRES or CPUs: give squeue -o",
+    ),
+    "nodes without memory": (
+        "PARTITION AVAIL TIMELIMIT NODES STATE NODELIST\nall up 1 2 idle c1\n",
+        "columns of nodes, without CPUS or CPUS_STATE and MEMORY: give sinfo -N -o",
+    ),
+    "shares in a row": ("root|root|1||0|1.0|0.0|0.0|0.0|1.0|cpu=0|\n", "no header says what its 12 columns are"),
+    "an entry of nothing": ("OS=Linux\nNodeName=c1\n", "is before the first NodeName or JobId"),
+}
+
+
+@pytest.mark.parametrize(("text", "pattern"), NO_NODES.values(), ids=NO_NODES)
+def test_a_row_of_another_program_is_no_node(tmp_path: Path, text: str, pattern: str) -> None:
+    with pytest.raises(InstanceError, match=re.escape(pattern).replace(r"\ ", " ")) as raised:
+        read("slurm", saved(tmp_path, text=text, jobs=JOBS))
+    assert "text: line " in str(raised.value)

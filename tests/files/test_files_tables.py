@@ -226,3 +226,17 @@ def test_alibaba_2018(tmp_path: Path) -> None:
     assert read("alibaba2018", only_ended).instance.users == ("job j_2",)
     with pytest.raises(InstanceError, match="has 2 columns: machine_meta has 7, batch_task 9, container_meta 8"):
         read("alibaba2018", saved(tmp_path, odd="1,2\n"))
+
+
+def test_tasks_of_one_role_hint_at_the_frameworks(tmp_path: Path) -> None:
+    task = {"id": "t", "state": "TASK_RUNNING", "slave_id": "s", "resources": {"cpus": 1, "mem": 10}}
+    state = {
+        "slaves": [{"id": "s", "resources": {"cpus": 8, "mem": 80}}],
+        "frameworks": [{"name": name, "role": "*", "tasks": [task]} for name in ("chronos", "marathon")],
+    }
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(state), encoding="utf-8")
+    assert "all tasks are of one role, '*', so there is nobody to divide with: --user-by framework" in told(
+        read("mesos", path)
+    )
+    assert read("mesos", path, "framework").instance.users == ("chronos", "marathon")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from drfopt import solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.formats import read
@@ -210,7 +211,7 @@ BAD_XML = {
     "external": ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><allocations/>', "declares a document type"),
     "deep": ("<allocations>" + "<queue name='a'>" * 10**6, "elements are nested deeper than 64 levels"),
     "unclosed": ("<allocations>\n<queue name='a'>\n</allocations>", r"line 3, column \d+: mismatched tag"),
-    "other root": ("<configuration/>", "begins with <configuration>: a fair-scheduler.xml has <allocations>"),
+    "other root": ("<configuration/>", "has no property yarn.scheduler.capacity.root.queues"),
     "no name": ("<allocations><queue><weight>1</weight></queue></allocations>", "a <queue> has no name"),
     "weight": ("<allocations><queue name='a'><weight>heavy</weight></queue></allocations>", "queue a: weight: 'heavy'"),
     "negative": ("<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "weight: is -1: write 0"),
@@ -256,3 +257,151 @@ def test_queues_may_be_named_in_full(tmp_path: Path) -> None:
         tmp_path, queues="<allocations><queue name='root.a'/><queue name='b'><queue name='c'/></queue></allocations>"
     )
     assert [queue.name for queue in read_queues(read_file(path), WHOLE, Notes())] == ["a", "b", "b.c"]
+
+
+# ---- the capacity scheduler --------------------------------------------------------------------------------
+
+
+def capacities(**settings: str) -> str:
+    rows = "".join(
+        f"<property><name>yarn.scheduler.capacity.{key.replace('__', '.').replace('_', '-')}</name>"
+        f"<value>{value}</value></property>"
+        for key, value in settings.items()
+    )
+    return f"<?xml version='1.0'?><configuration>{rows}</configuration>"
+
+
+def test_capacities_in_percent_weights_and_amounts(tmp_path: Path) -> None:
+    text = capacities(
+        root__queues="eng, sci,ops",
+        root__eng__capacity="60",
+        root__eng__maximum_capacity="80",
+        root__eng__queues="a,b",
+        root__eng__a__capacity="25%",
+        root__eng__a__maximum_capacity="50",
+        root__eng__b__capacity="75",
+        root__sci__capacity="30.0",
+        root__sci__queues="x,y",
+        root__sci__x__capacity="1w",
+        root__sci__y__capacity="2w",
+        root__ops__capacity="10",
+        root__ops__maximum_capacity="[memory=3000,vcores=1]",
+        root__ops__state="STOPPED",
+        maximum_am_resource_percent="0.1",
+    )
+    paths = write(tmp_path, queues=text, nodes=nodes(node("h1"), node("h2")))
+    found = read("yarn", paths, saturate=True)
+    whole = found.instance.organisation
+    assert found.instance.users == ("eng.a", "eng.b", "sci.x", "sci.y", "ops")
+    assert found.instance.exact_weights == (25, 75, 1, 2, 10)
+    assert [(g.name, g.weight, g.guarantee["vcores"], g.ceiling) for g in whole.groups] == [
+        ("eng", 60, Fraction(96, 10), {"memory-mb": Fraction(262144, 10), "vcores": Fraction(128, 10)}),
+        ("sci", 30, Fraction(48, 10), {}),
+    ]
+    assert [one.get("vcores") for one in whole.guarantees] == [
+        Fraction(12, 5),
+        Fraction(36, 5),
+        Fraction(8, 5),
+        Fraction(16, 5),
+        1,
+    ]
+    assert whole.ceilings[0] == {"memory-mb": Fraction(131072, 10), "vcores": Fraction(64, 10)}, (
+        "half of its parent's most"
+    )
+    assert whole.ceilings[4] == {"memory-mb": 3000, "vcores": 1}
+    assert "guarantee of vcores is cut to the ceiling: it was above it (ops)" in told(found)
+    assert "queue that is stopped takes part with what is in it (root.ops)" in told(found)
+    assert "setting maximum-am-resource-percent of the capacity scheduler (0.1)" in told(found)
+    assert solve(found.instance).certificate.valid
+
+
+def test_the_users_of_a_queue_bound_it(tmp_path: Path) -> None:
+    text = capacities(
+        root__queues="a,b", root__a__capacity="50", root__b__capacity="50", root__a__user_limit_factor="0.5"
+    )
+    files = {"queues": text, "nodes": nodes(node("h1"))}
+    alone = apps(app("a1", "root.a", request(1024, 1, 9)), app("a2", "root.b", request(1024, 1, 9)))
+    both = apps(*alone["apps"]["app"], app("a3", "root.a", request(1024, 1, 9), user="bob"))
+    for some, most in ((alone, 2), (both, 4)):
+        found = read("yarn", write(tmp_path, apps=some, **files))
+        assert found.instance.organisation.ceilings[0] == {"memory-mb": 2048 * most, "vcores": most}
+        assert found.instance.organisation.ceilings[1] == {}
+
+
+def test_partitions_of_labelled_nodes(tmp_path: Path) -> None:
+    text = capacities(
+        root__queues="a,b",
+        root__a__capacity="50",
+        root__b__capacity="50",
+        root__accessible_node_labels__gpu__capacity="100",
+        root__a__accessible_node_labels="gpu",
+        root__a__accessible_node_labels__gpu__capacity="100",
+        root__b__accessible_node_labels=" ",
+        root__a__default_node_label_expression="gpu",
+    )
+    paths = write(
+        tmp_path,
+        queues=text,
+        nodes=nodes(node("h1", gpus=2, labels=["gpu"]), node("h2")),
+        apps=apps(app("a1", "root.a", request(1024, 1, 9)), app("a2", "root.b", request(1024, 1, 9))),
+    )
+    found = read("yarn", paths)
+    assert found.instance.organisation.guarantees == (
+        {"memory-mb": 8192 + 16384, "vcores": 4 + 8},
+        {"memory-mb": 8192, "vcores": 4},
+    )
+    assert found.instance.eligible.tolist() == [[True, False], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "pattern"),
+    [
+        ({"root__queues": "a,a"}, r"root\.queues: names 'a' twice"),
+        ({"root__queues": "a", "root__a__capacity": "much"}, r"root\.a\.capacity: is 'much': write percent such as 40"),
+        ({"root__queues": "a", "root__a__capacity": "-3"}, r"root\.a\.capacity: is '-3'"),
+        ({"root__queues": "a", "root__a__maximum_capacity": "[all]"}, r"maximum-capacity: 'all' is no amount"),
+    ],
+)
+def test_bad_capacities(tmp_path: Path, settings: dict, pattern: str) -> None:
+    with pytest.raises(InstanceError, match=pattern) as raised:
+        read("yarn", write(tmp_path, queues=capacities(**settings), nodes=nodes(node("h1"))), saturate=True)
+    assert "queues.xml: " in str(raised.value)
+
+
+def test_capacities_that_miss_a_hundred_are_told(tmp_path: Path) -> None:
+    text = capacities(root__queues="a,b", root__a__capacity="30", root__b__capacity="30")
+    found = read("yarn", write(tmp_path, queues=text, nodes=nodes(node("h1"))), saturate=True)
+    assert "capacities below a queue add up to 60 %, not 100 (root)" in told(found)
+
+
+def test_metrics_are_a_pool_where_no_node_is_listed(tmp_path: Path) -> None:
+    metrics = {"clusterMetrics": {"totalMB": 8192, "totalVirtualCores": 8}}
+    found = read(
+        "yarn",
+        write(tmp_path, m=metrics, apps=apps(app("a1", "root.x", request(1024, 1, 2), running=3, size=(1024, 1)))),
+    )
+    assert found.instance.machines is None
+    assert found.instance.exact_capacity == (8192, 8)
+    assert found.current() == {"tasks": {"x": 3}}
+
+
+def test_the_simulator_says_labels_in_a_text(tmp_path: Path) -> None:
+    rack = {
+        "rack": "r",
+        "nodes": [
+            {"node": "n1", "labels": "fast, big(exclusive=false)"},
+            {"node": "n2", "labels": "big(exclusive=false)"},
+            {"node": "n3"},
+        ],
+    }
+    job = {"job.queue.name": "q", "job.count": 2, "job.tasks": [{"count": 3}]}
+    labelled = {"job.queue.name": "l", "job.label": "big", "job.tasks": [{"count": 1}]}
+    path = tmp_path / "sls.json"
+    path.write_text("\n".join(map(json.dumps, (rack, job, labelled))), encoding="utf-8")
+    found = read("yarn", [path])
+    assert found.instance.max_tasks == (6, 1)
+    assert dict(zip(found.instance.machine_names, found.instance.eligible.T.tolist(), strict=True)) == {
+        "10GiB-10cpu-label=big+fast": [False, True],
+        "10GiB-10cpu-label=big": [True, True],
+        "10GiB-10cpu": [True, False],
+    }

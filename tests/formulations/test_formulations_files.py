@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 FOLDER = Path(__file__).parents[2] / "formulations"
-FILES = sorted(FOLDER.glob("*.py"))
+FILES = [file for file in sorted(FOLDER.glob("*.py")) if file.stem != "rounds"]
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 SOLVED_ONCE = {"ceei", "ceei_integer", "drf_equality", "asset_equality", "efficient_sharing"}
 
@@ -43,11 +44,13 @@ def test_the_folder_is_complete():
 @every_file
 def test_imports(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree.body, (script,) = tree.body[:-1], tree.body[-1:]  # the script, which needs the loop beside it
+    assert ast.unparse(script).startswith("if __name__ == '__main__'")
     imported = {
         name.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
     } | {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
-    assert imported <= {"numpy", "cvxpy", "pulp", "typing", "math"}
+    assert imported <= {"numpy", "cvxpy", "pulp", "typing", "math", "collections"}
     assert len(imported & {"cvxpy", "pulp"}) == 1
     assert ("pulp" in imported) == file.stem.endswith("_integer")
 
@@ -83,12 +86,13 @@ def test_a_copy_works_alone_and_builds_without_solving(file, lab, tmp_path, monk
     copy = tmp_path / file.name
     copy.write_bytes(file.read_bytes())
     monkeypatch.setattr(sys, "path", [p for p in sys.path if Path(p or ".").resolve() != FOLDER.parent.resolve()])
-    data = lab.make([(1, 4), (3, 1)], machines=[(4, 8), (5, 5)], counts=[2, 1])
+    where = {"capacity": (9, 18)} if file.stem == "hierarchy" else {"machines": [(4, 8), (5, 5)], "counts": [2, 1]}
+    data = lab.make([(1, 4), (3, 1)], **where)
     before = {name: np.copy(value) for name, value in vars(data).items()}
     program = load(copy).build(data, np.full(2, np.nan))
     assert all(np.array_equal(before[name], value) for name, value in vars(data).items())
     assert isinstance(program, tuple) and program._fields[:3] == ("problem", "tasks", "levels")
-    assert program._fields[3:] in ((), ("shares",))
+    assert set(program._fields[3:]) <= {"shares", "ties", "finished"}
     assert (program.levels is None) == (file.stem in SOLVED_ONCE)
     if file.stem.endswith("_integer"):
         assert isinstance(program.problem, pulp.LpProblem)
@@ -105,12 +109,20 @@ def test_a_copy_works_alone_and_builds_without_solving(file, lab, tmp_path, monk
 
 def test_the_readme_lists_every_file_and_nothing_else():
     assert sorted(set(re.findall(r"^\| \[(\w+\.py)\]\(\1\)", README, re.MULTILINE))) == [f.name for f in FILES]
+    assert "[rounds.py](rounds.py)" in README
 
 
 def test_the_code_of_the_readme_prints_what_it_says(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out.strip() == re.search(r"print\(held\) +# (.*)", code).group(1)
+    printed = capsys.readouterr().out.strip().splitlines()
+    assert printed == ["[1 2] [0.5 0.5]", "[0] [1.]", re.search(r"print\(steps.*\) +# (.*)", code).group(1)]
+
+
+def test_what_the_readme_shows_of_a_run_is_printed():
+    (shown,) = re.findall(r"```console\n\$ python formulations/drf.py\n(.*?)```", README, re.DOTALL)
+    command = [sys.executable, str(FOLDER / "drf.py")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == shown
 
 
 def test_the_example_of_the_readme(lab):

@@ -1,31 +1,19 @@
 """The formulations of guarantees, tiers, ceilings and groups, round by round, against the engines."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
-from drfopt import Group, Instance, Organisation
+from drfopt import Group, Instance, Organisation, compare, crosscheck
 from drfopt import solve as engine
+from drfopt.base.errors import CertificateError, DrfoptError, FormulationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 SEEDS = range(12)
-NEAR = 1e-5  # what a mixed-integer program leaves of a row
-POSITIVE = 1e-6  # below it a dual is 0: HiGHS decides on duals to 1e-7
-
-
-def rounds_of_tiers(lab, data):
-    """Solve round by round; only those of the highest tier rise."""
-    held = np.full(len(data.demands), np.nan)
-    while np.isnan(held).any():
-        program = lab.build("guarantees", data, held)
-        tasks, levels = lab.solve(program)
-        top = np.isnan(held) & (data.tiers == data.tiers[np.isnan(held)].max())
-        finished = top & (program.problem.constraints[0].dual_value > POSITIVE)
-        if not finished.any():  # nobody can rise above what is promised: who has most of it waits longest
-            finished = top
-        held[finished] = levels[finished]
-    return tasks
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -54,28 +42,13 @@ def test_guarantees(lab, seed, meaning):
             excluded=[] if data.counted.all() else ["r3"],
         ),
     )
-    assert rounds_of_tiers(lab, data) == pytest.approx(engine(instance).tasks, abs=1e-6)
+    assert lab.leximin("guarantees", data)[0] == pytest.approx(engine(instance).tasks, rel=1e-8)
 
 
 def test_a_ceiling_of_everybody(lab):
     data = lab.make([(1.0, 1.0), (1.0, 0.0)], (10.0, 10.0))
     data.tiers, data.grouped, data.ceilings = np.zeros(2), np.ones((1, 2)), np.array([[4.0, np.inf]])
-    assert rounds_of_tiers(lab, data) == pytest.approx((2, 2))
-
-
-def rounds_of_groups(lab, data):
-    """Solve round by round; of all optima of a round the one with the fewest tasks is meant."""
-    d, held = data.demands, np.full(len(data.demands), np.nan)
-    while np.isnan(held).any():
-        problem, x, s = lab.build("hierarchy", data, held)
-        best = problem.solve(solver=cp.HIGHS)
-        fewest = cp.Problem(cp.Minimize(cp.sum(x)), [*problem.constraints, problem.objective.expr >= best - 1e-7])
-        fewest.solve(solver=cp.HIGHS)
-        full = d.T @ x.value >= data.capacity * (1 - NEAR)
-        stopped = np.isnan(held) & ((d[:, full] > 0).any(axis=1) | (x.value >= data.limits - NEAR))
-        assert stopped.any()
-        held[stopped] = s.value[stopped]
-    return x.value
+    assert lab.leximin("guarantees", data)[0] == pytest.approx((2, 2))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -97,4 +70,106 @@ def test_groups(lab, seed):
             groups=[Group(name, int(w)) for name, w in zip(paths, data.group_weights, strict=False)],
         ),
     )
-    assert rounds_of_groups(lab, data) == pytest.approx(engine(instance).tasks, abs=1e-4)
+    assert lab.leximin("hierarchy", data)[0] == pytest.approx(engine(instance).tasks, rel=1e-8)
+
+
+# ---- the files where a policy has a name ---------------------------------------------------------------------------
+
+FOLDER = Path(__file__).resolve().parents[2] / "formulations"
+GUARANTEES, HIERARCHY = str(FOLDER / "guarantees.py"), str(FOLDER / "hierarchy.py")
+RULES = {  # what a row of guarantees.py is about, all at once, and each letter of it
+    "guarantees": {"c": {"mem": 4}, "a": {"cpu": 5}},
+    "tiers": {"a": 1},
+    "excluded": ["disk"],
+    "meaning": "normalised",
+}
+
+
+def company(weights=None, **rules):
+    return Instance(
+        {"a": {"cpu": 1, "mem": 2, "disk": 1}, "b": {"cpu": 2, "mem": 1}, "c": {"cpu": 1, "mem": 1}},
+        {"cpu": 20, "mem": 30, "disk": 10},
+        max_tasks={"a": 6},
+        weights=weights,
+        organisation=Organisation(**rules),
+    )
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        Instance.library("guarantee-floor"),
+        company(**RULES),
+        company(**RULES, weights={"b": 0}),
+        company(guarantees=RULES["guarantees"]),
+        company(paths=dict.fromkeys("abc", "all"), groups=[Group("all", ceiling={"cpu": 9})]),
+        Instance([[1, 2], [2, 1]], machines=[[4, 6], [6, 4]], organisation=Organisation(guarantees={"u1": {"r1": 4}})),
+    ],
+    ids=["library", "all at once", "weight 0", "floor", "ceiling", "machines"],
+)
+def test_guarantees_are_solved_and_cross_checked(instance):
+    found = crosscheck(instance, "drf", formulation=GUARANTEES)
+    assert found.agree is True
+    assert found.opinions[-1].levels is not None and found.max_disagreement < 1e-9
+
+
+@pytest.mark.parametrize("name", ["hdrf-blocking", "hdrf-rescaling", "hdrf-starvation", "hdrf-collapsed"])
+def test_hierarchies_are_solved_and_cross_checked(name):
+    found = crosscheck(Instance.library(name), "drf", formulation=HIERARCHY)
+    assert found.agree is True
+    assert found.opinions[-1].levels is not None
+    compared = compare(Instance.library(name), ["drf", HIERARCHY])
+    assert compared[HIERARCHY].tasks == pytest.approx(compared["drf"].tasks)
+
+
+@pytest.mark.parametrize(
+    "instance, file, words",
+    [
+        (Instance.library("hdrf-blocking"), GUARANTEES, r"groups \(data.parent\)"),
+        (Instance.library("guarantee-floor"), HIERARCHY, r"guarantees \(data.promised\)"),
+        (Instance.library("kueue-borrowing"), GUARANTEES, r"guarantees above which levels are measured"),
+        (company(tiers={"a": 1}), str(FOLDER / "drf.py"), "tiers, or weights of 0"),
+        (company(excluded=["disk"]), str(FOLDER / "ceei.py"), "resources that do not count"),
+        (
+            company(paths=dict.fromkeys("abc", "all"), groups=[Group("all", ceiling={"cpu": 9})]),
+            str(FOLDER / "drf_integer.py"),
+            "ceilings of groups",
+        ),
+        (company(paths={"a": "x"}, groups=[Group("x", tier=2)]), HIERARCHY, "tiers of groups"),
+        (Instance([[1, 1]], machines=[[4, 6]]), HIERARCHY, "stated in one pool"),
+        (company(guarantees={"a": {"cpu": 6}, "b": {"cpu": 20}}), GUARANTEES, "guarantees must fit together"),
+    ],
+)
+def test_what_a_file_does_not_know_is_refused_and_not_passed_over(instance, file, words):
+    with pytest.raises(DrfoptError, match=words) as refused:
+        engine(instance, file)
+    assert "\n" not in str(refused.value)
+
+
+def ignores_the_ceiling(data, held):
+    assert data.grouped.all() and data.ceilings.shape == (1, 3)
+    x = cp.Variable(len(data.demands), nonneg=True)
+    rows = [data.demands.T @ x <= data.capacity, x <= np.where(np.isfinite(data.limits), data.limits, 1e6)]
+    return SimpleNamespace(problem=cp.Problem(cp.Maximize(cp.sum(x)), rows), tasks=1 * x, levels=None)
+
+
+def test_what_is_forbidden_is_checked_whatever_a_file_says():
+    instance = company(paths=dict.fromkeys("abc", "all"), groups=[Group("all", ceiling={"cpu": 9})])
+    with pytest.raises(CertificateError, match="ceiling of group 'all' for 'cpu', 9, is exceeded"):
+        engine(instance, ignores_the_ceiling)
+
+
+def stops_nobody(data, held):
+    round_ = ignores_the_ceiling(data, held)
+    return SimpleNamespace(**vars(round_) | {"levels": 1 * round_.tasks, "finished": lambda: np.zeros(3, dtype=bool)})
+
+
+def says_nothing(data, held):
+    return SimpleNamespace(**vars(stops_nobody(data, held)) | {"finished": lambda: np.ones(2)})
+
+
+@pytest.mark.parametrize("build, words", [(stops_nobody, "calls nobody finished"), (says_nothing, "True or False")])
+def test_a_round_that_is_wrong_about_who_is_finished(build, words):
+    instance = company(paths=dict.fromkeys("abc", "all"), groups=[Group("all", ceiling={"cpu": 9})])
+    with pytest.raises(FormulationError, match=words):
+        engine(instance, build)

@@ -23,7 +23,7 @@ class Module:
 
     @property
     def unit(self) -> str:
-        """The file or folder of the package it belongs to: ``engines`` of ``drfopt.engines.sums.lp``."""
+        """The file or folder of the package it belongs to: ``engines`` of ``drfopt.engines.sums``."""
         return self.name.split(".")[1] if "." in self.name else self.name
 
 

@@ -115,7 +115,7 @@ def test_the_package_imports_what_it_declares_and_nothing_of_the_repository():
 
 @pytest.mark.parametrize("module", modules("formulations"), ids=lambda module: module.path.stem)
 def test_a_formulation_can_be_copied_anywhere(module):
-    assert {name for _, name in foreign(module)} <= {"numpy", "cvxpy", "pulp"}
+    assert {name for _, name in foreign(module)} <= {"numpy", "cvxpy", "pulp", "rounds"}, "rounds: to run by itself"
     assert not [name for _, name in imports(module) if name.startswith("formulations")]
 
 

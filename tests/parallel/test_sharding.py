@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 from drfopt.base.errors import EngineError, InstanceError, PolicyError, SolverError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.planning.changes.changes import changed
+from drfopt.planning.changes import changed
 from drfopt.planning.sweeping import solve_each, sweep
 from drfopt.solving.allocating import solve
 

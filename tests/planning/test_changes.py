@@ -7,7 +7,7 @@ import pytest
 from drfopt.base.errors import InstanceError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.planning.changes.changes import KINDS, Change, changed
+from drfopt.planning.changes import KINDS, Change, changed
 
 PAPER = Instance.library("nsdi2011")
 

@@ -14,7 +14,7 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
 from drfopt.planning import explain, price
-from drfopt.planning.changes.changes import changed
+from drfopt.planning.changes import changed
 from drfopt.planning.explaining.remedies import Remedies, alone
 from drfopt.solving.allocating import solve
 
@@ -43,7 +43,7 @@ def test_the_paper():
 def test_a_limit():
     a, b = explain(Instance.library("nsdi2011-limit")).users
     assert (a.reason, a.stopped_by, a.remedy) == (
-        "limit",
+        "met",
         (),
         "raise its limit of 2: it would have every task more that it allows, up to 3",
     )
@@ -87,7 +87,7 @@ def test_who_is_unplaced():
 def test_every_policy_has_something_to_say(instance, policy):
     found = explain(instance, policy)
     assert all(row.remedy for row in found.users)
-    assert {row.reason for row in found.users} <= {"capacity", "limit", "efficiency"}
+    assert {row.reason for row in found.users} <= {"capacity", "met", "efficiency"}
     assert str(found)
 
 
@@ -151,7 +151,7 @@ def test_an_organisation():
         organisation=organisation,
     )
     found = {row.user: row for row in explain(cluster).users}
-    assert {user: row.reason for user, row in found.items()} == {"A": "capacity", "B": "limit", "C": "ceiling"}
+    assert {user: row.reason for user, row in found.items()} == {"A": "capacity", "B": "met", "C": "ceiling"}
     assert found["A"].alone_tasks is None and found["A"].gain is None
     for user, change in (("A", "set-capacity memory=+1%"), ("B", "set-limit B=none"), ("C", "set-ceiling C.cpu=none")):
         i = cluster.users.index(user)

@@ -36,7 +36,7 @@ def test_types_on_machines_under_a_sum(policy):
 @pytest.mark.parametrize("cluster", [{"capacity": ROOM}, {"machines": [Machine("m", ROOM)]}])
 def test_who_runs_all_its_types_is_not_told_to_raise_a_limit(cluster):
     row = explain(Instance(TYPES, **cluster), "drf", "A").users[0]
-    assert (row.reason, row.remedy) == ("limit", "all of its 4 tasks run")
+    assert (row.reason, row.remedy) == ("met", "all of its 4 tasks run")
 
 
 def test_a_count_of_tasks_is_not_called_a_limit():

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 from drfopt.planning import Change, what_if
-from drfopt.planning.changes.changes import changed
+from drfopt.planning.changes import changed
 from drfopt.planning.sweeping import axis_of, sweep
 from drfopt.solving.allocating import solve
 
@@ -125,3 +126,60 @@ def test_openb_with_more_of_what_is_scarce(data_folder):
     assert not found.losers
     # The same in fractions: floats took nobody for a winner who is none.
     assert what_if(openb, ["add 10*T4-96cpu-384GiB-4gpu"], exact=True).winners == found.winners
+
+
+# ---- a purchase never looks like a loss ------------------------------------------------------------
+
+
+def test_a_purchase_that_takes_nothing_from_anybody_does_not_lower_the_lowest_level():
+    """One has all it asked for, one takes what is left: of a larger cluster the first holds a smaller part."""
+    cluster = Instance([[1.0], [1.0]], [10.0], max_tasks=[1, None])
+    found = what_if(cluster, ["add 2*r1"])
+    assert found.winners == ("u2",) and not found.losers
+    assert found.after.levels.min() < found.before.levels.min()
+    assert found.totals()["lowest level"] == (F(1, 10), F(1, 10))
+    along = sweep(cluster, "r1=10,12,20", jobs=1)
+    assert [totals["lowest level"] for totals in along.totals] == pytest.approx([0.1, 0.1, 0.1])
+    assert [totals["sum of dominant shares"] for totals in along.totals] == pytest.approx([1, 1.2, 2])
+
+
+def test_demand_met_stands_beside_the_levels():
+    cluster = Instance([[1.0], [1.0]], [10.0], max_tasks=[4, 16])
+    found = what_if(cluster, ["add 5*r1"])
+    assert found.totals()["demand met"] == (pytest.approx(0.5), pytest.approx(0.75))
+    assert "demand met: 50 % before, 75 % after" in str(found)
+    assert what_if(Instance([[1.0]], [2.0]), ["add 1*r1"]).totals()["demand met"] == (None, None)
+    assert [totals["demand met"] for totals in sweep(cluster, "r1=10,20", jobs=1).totals] == pytest.approx([0.5, 1])
+
+
+def test_a_machine_that_makes_a_first_task_possible_is_no_loss_either():
+    cluster = Instance(
+        {"A": {"cpu": 1}, "huge": {"cpu": 9}}, machines=[Machine("m", {"cpu": 8}, 2)], max_tasks={"A": 4, "huge": 1}
+    )
+    found = what_if(cluster, ["add 1*big{cpu=10}"])
+    before, after = found.totals()["lowest level"]
+    assert found.before.unplaced == ("huge",) and not found.after.unplaced
+    assert after >= before
+    # And who loses its only machine has lost, though it is named instead of compared.
+    lost = what_if(changed(cluster, ["add 1*big{cpu=10}"]), ["remove 1*big"])
+    assert lost.totals()["lowest level"][1] == 0
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "tsf", "tasks", "utilitarian", "alpha:2"])
+@pytest.mark.parametrize("seed", range(6))
+def test_where_nobody_loses_no_total_falls(policy, seed):
+    random = np.random.default_rng(seed)
+    cluster = Instance(
+        random.integers(1, 6, (4, 2)), random.integers(20, 40, 2), max_tasks=random.integers(1, 12, 4).tolist()
+    )
+    found = what_if(cluster, [f"add {random.integers(1, 9)}*r{random.integers(1, 3)}"], policy)
+    if not found.losers:
+        for name, (before, after) in found.totals().items():
+            assert float(after) >= float(before) * (1 - 1e-7), name
+
+
+def test_levels_of_a_changed_user_are_of_the_weights_and_capacities_before():
+    found = what_if(PAPER, ["set-weight A=2", "set-demand B.cpu=6", "add-user C{cpu=1}"])
+    levels = found.yardstick.levels(found.after)
+    a, b, c = found.after.tasks
+    assert levels.tolist() == pytest.approx([float(a) * 4 / 18, float(b) * 6 / 9, float(c) / 9])

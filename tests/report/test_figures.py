@@ -9,13 +9,13 @@ import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from drfopt.base.errors import InstanceError
+from drfopt.base.numbers.shown import fixed, number, percent
 from drfopt.base.tables import clean
 from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting.charts import library, named, span, thinned, unkeyed
 from drfopt.reporting.figures import figures
 from drfopt.reporting.findings import study
-from drfopt.reporting.numbers import fixed, number, percent
 from drfopt.reporting.palette import DASHES, HATCHES, INKS, PAGE, POLICY_SHAPES, USER_INKS, contrast, hatches
 
 CASES = {"pool": NSDI, "machines": machines(), "crowd": crowd(60), "nine": crowd(5, 9), "hostile": hostile()}

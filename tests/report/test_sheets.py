@@ -37,7 +37,7 @@ def test_a_bar_is_as_long_as_its_share(share, drawn):
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_a_narrow_screen_folds_names_and_keeps_every_number_whole(width):
     text = sheet([("a-name-longer-than-the-screen" * 3, 123456.0, Bar(0.25))]).text(width=width)
-    assert "123456" in text
+    assert "123,456" in text
     assert "0.2500" in text
     letters = "".join(line.split(" ")[0] for line in text.splitlines()[3:])
     assert letters == "a-name-longer-than-the-screen" * 3

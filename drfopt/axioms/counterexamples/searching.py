@@ -140,6 +140,7 @@ class Search(Result):
         Whether every unit of work was done.
     """
 
+    _schema = "drfopt search 1"
     _rows = "results"
 
     question: Question
@@ -157,6 +158,7 @@ class Search(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt search --json`` prints."""
         return {
+            "schema": self._schema,
             "policy": self.question.policy,
             "integer": self.question.integer,
             "space": asdict(self.question.space),

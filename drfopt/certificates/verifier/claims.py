@@ -20,6 +20,9 @@ from .work import bits, spend
 __all__ = ["SCHEMA", "Claim"]
 
 SCHEMA = "drfopt certificate 1"
+READ = (SCHEMA, "drfopt allocation 1")
+"""What a document may say that it is."""
+
 ACCURACY = Fraction(1, 10**9)
 """What a file of floats may be off by, relatively; a file of fractions may be off by nothing."""
 
@@ -34,6 +37,8 @@ class Claim:
     """What the document says of the cluster, and the checks; lists are in the order of the cluster's users."""
 
     def __init__(self, cluster: Cluster, data: dict[str, Any], exact: bool = False):
+        if data.get("schema", SCHEMA) not in READ:
+            raise ValueError(f"its schema is {data['schema']!r}, and {' and '.join(map(repr, READ))} are read here")
         self.c, self.policy, self.whole = cluster, str(data["policy"]), data["integer"] is True
         word, colon, argument = self.policy.partition(":")
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)

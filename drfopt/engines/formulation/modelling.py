@@ -93,8 +93,11 @@ def _solve_pulp(model: Any, deadline: Deadline) -> str:
     options: dict[str, Any] = {"timeLimit": seconds}
     if deadline.stoppable:
         options |= {"callbackTuple": (partial(stop, deadline), None), "callbacksToActivate": ASKING}
-    # The presolve of HiGHS 1.15.1 calls some feasible counting programs infeasible.
-    model.solve(pulp.HiGHS(msg=False, gapRel=0.0, gapAbs=0.0, presolve="off", **options))
+    model.solve(pulp.HiGHS(msg=False, gapRel=0.0, gapAbs=0.0, **options))
+    if model.status == pulp.LpStatusInfeasible:
+        # The presolve of HiGHS 1.15.1 calls some feasible counting programs infeasible.  Without it, though, columns
+        # that have no upper bound make it call some points optimal that are not: so it is asked only here.
+        model.solve(pulp.HiGHS(msg=False, gapRel=0.0, gapAbs=0.0, presolve="off", **options))
     if model.status == pulp.LpStatusOptimal and model.sol_status == pulp.LpSolutionOptimal:
         return "optimal"
     if (seconds is not None or deadline.stopped) and model.status in (pulp.LpStatusOptimal, pulp.LpStatusNotSolved):

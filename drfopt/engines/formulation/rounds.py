@@ -1,7 +1,8 @@
 """A user's formulation file as an engine: its program solved once, or round by round until everybody is held.
 
 A notion with levels is leximin, a round at a time: the lowest level is maximised, then each user at it is asked, by
-holding everybody else there, whether she alone could rise; who cannot is held.  With whole tasks who stops is a choice,
+holding everybody else there, whether she alone could rise; who cannot is held.  A round may say itself who is finished,
+each with a level of its own: groups and tiers are raised so.  With whole tasks who stops is a choice,
 so the smallest sets that let all others rise are tried, and the best outcome is kept.
 
 When time runs out the answer is the best that a program gave until then, if any did: feasible, and nothing more.
@@ -78,13 +79,20 @@ def solve(problem: Problem) -> Answer:
 def _leximin(file: UserFile, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Return tasks and levels when all are held."""
     held = np.full(problem.n, np.nan)
-    if problem.integer:
+    if problem.integer and not file.says:
         found = _best_choice(file, held)
         return found[0], found[1]
     tasks = levels = held
     while np.isnan(held).any():
         tasks, levels = _must(file, file.round(held))
         rising = np.isnan(held)
+        if file.finished is not None:  # it says so itself
+            stopped = rising & file.finished
+            if not stopped.any():
+                raise FormulationError(f"{file.path}: a round calls nobody finished: one user at least must be")
+            held[stopped] = levels[stopped]
+            report(f"{int((~np.isnan(held)).sum())} of {problem.n} users held")
+            continue
         level = float(levels[rising].min())
         report(f"level {level:.6g}: {int((~rising).sum())} of {problem.n} users held")
         candidates = np.flatnonzero(rising & (levels <= level * (1 + SAME)))
@@ -131,7 +139,8 @@ def _best_choice(file: UserFile, held: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _must(file: UserFile, found: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray]:
     if found is None:
         raise FormulationError(
-            f"{file.path}: a round is infeasible: held levels must be kept with >=, and nothing else asked"
+            f"{file.path}: a round is infeasible: guarantees must fit together, held levels be kept with >=, "
+            "and nothing else be asked"
         )
     return found
 

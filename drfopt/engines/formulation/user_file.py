@@ -8,13 +8,16 @@ import importlib.util
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimitError
+from ...base.progress import report
+from ...model.hierarchy import Ascent
+from ...model.policies import policy_named
 from ..problem import Problem
 from ..whole.milp import SEARCH
 from .modelling import SOLVERS
@@ -22,16 +25,76 @@ from .modelling import SOLVERS
 __all__ = ["Data", "UserFile"]
 
 
-class Data(NamedTuple):
-    """What ``build`` is given: plain arrays, the users who are placed only."""
+class Data:
+    """What ``build`` is given: plain arrays by their names, the users who are placed only; it knows which were read."""
 
-    demands: np.ndarray
-    capacity: np.ndarray
-    machines: np.ndarray | None
-    counts: np.ndarray | None
-    eligible: np.ndarray | None
-    weights: np.ndarray
-    limits: np.ndarray
+    def __init__(self, **arrays: Any):
+        self._arrays, self._read = arrays, set[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._arrays:
+            raise AttributeError(f"data has no {name!r}: it has {', '.join(self._arrays)}")
+        self._read.add(name)
+        return self._arrays[name]
+
+    def unread(self, names: Collection[str]) -> list[str]:
+        """Return those of these arrays that are there and that nobody has asked for."""
+        return [name for name in names if name in self._arrays and name not in self._read]
+
+
+RULES = {
+    "promised": "guarantees",
+    "units": "guarantees that shares are parts of",
+    "surplus": "guarantees above which levels are measured",
+    "tiers": "tiers, or weights of 0",
+    "counted": "resources that do not count",
+    "grouped": "ceilings of groups",
+    "parent": "groups",
+    "group_tiers": "tiers of groups",
+}
+"""What arrays of an organisation mean; a file that asks for none of them must not be given it."""
+
+
+def rules(problem: Problem) -> dict[str, np.ndarray]:
+    """Return what an organisation adds to ``data``, in the letters of ``formulations/README.md``; {} without one.
+
+    A tree whose users are all in one group orders nothing, and has ceilings at most.
+    """
+    instance, members = problem.instance, problem.members
+    organisation = instance.organisation
+    if organisation is None or "organisation" not in instance.features:
+        return {}
+    n, place = len(members), {group.name: g for g, group in enumerate(organisation.groups)}
+    found: dict[str, Any] = {}
+    promised = Ascent(instance, policy_named("drf")).promised[members]
+    if promised.any():
+        found["promised"] = promised
+    given = [organisation.guarantees[i] for i in members.tolist()]
+    if organisation.meaning != "floor" and any(given):
+        units = np.tile(np.where(instance.capacity > 0, instance.capacity, 1.0), (n, 1))
+        for i, guarantee in enumerate(given):
+            for resource, amount in guarantee.items():
+                if amount:
+                    units[i, instance.resources.index(resource)] = float(amount)
+        found["units" if organisation.meaning == "normalised" else "surplus"] = units
+    # Weights of 0 are one tier lower than the same tier with others.
+    tiers = np.array([2 * organisation.tiers[i] - organisation.last[i] for i in members.tolist()])
+    if n and (tiers != tiers[0]).any():
+        found["tiers"] = tiers
+    if organisation.excluded:
+        found["counted"] = np.array([name not in organisation.excluded for name in instance.resources])
+    if capped := [group for group in organisation.groups if group.ceiling]:
+        inside = [[f"{organisation.paths[i]}/".startswith(f"{group.name}/") for i in members] for group in capped]
+        found["grouped"] = np.array(inside, dtype=float)
+        most = [[float(group.ceiling.get(name, np.inf)) for name in instance.resources] for group in capped]
+        found["ceilings"] = np.array(most)
+    if len({organisation.paths[i] for i in members.tolist()}) > 1:
+        found["parent"] = np.array([place.get(organisation.paths[i], -1) for i in members.tolist()])
+        found["group_parent"] = np.array([place.get(group.parent, -1) for group in organisation.groups])
+        found["group_weights"] = np.array([float(group.weight) for group in organisation.groups])
+        if any(group.tier for group in organisation.groups) or not found["group_weights"].all():
+            found["group_tiers"] = np.array([2 * group.tier - (not group.weight) for group in organisation.groups])
+    return found
 
 
 class UserFile:
@@ -41,8 +104,12 @@ class UserFile:
     ----------
     has_levels : bool
         Whether it is solved round by round.
+    says : bool
+        Whether its rounds say themselves who is finished.
     whole : bool
         Whether its tasks are whole numbers: sums of integer variables.
+    finished : array (n,) or None
+        Whom the last round calls finished, where it says so itself.
     best : tuple of tasks (n,) and what it compares (n,), or None
         The feasible tasks with the highest sorted levels that any program gave; what is known when time runs out.
     """
@@ -62,12 +129,21 @@ class UserFile:
             eligible=None if instance.fits is None else instance.fits[members],
             weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
             limits=problem.limits,
+            **rules(problem),
         )
         built = self._built(np.full(problem.n, np.nan))
+        if unread := self.data.unread(RULES):
+            raise FormulationError(
+                f"{self.path}: it makes no use of the instance's {RULES[unread[0]]} (data.{unread[0]}): "
+                "leave them out, or name a file that does"
+            )
         self.has_levels = built.levels is not None
+        self.says = getattr(built, "finished", None) is not None
         self.whole = _integral(built.tasks)
+        report(f"{self.path}: {_size(built.problem)} a program; a time limit ends it with what is known")
         self.best: tuple[np.ndarray, np.ndarray | None] | None = None
         self.solves = 0
+        self.finished: np.ndarray | None = None
 
     def once(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Solve a notion without rounds; return tasks (n,), and the shares (n,) that it compares where it says so."""
@@ -92,6 +168,8 @@ class UserFile:
             return None
         if status == "stopped":
             raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
+        if (ties := getattr(built, "ties", None)) is not None:
+            status = self._fewest(built.problem, ties)
         tasks, compared = self._values(built.tasks, "tasks"), None
         if self.has_levels:
             compared = self._values(built.levels, "levels")
@@ -101,7 +179,28 @@ class UserFile:
             self.best = tasks, compared
         if status == "feasible":
             raise TimeLimitError(f"{self.path}: the time limit ran out in its program")
+        # Asked now: the next program may be made of the same variables.
+        self.finished = None if (says := getattr(built, "finished", None)) is None else self._says(says)
         return tasks, compared
+
+    def _says(self, finished: Callable) -> np.ndarray:
+        """Return whom a round calls finished, bool (n,)."""
+        found = np.asarray(self._guarded(finished))
+        if found.shape != (self.problem.n,) or found.dtype != bool:
+            raise FormulationError(f"{self.path}: finished() must say True or False of each user: {(self.problem.n,)}")
+        return found
+
+    def _fewest(self, model: Any, ties: Any) -> str:
+        """Solve again for the least of `ties` among the optima; cvxpy only."""
+        import cvxpy as cp
+
+        try:
+            best = model.objective.expr >= model.objective.expr.value  # but for the solver's tolerance
+            return self._solved(cp.Problem(cp.Minimize(ties), [*model.constraints, best]))
+        except AttributeError:
+            raise FormulationError(
+                f"{self.path}: ties can be broken in cvxpy only: leave them out of the round"
+            ) from None
 
     @property
     def _source(self) -> str:
@@ -192,6 +291,20 @@ def _number(term: Any) -> float:
 def _higher(one: np.ndarray, other: np.ndarray | None) -> bool:
     """Say whether sorted levels are lexicographically larger."""
     return other is None or tuple(np.sort(one)) > tuple(np.sort(other))
+
+
+def _size(model: Any) -> str:
+    """Return how large a program of cvxpy or PuLP is, in words: what is to come is told before it starts."""
+    if hasattr(model, "numConstraints"):
+        kinds, rows = [variable.cat == "Integer" for variable in model.variables()], model.numConstraints()
+    elif hasattr(model, "constraints"):
+        kinds = [
+            bool(v.attributes["integer"] or v.attributes["boolean"]) for v in model.variables() for _ in range(v.size)
+        ]
+        rows = sum(row.size for row in model.constraints)
+    else:
+        return f"a {type(model).__name__}"
+    return f"{sum(kinds)} whole numbers, {len(kinds) - sum(kinds)} others and {rows} rows"
 
 
 def _integral(tasks: Any) -> bool:

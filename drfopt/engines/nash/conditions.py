@@ -16,7 +16,7 @@ from ...base.errors import SolverError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ..problem import Answer, Problem
-from ..sums.lp import largest
+from ..sums import largest
 
 __all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
 

@@ -18,7 +18,8 @@
     guarantees = "floor"                or "surplus", "normalised": what a guarantee means
     excluded = ["gpu"]                  resources that are not counted in shares
 
-``name`` and ``source`` of the whole stand at the top. 0.1 is 1/10, not the float nearest to it.
+``name`` and ``source`` of the whole stand at the top, and ``schema = "drfopt instance 1"``, which may be left out.
+0.1 is 1/10, not the float nearest to it.
 """
 
 from pathlib import Path
@@ -31,7 +32,7 @@ from ...model.machine import Machine
 from ...model.organisation import Group, Organisation
 from ...model.task_types import TaskType
 from ..text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text
-from .schema import InstanceFile, UserEntry, validated
+from .entries import InstanceFile, UserEntry, validated
 from .syntax import sniff, tree
 
 __all__ = ["built", "load", "loads"]

@@ -17,6 +17,7 @@ from ...base.registry import unknown
 from ...model.document import document
 from ...model.instance import Instance
 from ..text.files import format_of, write_whole
+from .entries import SCHEMA
 
 __all__ = ["dumps", "save", "text", "yaml_text"]
 
@@ -73,7 +74,8 @@ def save(instance: Instance, path: str | Path) -> None:
 
 
 def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Programs write JSON for programs; the other two are for people.
+    return json.dumps({"schema": SCHEMA} | data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 # ---- YAML --------------------------------------------------------------------------------------------------

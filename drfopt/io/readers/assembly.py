@@ -5,22 +5,18 @@ user one type, and what nobody asks for is left out and noted. The instance goes
 file: what is built is the tree of one.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from ...base.errors import InstanceError
 from ..native import reading
-from ..text.files import File
-from .conversion import Contents, Conversion, Notes, Task
+from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
+from .fitting import split
 from .machine_classes import AlikeTasks, MachineClass, classes_of, types_of
 
-__all__ = ["assemble", "named"]
-
-
-def named(files: Iterable[File]) -> str:
-    """Return the names of files for the source of an instance."""
-    return ", ".join(file.name for file in files)
+__all__ = ["assemble"]
 
 
 def assemble(cluster: Contents) -> Conversion:
@@ -34,15 +30,23 @@ def assemble(cluster: Contents) -> Conversion:
     tasks = _useful(cluster)
     if not tasks:
         told = next((f" ({note})" for note in cluster.notes.taken()), "")
+        queues = f", or say --saturate: its {len(cluster.members):,} queues want everything" if cluster.members else ""
         raise InstanceError(
-            f"{cluster.title}: no task of a user is waiting or running{told}: give the files that list the tasks too"
+            f"{cluster.title}: no task of a user is waiting or running{told}: "
+            f"give the files that list the tasks too{queues}"
         )
     if not cluster.nodes and cluster.pool is None:
-        raise InstanceError(f"{cluster.title}: there is no machine to run on: give the files that list them too")
+        told = next((f" ({note})" for note in cluster.notes.taken() if " node " in f" {note.what} "), "")
+        raise InstanceError(
+            f"{cluster.title}: there is no machine to run on{told}: "
+            "give the files that list them too, or an instance file with --machines"
+        )
+    cluster = replace(cluster, nodes=_roomy(cluster, tasks))
     resources = _resources(cluster, tasks)
     classes, allowed = classes_of(cluster, tasks, resources)
     home = {node.name: k for k, one in enumerate(classes) for node in one.nodes}
     users, type_of = types_of(tasks, resources, allowed, tuple(range(len(classes))), home)
+    above = split(cluster, users, classes, resources)
     tree: dict[str, Any] = {"name": cluster.title, "source": cluster.source}
     if cluster.pool is not None:
         tree["capacity"] = {resource: cluster.pool.get(resource, Fraction(0)) for resource in resources}
@@ -53,20 +57,43 @@ def assemble(cluster: Contents) -> Conversion:
         ]
     if cluster.groups:
         tree["groups"] = [_bounded(entry, resources, cluster.notes) for entry in cluster.groups]
-    factor = _factor(cluster, users, classes, resources) if cluster.unlimited else 1
+    factor = _factor(cluster, users, classes, resources)
     names = [one.name for one in classes]
     tree["users"] = [
-        _user(user, types, names, factor, cluster.unlimited)
-        | _bounded(cluster.members.get(user, {}), resources, cluster.notes)
+        _user(user, types, names, factor, above.get(user, user) in cluster.endless)
+        | _bounded(_member(cluster, user, above), resources, cluster.notes)
         for user, types in users.items()
     ]
     for user in cluster.members:
         if user not in users:
             cluster.notes.unused("queue or user without tasks", user)
-    _tell_oddly_placed(tasks, allowed, classes, home, resources, cluster.notes)
-    placement, by_type = _placement(tasks, type_of, users, classes, home, cluster.notes)
+    _tell_oddly_placed(tasks, allowed, home, cluster.notes)
+    placement, by_type = _placement(tasks, type_of, users, classes, home, cluster)
     instance = reading.built(tree, cluster.title)
     return Conversion(instance, cluster.notes.taken(), placement, by_type)
+
+
+def _member(cluster: Contents, user: str, above: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the further keys of a user; whose tasks were split off from another is in its group, and is promised
+    nothing."""
+    if user not in above:
+        return cluster.members.get(user, {})
+    return {key: value for key, value in cluster.members.get(above[user], {}).items() if key in ("group", "tier")}
+
+
+def _roomy(cluster: Contents, tasks: list[Task]) -> list[ListedMachine]:
+    """Return the machines, each with room for any one of the tasks that run on it today."""
+    nodes = {node.name: node for node in cluster.nodes}
+    for task in tasks:
+        node = nodes.get(task.node) if task.node is not None else None
+        lacks = {r: amount for r, amount in task.demand.items() if node and amount > node.capacity.get(r, 0)}
+        if node is not None and lacks:
+            cluster.notes.assumed(
+                "machine is taken to have the room: task runs on a machine that, by the files, has no room for it",
+                f"{task.user}/{task.name} on {node.name}",
+            )
+            nodes[node.name] = replace(node, capacity={**node.capacity, **lacks})
+    return [nodes[node.name] for node in cluster.nodes]
 
 
 def _useful(cluster: Contents) -> list[Task]:
@@ -93,11 +120,12 @@ def _resources(cluster: Contents, tasks: list[Task]) -> list[str]:
     return [r for r in there if r in wanted] + [r for r in wanted if r not in there]
 
 
-def _user(user: str, types: list[AlikeTasks], names: list[str], factor: int, unlimited: bool) -> dict[str, Any]:
+def _user(user: str, types: list[AlikeTasks], names: list[str], factor: int, endless: bool) -> dict[str, Any]:
     if len(types) > 1:
-        entries = [{"name": one.name, **_task(one, names)} | {"count": one.count * factor} for one in types]
+        times = factor if endless else 1
+        entries = [{"name": one.name, **_task(one, names)} | {"count": one.count * times} for one in types]
         return {"name": user, "tasks": entries}
-    return {"name": user, **_task(types[0], names)} | ({} if unlimited else {"max_tasks": types[0].count})
+    return {"name": user, **_task(types[0], names)} | ({} if endless else {"max_tasks": types[0].count})
 
 
 def _task(one: AlikeTasks, names: list[str]) -> dict[str, Any]:
@@ -108,7 +136,9 @@ def _factor(
     cluster: Contents, users: Mapping[str, list[AlikeTasks]], classes: list[MachineClass], names: list[str]
 ) -> int:
     """Return how often the tasks of users with several types must be listed so that the cluster is full before."""
-    several = [types for types in users.values() if len(types) > 1]
+    several = [types for user, types in users.items() if len(types) > 1 and user in cluster.endless]
+    if not several:
+        return 1
     total = dict.fromkeys(names, Fraction(0)) | dict(cluster.pool or {})
     for one in classes:
         for resource, amount in zip(names, one.capacity, strict=True):
@@ -117,11 +147,10 @@ def _factor(
     for types in several:
         wanted = {r: sum((one.demand.get(r, Fraction(0)) * one.count for one in types), Fraction(0)) for r in names}
         factor = max(factor, 1 + int(min(total[r] / wanted[r] for r in names if wanted[r])))
-    if several:
-        cluster.notes.assumed(
-            "user with several task types who wants ever more of the same mix: a multiple of it is listed",
-            count=len(several),
-        )
+    cluster.notes.assumed(
+        "user with several task types who wants ever more of the same mix: a multiple of it is listed",
+        count=len(several),
+    )
     return factor
 
 
@@ -141,22 +170,13 @@ def _bounded(entry: Mapping[str, Any], resources: list[str], notes: Notes) -> di
 
 
 def _tell_oddly_placed(
-    tasks: list[Task],
-    allowed: Mapping[Hashable, tuple[int, ...]],
-    classes: list[MachineClass],
-    home: Mapping[str, int],
-    resources: list[str],
-    notes: Notes,
+    tasks: list[Task], allowed: Mapping[Hashable, tuple[int, ...]], home: Mapping[str, int], notes: Notes
 ) -> None:
-    """Note the tasks that run where, by the files, they may not or could not."""
+    """Note the tasks that run where, by the files, they may not."""
     for task in tasks:
-        if task.node is None or task.node not in home:
-            continue
-        k, told = home[task.node], f"{task.user}/{task.name} on {task.node}"
-        if k not in allowed[task.needs]:
+        if task.node is not None and task.node in home and home[task.node] not in allowed[task.needs]:
+            told = f"{task.user}/{task.name} on {task.node}"
             notes.assumed("task may run on the class of the machine it runs on, against its constraints of today", told)
-        if any(task.demand.get(r, 0) > has for r, has in zip(resources, classes[k].capacity, strict=True)):
-            notes.assumed("task runs on a machine that, by the files, has no room for it", told)
 
 
 def _placement(
@@ -165,7 +185,7 @@ def _placement(
     users: Mapping[str, list[AlikeTasks]],
     classes: list[MachineClass],
     home: Mapping[str, int],
-    notes: Notes,
+    cluster: Contents,
 ) -> tuple[dict, dict]:
     """Return what runs where, {user: {class: tasks}}, and the same by type for users with several."""
     placement: dict[str, dict[str, Fraction]] = {}
@@ -173,14 +193,14 @@ def _placement(
     for task, kind in zip(tasks, type_of, strict=True):
         if task.node is None:
             continue
-        if task.node not in home:
+        if cluster.pool is None and task.node not in home:
             told = f"{task.user}/{task.name} on {task.node}"
-            notes.assumed("running task counts as waiting: its machine is not in use or not listed", told)
+            cluster.notes.assumed("running task counts as waiting: its machine is not in use or not listed", told)
             continue
-        name = classes[home[task.node]].name
-        there = placement.setdefault(task.user, {})
+        name = POOL if cluster.pool is not None else classes[home[task.node]].name
+        there = placement.setdefault(kind.owner, {})
         there[name] = there.get(name, Fraction(0)) + task.count
-        if len(users[task.user]) > 1:
-            there = by_type.setdefault(task.user, {}).setdefault(kind.name, {})
+        if len(users[kind.owner]) > 1:
+            there = by_type.setdefault(kind.owner, {}).setdefault(kind.name, {})
             there[name] = there.get(name, Fraction(0)) + task.count
     return placement, by_type

@@ -6,27 +6,43 @@ The current allocation, ``drfopt convert --current``, has the shape that ``drfop
      "types": {user: [{"name": type, "tasks": number, "of": count, "placement": {class: tasks}}]}}
 
 ``types`` has the users with several task types, whose tasks are added up in ``placement``. What counts is what the
-files say runs on a machine that is in the instance.
-
-What the files of a cluster tell: nodes and tasks one by one, and what could not be used.
+files say runs on a machine that is in the instance. Of a pool it is {"tasks": {user: tasks}}: there are no classes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..text.files import one_line
+from ...base.errors import InstanceError
+from ...base.results import Result
+from ...base.tables import Column, Sheet
+from ...model.document import as_text
+from ...model.document import document as instance_document
+from ...model.instance import Instance
+from ..text.files import File, one_line
+from ..writers.amounts import LEAST_MEMORY, TargetName
 
-__all__ = ["ASSUMED", "UNUSED", "Amounts", "Contents", "Conversion", "ListedMachine", "Note", "Notes", "Task"]
-
-
-if TYPE_CHECKING:
-    from ...model.instance import Instance
-
+__all__ = [
+    "ASSUMED",
+    "POOL",
+    "UNUSED",
+    "Amounts",
+    "Asked",
+    "Contents",
+    "Conversion",
+    "ListedMachine",
+    "Note",
+    "Notes",
+    "Task",
+    "named",
+]
 
 UNUSED, ASSUMED = "not used", "assumed"
+
+POOL = "the pool"
+"""What stands for the class of what runs in a pool."""
 
 LONGEST_EXAMPLE = 80
 """Characters of an example in a note: names of pods can be far longer than what tells them apart."""
@@ -84,8 +100,8 @@ class Notes:
         return tuple(sorted(found, key=lambda note: note.kind == ASSUMED))
 
 
-@dataclass(frozen=True)
-class Conversion:
+@dataclass(frozen=True, eq=False)
+class Conversion(Result):
     """An instance made of a cluster's own files.
 
     Attributes
@@ -94,18 +110,62 @@ class Conversion:
     notes : tuple of Note
         What was not used, and what was assumed.
     placement : mapping from user to {machine class: tasks}
-        What runs where today; users of whom nothing runs are left out.
+        What runs where today; users of whom nothing runs are left out. In a pool it runs on `POOL`.
     by_type : mapping from user to {task type: {machine class: tasks}}
         The same for users with several task types, of types that run somewhere.
     """
 
-    instance: "Instance"
+    _schema = "drfopt conversion 1"
+    _rows = "users"
+
+    instance: Instance
     notes: tuple[Note, ...] = ()
     placement: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
     by_type: Mapping[str, Mapping[str, Mapping[str, Fraction]]] = field(default_factory=dict)
 
+    def named(self) -> dict[str, dict[str, Any]]:
+        """Return what runs of each user today, by its name: ``{class: tasks}``."""
+        return {user: _plain(self.placement.get(user, {})) for user in self.instance.users}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the instance with the keys of its file, its users in short, what runs today, and the notes."""
+        return {
+            "schema": self._schema,
+            "cluster": as_text(instance_document(self.instance)),
+            "users": [
+                {"name": name, "limit": limit, "running": running, "demand": demand}
+                for name, limit, running, demand in self._users()
+            ],
+            "notes": [asdict(note) for note in self.notes],
+            **self.current(),
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user, what one task of it needs; below it what was not used, and what assumed."""
+        resources = self.instance.resources
+        columns = (
+            Column("user"),
+            Column("limit", number=True),
+            Column("running", number=True),
+            *(Column(resource, number=True) for resource in resources),
+        )
+        rows = [
+            (name, limit, running, *(demand[resource] for resource in resources))
+            for name, limit, running, demand in self._users()
+        ]
+        return Sheet(self.instance.name, columns, rows, tuple(map(str, self.notes)), document=self.to_dict)
+
+    def _users(self) -> Iterator[tuple[str, Any, Any, dict[str, float]]]:
+        """Yield of each user its name, its limit (None for no limit), how many of its tasks run, and its demand."""
+        instance, running = self.instance, self.named()
+        for name, limit, row in zip(instance.users, instance.exact_limits, instance.demands.tolist(), strict=True):
+            demand = dict(zip(instance.resources, row, strict=True))
+            yield name, None if limit is None else _plain(limit), sum(running[name].values()), demand
+
     def current(self) -> dict[str, Any]:
         """Return what runs where today as plain data, in the shape at the top of this module."""
+        if self.instance.machines is None:
+            return {"tasks": {user: _plain(sum(there.values())) for user, there in self.placement.items()}}
         document: dict[str, Any] = {"placement": _plain(self.placement)}
         types = {
             user: [
@@ -127,7 +187,12 @@ def _plain(value: Any) -> Any:
     return int(value) if value == int(value) else float(value)
 
 
+# ---- what a reader finds ------------------------------------------------------------------------------------
+
 Amounts = Mapping[str, Fraction]
+
+MEMORIES = {"memory": 1, "memory-mb": 2**20, "mem": 2**20}
+"""Bytes in the unit of what the formats call memory."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +263,14 @@ class Contents:
         One divisible capacity instead of nodes.
     members : mapping from user to the further keys of her entry (weight, group, guarantee, ceiling, tier)
     groups : list of entries of groups
-    unlimited : bool
-        Whether users want ever more tasks of their kind; otherwise the tasks listed are all there are.
+    endless : collection of str
+        Users who want ever more tasks of their kind; of the others the tasks listed are all there are.
+    shape : mapping from resource to Fraction
+        What a task of a queue needs that wants everything, in the words of this cluster; empty for the mean shapes.
+    wants : callable
+        What tasks of a queue ask of a node where the queue is all that is known of them.
+    missing : callable
+        What of its needs a node with these features does not meet, in words.
     """
 
     title: str
@@ -211,4 +282,113 @@ class Contents:
     pool: Amounts | None = None
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     groups: Sequence[Mapping[str, Any]] = ()
-    unlimited: bool = False
+    endless: Collection[str] = frozenset()
+    shape: Amounts = field(default_factory=dict)
+    wants: Callable[[str], Hashable] = lambda queue: None
+    missing: Callable[[Any, Any], str] = lambda needs, features: "is not open to it"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a reader beside its files.
+
+    Attributes
+    ----------
+    user_by : str or None
+        What makes a user.
+    saturate : bool
+        Whether queues without tasks want everything.
+    shape : mapping from resource to Fraction
+        What their tasks need; empty for the mean shapes of the machines.
+    machines : list of ListedMachine or None
+        Given beside the files; `features` are not set yet, `labels` are as written.
+    pool : mapping or None
+        One divisible capacity given instead.
+    """
+
+    user_by: str | None = None
+    saturate: bool = False
+    shape: Amounts = field(default_factory=dict)
+    machines: list[ListedMachine] | None = None
+    pool: Amounts | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the cluster comes from another file."""
+        return self.machines is not None or self.pool is not None
+
+    def nodes(
+        self, own: list[ListedMachine], features: Callable[[str, Mapping[str, str]], Hashable], notes: Notes
+    ) -> list[ListedMachine]:
+        """Return the machines of the other file where there is one, with the format's features, or the `own` ones."""
+        if not self.given:
+            return own
+        if own:
+            notes.unused("machine of the files: --machines gives the cluster", own[0].name, sum(n.count for n in own))
+        return [replace(node, features=features(node.name, node.labels)) for node in self.machines or ()]
+
+    def called(
+        self, known: Mapping[str, TargetName], used: Collection[str], taken: Callable[[str], bool], notes: Notes
+    ) -> "Asked":
+        """Return the same in the words and units of a format.
+
+        Parameters
+        ----------
+        known : mapping from resource to TargetName
+            What a word is called there, and how much of it one is.
+        used : collection of str
+            Words of the files, which are kept.
+        taken : callable (str) -> bool
+            Whether a word is one of the format's own.
+        """
+        total = dict(self.pool or {})
+        for node in self.machines or ():
+            for resource, amount in node.capacity.items():
+                total[resource] = total.get(resource, Fraction(0)) + amount * node.count
+
+        def target(resource: str) -> TargetName:
+            if resource in used or resource not in known or taken(resource):
+                return TargetName(resource)
+            return known[resource]
+
+        def moved(amounts: Amounts, what: str) -> dict[str, Fraction]:
+            found: dict[str, Fraction] = {}
+            for resource, amount in amounts.items():
+                new = target(resource)
+                if new.name in found:
+                    raise InstanceError(
+                        f"{what}: {resource!r} would be called {new.name!r} as another one is: keep one"
+                    )
+                found[new.name] = amount * new.scale
+            return found
+
+        for what, words in (("--machines", total), ("--shape", self.shape)):
+            for resource in words:
+                new = target(resource)
+                if new.name != resource:
+                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
+        for resource, amount in total.items():
+            new = target(resource)
+            if new.name in MEMORIES and 0 < amount * _bytes(new) < LEAST_MEMORY:
+                raise InstanceError(
+                    f"--machines: {resource} of the whole cluster is {float(amount * _bytes(new)):g} bytes: "
+                    f'write it with its unit, such as {resource} = "64Gi"'
+                )
+        machines = self.machines
+        if machines is not None:
+            machines = [replace(node, capacity=moved(node.capacity, "--machines")) for node in machines]
+        pool = None if self.pool is None else moved(self.pool, "--machines")
+        return replace(self, machines=machines, pool=pool, shape=moved(self.shape, "--shape"))
+
+
+def _bytes(target: TargetName) -> Fraction:
+    return target.scale * MEMORIES[target.name]
+
+
+def _times(scale: Fraction) -> str:
+    return "" if scale == 1 else f", {scale} times" if scale > 1 else f", 1/{1 / scale} of it"
+
+
+def named(files: Iterable[File]) -> str:
+    """Return the names of files for the source of an instance."""
+    return ", ".join(file.name for file in files)

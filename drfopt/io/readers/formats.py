@@ -1,15 +1,16 @@
 """Readers: a cluster's own files into an `Instance`; `FORMATS` lists what ``drfopt convert`` takes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InstanceError, suggestion
+from ...base.numbers.quantities import amount
 from ...base.registry import Registry
 
 if TYPE_CHECKING:
-    from .conversion import Conversion
+    from .conversion import Contents, Conversion
 
 __all__ = ["FORMATS", "Format", "read"]
 
@@ -27,9 +28,13 @@ class Format:
     files : str
         The files it is read from, as a usage line shows them.
     module : str
-        The module of this folder whose ``read(files, user_by)`` returns a `Conversion`.
+        The module of this folder whose ``read(files, asked)`` returns `Contents`, or a `Conversion`.
     users : tuple of str
         What ``--user-by`` may say; the first is the default. Empty where users are what they are.
+    queues : bool
+        Whether it lists queues or users, which may be without tasks.
+    machines : bool
+        Whether the machines may be given from another file.
     """
 
     name: str
@@ -37,6 +42,8 @@ class Format:
     files: str
     module: str
     users: tuple[str, ...] = ()
+    queues: bool = True
+    machines: bool = True
 
 
 FORMATS = Registry(
@@ -66,14 +73,14 @@ FORMATS = Registry(
     Format("koordinator", "kubectl get nodes,pods,elasticquotas -A -o json", "FILES", "queues.koordinator"),
     Format(
         "yarn",
-        "fair-scheduler.xml, and what /ws/v1/cluster/nodes, apps and scheduler print; or SLS nodes and jobs",
+        "fair-scheduler.xml or capacity-scheduler.xml, and what /ws/v1/cluster/nodes, apps ... print; or SLS files",
         "FILES",
         "yarn",
         ("queue", "user"),
     ),
     Format(
         "slurm",
-        "sinfo -h -N -o '%N|%c|%m|%G|%P|%T', sacct -a -X -P -o ..., sshare -a -P, sacctmgr; or their --json",
+        "what sinfo, squeue or sacct, sshare -a -P, sacctmgr -P and scontrol show print with a header; or their --json",
         "FILES",
         "slurm",
         ("user", "account"),
@@ -84,21 +91,31 @@ FORMATS = Registry(
         "machines.csv and tasks.csv with a header: machine,count,cpu,... and user,task,count,cpu,...",
         "FILES",
         "table",
+        queues=False,
     ),
     Format(
-        "google2011", "machine_events and task_events of the Google cluster trace of 2011", "FILES", "traces.google2011"
+        "google2011",
+        "machine_events and task_events of the Google cluster trace of 2011",
+        "FILES",
+        "traces.google2011",
+        queues=False,
+        machines=False,
     ),
     Format(
         "alibaba2018",
         "machine_meta with batch_task, container_meta or both of the Alibaba cluster trace of 2018",
         "FILES",
         "traces.alibaba2018",
+        queues=False,
+        machines=False,
     ),
     Format(
         "openb",
         "node and pod lists of the openb GPU cluster traces (Weng et al., USENIX ATC 2023)",
         "NODES.csv PODS.csv",
         "traces.openb",
+        queues=False,
+        machines=False,
     ),
     what="format",
     error=InstanceError,
@@ -107,7 +124,15 @@ FORMATS = Registry(
 )
 
 
-def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | None = None) -> "Conversion":
+def read(
+    format: str,
+    files: Sequence[str | Path] | str | Path,
+    user_by: str | None = None,
+    *,
+    saturate: bool = False,
+    shape: Mapping[str, Any] | None = None,
+    machines: str | Path | None = None,
+) -> "Conversion":
     """Read a cluster's own files: the instance, what was not used, and what runs where today.
 
     Parameters
@@ -118,6 +143,13 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
         In any order: what a file holds is found out from it; ``-`` is standard input.
     user_by : str, optional
         What makes a user, one of the format's `users`.
+    saturate : bool
+        Whether queues without tasks want everything: of each kind of machines tasks of their mean shape.
+    shape : mapping from resource to number or quantity, optional
+        What a task of such a queue needs instead, ``{"cpu": 1, "memory": "4Gi"}``.
+    machines : path, optional
+        The cluster: an instance file, of which only the machines or the pool are read, a table of machines as of
+        format ``csv``, or one more file of the format.
 
     Returns
     -------
@@ -138,11 +170,31 @@ def read(format: str, files: Sequence[str | Path] | str | Path, user_by: str | N
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
         raise InstanceError(f"{format}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
+    for option, given, can in (("--saturate", saturate, known.queues), ("--machines", machines, known.machines)):
+        if given and not can:
+            some = ", ".join(row.name for row in FORMATS if (row.queues if option == "--saturate" else row.machines))
+            raise InstanceError(f"{format}: has no use for {option}: leave it out ({some} have)")
+    if shape and not saturate:
+        raise InstanceError(f"{format}: --shape is of tasks that --saturate makes: say that too, or leave it out")
     paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
     from ..text.files import read_file
+    from .asking import machines_in, saturated
+    from .assembly import assemble
+    from .conversion import Asked, Conversion
 
+    asked = Asked(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
+    if shape and not any(asked.shape.values()):
+        raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")
     opened = [read_file(path) for path in paths]
-    found: Conversion = FORMATS.implementation(known)(opened, user_by)
-    return found
+    if machines is not None:
+        file = read_file(machines)
+        nodes, pool = machines_in(file)
+        asked = replace(asked, machines=nodes, pool=pool)
+        if not asked.given:
+            opened.append(file)  # in the format's own words
+    found: Contents | Conversion = FORMATS.implementation(known)(opened, asked)
+    if isinstance(found, Conversion):
+        return found
+    return assemble(saturated(found) if saturate else found)

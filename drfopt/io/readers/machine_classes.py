@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .conversion import Contents, ListedMachine, Task
 
-__all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "shape", "types_of"]
+__all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "distinct", "shape", "types_of"]
 
 BYTES = {"memory": 1, "ephemeral-storage": 1, "memory-mb": 2**20, "mem": 2**20, "disk": 2**20}
 """Bytes in the unit of a resource of that name, for names of machine classes and task types."""
@@ -38,10 +38,12 @@ class MachineClass:
 
 @dataclass
 class AlikeTasks:
-    """Alike tasks of a user: their demand, and the indices of the classes that take them, None for all."""
+    """Alike tasks of a user: their demand, the indices of the classes that take them, None for all, and whose."""
 
     demand: dict[str, Fraction]
     classes: tuple[int, ...] | None
+    owner: str = ""
+    needs: Hashable = None
     names: dict[str, None] = field(default_factory=dict)
     count: Fraction = Fraction(0)
     name: str = ""
@@ -92,7 +94,7 @@ def types_of(
         key = (task.user, demand, classes)
         if key not in found:
             positive = {resource: amount for resource, amount in zip(resources, demand, strict=True) if amount}
-            found[key] = AlikeTasks(positive, None if classes == everywhere else classes)
+            found[key] = AlikeTasks(positive, None if classes == everywhere else classes, task.user, task.needs)
             users.setdefault(task.user, []).append(found[key])
         one = found[key]
         one.count += task.count
@@ -101,7 +103,7 @@ def types_of(
         type_of.append(one)
     for types in users.values():
         names = [_type_name(one) for one in types]
-        for one, name in zip(types, _distinct(names), strict=True):
+        for one, name in zip(types, distinct(names), strict=True):
             one.name = name
     return users, type_of
 
@@ -158,7 +160,7 @@ def _name(classes: list[MachineClass], resources: list[str]) -> None:
                 told = f"{_last(label)}={'|'.join(values)}"
                 if values != [""] and len(told) <= LONGEST_LABEL:
                     one.name = f"{one.name}-{told}"
-    for one, name in zip(classes, _distinct([one.name for one in classes]), strict=True):
+    for one, name in zip(classes, distinct([one.name for one in classes]), strict=True):
         one.name = name
 
 
@@ -172,7 +174,7 @@ def _differing(alike: "list[MachineClass]") -> list[str]:
     ]
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct(names: list[str]) -> list[str]:
     """Return the names, the second of two equal ones with a number."""
     taken: set[str] = set()
     found = []

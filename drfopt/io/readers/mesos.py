@@ -12,8 +12,8 @@ from typing import Any
 
 from ..text.files import File, failure
 from ..text.parts import TreePart, parts
-from .assembly import assemble, named
-from .conversion import Contents, Conversion, ListedMachine, Notes, Task
+from ..writers.amounts import MESOS
+from .conversion import Asked, Contents, ListedMachine, Notes, Task, named
 from .queues.tree import QueueNode, organised
 
 __all__ = ["read"]
@@ -21,15 +21,15 @@ __all__ = ["read"]
 RUNNING = ("TASK_RUNNING", "TASK_STARTING", "TASK_STAGING", "TASK_KILLING")
 
 
-def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read agents, tasks and roles.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    user_by : str, optional
-        ``role`` (the default) or ``framework``.
+    asked : Asked
+        Users by ``role`` (the default) or ``framework``.
 
     Raises
     ------
@@ -37,9 +37,11 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
         With file and place.
     """
     notes = Notes()
+    by_framework = asked.user_by == "framework"
     nodes: list[ListedMachine] = []
     tasks: list[Task] = []
     queues: list[QueueNode] = []
+    frameworks: set[str] = set()
     for file in files:
         for part in parts(file):
             if not isinstance(part.value, dict) or not part.value.keys() & {"slaves", "agents", "frameworks", "roles"}:
@@ -47,27 +49,38 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
             for key in ("slaves", "agents"):
                 nodes += (node for one in part[key].each() if (node := _node(one, notes)) is not None)
             for one in part["frameworks"].each():
-                tasks += _tasks(one, user_by == "framework", notes)
+                tasks += _tasks(one, by_framework, notes)
+                frameworks.add(one["name"].text() or one["id"].text())
             # /state lists roles by name, /roles tells about them.
             queues += (_queue(one) for one in part["roles"].each() if isinstance(one.value, dict))
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
-    if user_by == "framework" and queues:
+    if by_framework and queues:
         notes.unused("role: users are frameworks", queues[0].name, len(queues))
     elif queues:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
-    notes.assumed("every user wants ever more tasks: Mesos does not know what frameworks want")
-    return assemble(
-        Contents(
-            f"mesos, {files[0].stem}",
-            f"Mesos ({named(files)}): agents {len(nodes):,}; mem and disk in MB",
-            nodes,
-            tasks,
-            notes,
-            groups=groups,
-            members=members,
-            unlimited=True,
+    users = {task.user for task in tasks}
+    if tasks:
+        notes.assumed("every user wants ever more tasks: Mesos does not know what frameworks want")
+    if len(users) == 1 and not by_framework and len(frameworks) > 1:
+        notes.assumed(
+            f"all tasks are of one role, {next(iter(users))!r}, so there is nobody to divide with: "
+            f"--user-by framework makes users of its {len(frameworks):,} frameworks"
         )
+    used = {r for task in tasks for r in task.demand}.union(*({*q.minimum, *q.maximum} for q in queues))
+    asked = asked.called(MESOS, used, lambda name: False, notes)
+    nodes = asked.nodes(nodes, lambda name, labels: None, notes)
+    return Contents(
+        f"mesos, {files[0].stem}",
+        f"Mesos ({named(files)}): agents {len(nodes):,}; mem and disk in MB",
+        nodes,
+        tasks,
+        notes,
+        pool=asked.pool,
+        groups=groups,
+        members=members,
+        endless=users,
+        shape=asked.shape,
     )
 
 

@@ -16,10 +16,9 @@ from typing import Any
 from ...base.errors import InstanceError, suggestion
 from ..text.csv_rows import CsvRow, with_header
 from ..text.files import File, failure, shown
-from .assembly import assemble, named
-from .conversion import Contents, Conversion, ListedMachine, Notes, Task
+from .conversion import Asked, Contents, ListedMachine, Notes, Task, named
 
-__all__ = ["read"]
+__all__ = ["machine_row", "read"]
 
 LABEL = "label:"
 OF_MACHINES = ("machine", "count")
@@ -28,7 +27,7 @@ OF_TASKS = ("user", "task", "count", "machine", "weight", "group")
 Labels = tuple[tuple[str, str], ...]
 
 
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read machines and tasks.
 
     Raises
@@ -45,25 +44,26 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
             if "user" in row.cells:
                 tasks.append(_task(row, members))
             elif "machine" in row.cells:
-                nodes.append(_node(row))
+                nodes.append(machine_row(row))
             else:
                 columns = list(row.cells)
                 near = suggestion("machine", columns) or suggestion("user", columns)
                 raise failure(
                     file.place, f"has neither a column 'machine' nor 'user'{near}: name the columns in line 1"
                 )
+    nodes = asked.nodes(nodes, lambda name, labels: tuple(labels.items()), notes)
     if nodes and tasks:
         _check_columns(nodes, tasks)
-    return assemble(
-        Contents(
-            f"csv, {files[0].stem}",
-            f"{named(files)}; units as they are there",
-            nodes,
-            tasks,
-            notes,
-            _allows,
-            members=members,
-        )
+    return Contents(
+        f"csv, {files[0].stem}",
+        f"{named(files)}; units as they are there",
+        nodes,
+        tasks,
+        notes,
+        lambda needs, labels: not _missing(needs, labels),
+        pool=asked.pool,
+        members=members,
+        missing=_missing,
     )
 
 
@@ -81,7 +81,8 @@ def _labels(row: CsvRow) -> Labels:
     )
 
 
-def _node(row: CsvRow) -> ListedMachine:
+def machine_row(row: CsvRow) -> ListedMachine:
+    """Return the machines of a row of ``machines``."""
     labels = _labels(row)
     count = row.count("count") if row["count"] else 1
     name = row["machine"]
@@ -105,9 +106,13 @@ def _task(row: CsvRow, members: dict[str, dict[str, Any]]) -> Task:
     return Task(user, _amounts(row, OF_TASKS), count, _labels(row), row["task"], home)
 
 
-def _allows(needs: Labels, labels: Labels) -> bool:
+def _missing(needs: Labels, labels: Labels) -> str:
     there = dict(labels)
-    return all(there.get(key) in {value.strip() for value in values.split("|")} for key, values in needs)
+    return " and ".join(
+        f"has not {key}={values}"
+        for key, values in needs
+        if there.get(key) not in {value.strip() for value in values.split("|")}
+    )
 
 
 def _check_columns(nodes: list[ListedMachine], tasks: list[Task]) -> None:

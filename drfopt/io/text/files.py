@@ -11,7 +11,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,7 @@ __all__ = [
     "one_line",
     "read_file",
     "read_text",
+    "refuse_newer",
     "shown",
     "write_whole",
 ]
@@ -67,6 +68,29 @@ def _cut(message: str) -> str:
 def failure(place: str, sentence: object) -> InstanceError:
     """Return the error ``place: sentence`` on one line."""
     return InstanceError(one_line(f"{place}: {sentence}"))
+
+
+def refuse_newer(found: object, known: Sequence[str], place: str) -> None:
+    """Raise when a document says that it is of another kind, or of a version newer than is known here.
+
+    Parameters
+    ----------
+    found
+        What stands under its key ``schema``; None where nothing does.
+    known : sequence of str
+        Kinds that are read with their newest versions, such as ``"drfopt instance 1"``.
+    place : str
+    """
+    if found is None:
+        return
+    kind, _, version = str(found).rpartition(" ")
+    newest = {name: int(number) for name, _, number in (text.rpartition(" ") for text in known)}
+    if not isinstance(found, str) or kind not in newest or not version.isdecimal() or not int(version):
+        raise failure(place, f"schema is {shown(found)}: what is read here is {' or '.join(map(repr, known))}")
+    if int(version) > newest[kind]:
+        raise failure(
+            place, f"schema is {shown(found)}, newer than this program, which knows {newest[kind]}: upgrade drfopt"
+        )
 
 
 def shown(value: object) -> str:

@@ -131,6 +131,32 @@ YARN: Mapping[str, TargetName] = {
     "nvidia.com/gpu": TargetName("yarn.io/gpu"),
 }
 
+SLURM: Mapping[str, TargetName] = {
+    "cpu": TargetName("cpu"),
+    "cpus": TargetName("cpu"),
+    "vcores": TargetName("cpu"),
+    "memory": TargetName("mem", Fraction(1, 2**20)),
+    "memory-mb": TargetName("mem"),
+    "mem": TargetName("mem"),
+    "gpu": TargetName("gres/gpu"),
+    "gpus": TargetName("gres/gpu"),
+    "nvidia.com/gpu": TargetName("gres/gpu"),
+    "yarn.io/gpu": TargetName("gres/gpu"),
+}
+
+MESOS: Mapping[str, TargetName] = {
+    "cpu": TargetName("cpus"),
+    "cpus": TargetName("cpus"),
+    "vcores": TargetName("cpus"),
+    "memory": TargetName("mem", Fraction(1, 2**20)),
+    "memory-mb": TargetName("mem"),
+    "mem": TargetName("mem"),
+    "gpu": TargetName("gpus"),
+    "gpus": TargetName("gpus"),
+    "nvidia.com/gpu": TargetName("gpus"),
+}
+"""Only read: Mesos has no file of quotas that could be written."""
+
 
 def kubernetes(allocation: Allocation, names: Mapping[str, str]) -> list[TargetName]:
     """Return what each resource (m,) is in Kubernetes: cpu in thousandths of a core, memory in bytes, others whole.

@@ -192,13 +192,14 @@ class Ascent:
         instance, n = self.instance, self.instance.n
         weights = instance.exact_weights if self.exact else instance.weights.tolist()
         promises = self.organisation.guarantees
+        several = instance.weights_per_resource and self.policy.weights != "none"
         if self.policy.weights == "none":
             weights = [1] * n
         alike: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
         width = instance.m + 1
         rows, offsets = [], []
         for i in range(n):
-            weight = tuple(weights[i]) if instance.weights_per_resource else weights[i]
+            weight = tuple(weights[i]) if several else weights[i]
             key = (weight, tuple(promises[i].items()))
             if key not in alike:
                 alike[key] = self.counted.rows(promises[i], weight)

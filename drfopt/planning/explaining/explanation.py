@@ -16,6 +16,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
+from ...model.shortfall import HAS_ALL, MET
 from ...solving.allocating import solve
 from .remedies import Remedies, alone
 from .trials import RemedyTrials, ceilings_met
@@ -34,6 +35,7 @@ SENTENCES = 6
 
 REASONS = {
     "capacity": "stopped by capacity",
+    "met": "with all they asked for",
     "limit": "at their limits",
     "ceiling": "at their ceilings",
     "efficiency": "left where the sum wants them",
@@ -52,7 +54,8 @@ class Explained:
     level, tasks, share : float
         Her weighted level under the policy, her tasks, her dominant share.
     reason : str
-        ``limit``, ``ceiling``, ``unplaced``, ``capacity``, or ``efficiency`` where a sum does not owe her anything.
+        ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``capacity``, or
+        ``efficiency`` where a sum does not owe her anything.
     stopped_by : tuple of str
         The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
     others : int
@@ -66,6 +69,9 @@ class Explained:
         By what part her level is above that; None where she would have nothing alone.
     advice : callable
         Returns the `remedy`, which is asked for once: a table of many users shows few of them.
+    asked, met : float or None
+        Tasks it has to run, None for no end, and the part of them that runs.
+    weight : float, or dict from resource to float
     """
 
     user: str
@@ -80,6 +86,9 @@ class Explained:
     alone_level: float | None
     gain: float | None
     advice: Callable[[], str] = field(compare=False, repr=False)
+    asked: float | None = None
+    met: float | None = None
+    weight: Any = 1.0
 
     @cached_property
     def remedy(self) -> str:
@@ -93,6 +102,10 @@ class Explained:
             "name": self.user,
             "level": self.level,
             "tasks": self.tasks,
+            "weight": self.weight,
+            "asked": self.asked,
+            "got": self.tasks,
+            "met": self.met,
             "dominant_share": self.share,
             "reason": self.reason,
             "stopped_by": list(self.stopped_by),
@@ -108,6 +121,7 @@ class Explained:
 class Explanation(Result):
     """Why the users have what they have, one entry each."""
 
+    _schema = "drfopt explanation 1"
     _rows = "users"
 
     instance: Instance
@@ -122,6 +136,7 @@ class Explanation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt explain --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "users": [row.to_dict() for row in self.users],
@@ -130,10 +145,17 @@ class Explanation(Result):
         }
 
     def sheet(self) -> Sheet:
-        """Return the table: a row a user."""
+        """Return the table: a row a user, who is most short first."""
+        short = self.allocation.shortfall
+        ends = bool(np.isfinite(short.asked).any())
+        place = {self.instance.users[i]: row for row, i in enumerate(short.order.tolist())}
         columns = (
             Column("user"),
-            Column("tasks", number=True),
+            Column("weight", number=True, shown=self.instance.weighted and not self.instance.weights_per_resource),
+            Column("asked", number=True, shown=ends),
+            Column("got", number=True, shown=ends),
+            Column("tasks", number=True, shown=not ends),
+            Column("met %", number=True, shown=ends),
             Column("level", number=True),
             Column("dominant share", number=True),
             Column("stopped by"),
@@ -144,15 +166,19 @@ class Explanation(Result):
         rows = [
             (
                 row.user,
+                row.weight,
+                row.asked,
                 row.tasks,
+                row.tasks,
+                None if row.met is None else 100 * row.met,
                 row.level,
                 Bar(row.share),
-                ", ".join(row.stopped_by) or row.reason,
+                ", ".join(row.stopped_by) or (HAS_ALL if row.reason == "met" else row.reason),
                 row.others,
                 row.alone_tasks,
                 None if row.gain is None else f"{row.gain:+.1%}",
             )
-            for row in self.users
+            for row in sorted(self.users, key=lambda row: place[row.user])
         ]
         title = f"{self.policy}, why each has what it has"
         title += f" - {self.instance.name}" if self.instance.name else ""
@@ -168,7 +194,7 @@ class Explanation(Result):
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:
-            held = [row for row in self.users if row.reason != "limit"]
+            held = [row for row in self.users if row.reason not in ("limit", "met")]
             notes += [f"{row.user}: {row.remedy}" for row in held[:SENTENCES]]
             notes.append(f"a sentence on each of the {len(self.users)}: --json, or name the user")
         return notes
@@ -231,7 +257,8 @@ class _Facts:
         self.beyond = bool(instance.features - {"types"})
         self.remedies = (RemedyTrials if self.beyond else Remedies)(allocation, thorough)
         self.unplaced = instance.unplaced()
-        limits = instance.limits
+        limits, self.weights = instance.limits, allocation.weights
+        self.met = ~self.unplaced & (allocation.shortfall.standing == MET)
         self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))
         self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
         self.alone = None if self.beyond else alone(instance)
@@ -246,6 +273,8 @@ class _Facts:
     def reason(self, i: int) -> str:
         if self.unplaced[i]:
             return "unplaced"
+        if self.met[i]:
+            return "met"
         if ceilings_met(self.allocation, i):
             return "ceiling"
         if self.capped[i]:
@@ -276,8 +305,16 @@ class _Facts:
             alone_tasks=own,
             alone_level=None if own is None else float(self.rates[i]) * own,
             gain=None if self.unplaced[i] or not own else _gain(tasks, own),
-            advice=partial(getattr(self.remedies, reason), i),
+            asked=_ended(allocation.shortfall.asked[i]),
+            met=_ended(allocation.shortfall.met[i]),
+            weight=self.weights[i],
+            advice=partial(getattr(self.remedies, "limit" if reason == "met" else reason), i),
         )
+
+
+def _ended(value: float) -> float | None:
+    """Return a number of who names an end, None of others."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _gain(tasks: float, alone: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...solving.allocating import solve
-from ..changes.changes import changed
+from ..changes import changed
 
 __all__ = ["RemedyTrials", "ceilings_met"]
 

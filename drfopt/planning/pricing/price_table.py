@@ -173,6 +173,7 @@ PRICED = {
 class Prices(Result):
     """What one more unit of everything is worth under a policy."""
 
+    _schema = "drfopt prices 1"
     _rows = "units"
 
     instance: Instance
@@ -194,6 +195,7 @@ class Prices(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt price --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "lowest_level": self.lowest_level,

@@ -70,7 +70,7 @@ class Sums:
         self._problem = Problem(instance, policy)
         self._none = self._problem.n == 0
         if not self._none:
-            from ...engines.sums.lp import program
+            from ...engines.sums import program
 
             self._stated = program(self._problem, self._problem.rates, self._problem.limits)
             self.now, self._prices = self._solved(np.zeros_like(instance.room))

@@ -82,6 +82,7 @@ class Rebalancing(Result):
     seconds : float
     """
 
+    _schema = "drfopt rebalancing 1"
     _rows = "users"
 
     instance: Instance
@@ -115,6 +116,7 @@ class Rebalancing(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt rebalance --json`` prints."""
         return {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "status": self.status,

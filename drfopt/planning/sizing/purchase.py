@@ -54,6 +54,7 @@ class Purchase(Result):
     seconds : float
     """
 
+    _schema = "drfopt purchase 1"
     _rows = "buy"
 
     instance: Instance
@@ -95,6 +96,7 @@ class Purchase(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt size --json`` prints; costs and amounts as numbers, or fractions as text."""
         document: dict[str, Any] = {
+            "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
             "status": self.status,

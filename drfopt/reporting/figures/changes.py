@@ -5,10 +5,10 @@ A sweep: what becomes of fairness and efficiency as the cluster grows or shrinks
 
 from typing import Any
 
+from ...base.numbers.shown import number, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis
-from ..numbers import number, percent, title_of
-from ..palette import DASHES, USER_INKS
+from ..palette import DASHES, USER_INKS, title_of
 
 __all__ = ["figure", "sweep_figure"]
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from ...base.numbers.shown import amount, percent
 from ...base.tables import clean
 from ..charts import FADED, Figure, Key, Panel, Spec, ink, name_axis
-from ..numbers import amount, percent, title_of
-from ..palette import SHADES
+from ..palette import SHADES, title_of
 
 __all__ = ["figure"]
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...base.numbers.shown import amount, percent
 from ...base.tables import clean
 from ...base.tolerances import CAPACITY
 from ..charts import FADED, HEIGHT, ROW, Figure, Key, Panel, Spec, colours, ink, name_axis, number_axis, paint
-from ..numbers import Part, amount, parts_of, percent, title_of
+from ..palette import Part, parts_of, title_of
 
 __all__ = ["columns", "figure", "shares_of"]
 

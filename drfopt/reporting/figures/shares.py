@@ -6,10 +6,10 @@ What stops the users: how many each resource, their own limits, or that their ta
 from itertools import accumulate
 from typing import Any
 
+from ...base.numbers.shown import percent
 from ...base.tables import clean
 from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, thinned
-from ..numbers import percent, title_of
-from ..palette import POLICY_INKS
+from ..palette import POLICY_INKS, title_of
 from .tradeoff import keys_of
 
 __all__ = ["figure", "stops_figure"]
@@ -184,6 +184,7 @@ def _stops_rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
     others = document["stops"][place]
     return [
         *((resource["name"], resource["stopped"][place]) for resource in document["resources"]),
+        ("nothing: has all", others["met"]),
         ("its limit", others["limit"]),
         ("a ceiling", others["ceiling"]),
         ("unplaced", others["unplaced"]),

@@ -6,10 +6,10 @@ How policies are told apart in a figure: by colour and by shape, and lines by th
 from dataclasses import dataclass
 from typing import Any
 
+from ...base.numbers.shown import number, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis, span
-from ..numbers import number, percent, title_of
-from ..palette import DASHES, POLICY_INKS, POLICY_SHAPES
+from ..palette import DASHES, POLICY_INKS, POLICY_SHAPES, title_of
 
 __all__ = ["figure", "keys_of"]
 

@@ -12,7 +12,7 @@ the paper's order of the schemes holds: no value is chosen so that it does.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 7.2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.parallel import spread
+from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ..draws import Draw
 from ..pace import Slowdown
@@ -74,7 +75,7 @@ class SchemeOutcome(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AssumptionRegion:
+class AssumptionRegion(Result):
     """The experiment under many assumptions.
 
     Attributes
@@ -88,6 +89,9 @@ class AssumptionRegion:
     seconds : float
         How long each simulation went on.
     """
+
+    _schema = "drfopt assumptions 1"
+    _rows = "assumptions"
 
     means: tuple[float, ...]
     cpu: tuple[float, ...]
@@ -111,6 +115,34 @@ class AssumptionRegion:
         """Where DRF completes the most large jobs, bool (means, cpu, memory)."""
         return np.all([self.above("DRF", other) for other in SCHEMES if other != "DRF"], axis=0)
 
+    def named(self) -> dict[str, np.ndarray]:
+        """Return the large jobs that each scheme completes, by its name, (means, cpu, memory)."""
+        return {scheme: self.large_jobs[..., s] for s, scheme in enumerate(SCHEMES)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every assumption with the large jobs of each scheme, as plain data."""
+        return {
+            "schema": self._schema,
+            "seconds": self.seconds,
+            "published": dict(LARGE_JOBS),
+            "assumptions": [
+                {
+                    "mean": mean,
+                    "cpu": cpu,
+                    "memory": memory,
+                    "large_jobs": dict(zip(SCHEMES, self.large_jobs[where].tolist(), strict=True)),
+                    "drf_first": bool(self.drf_first[where]),
+                    "ordered": bool(self.ordered[where]),
+                }
+                for where, mean, cpu, memory in self._assumptions()
+            ],
+        }
+
+    def _assumptions(self) -> Iterator[tuple[tuple[int, ...], float, float, float]]:
+        """Yield the place of each assumption in the arrays, its mean time and its two exponents."""
+        for where in np.ndindex(*self.large_jobs.shape[:3]):
+            yield where, self.means[where[0]], self.cpu[where[1]], self.memory[where[2]]
+
     def sheet(self) -> Sheet:
         """Return the table: a row an assumption, large jobs by scheme, and what of the paper's order holds."""
         columns = (
@@ -130,15 +162,11 @@ class AssumptionRegion:
                 bool(self.drf_first[where]),
                 bool(self.ordered[where]),
             )
-            for where in np.ndindex(*self.large_jobs.shape[:3])
-            for mean, cpu, memory in [(self.means[where[0]], self.cpu[where[1]], self.memory[where[2]])]
+            for where, mean, cpu, memory in self._assumptions()
         ]
         published = ", ".join(f"{scheme} {jobs}" for scheme, jobs in LARGE_JOBS.items())
         notes = (f"large jobs completed in {self.seconds:g} s; published, of {SECONDS:g} s: {published}",)
-        return Sheet("section 7.2 under other assumptions", columns, rows, notes)
-
-    def __str__(self) -> str:
-        return self.sheet().text(rows=len(self.sheet().rows))
+        return Sheet("section 7.2 under other assumptions", columns, rows, notes, document=self.to_dict)
 
 
 def scenario(mean: float = MEAN, seconds: float = SECONDS) -> Scenario:

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import CertificateError, DrfoptError
+from ...base.results import Parts, Result
+from ...base.tables import Column, Sheet
 from ...base.tolerances import FIRST_ORDER, GAP, LEVEL
 from ...certificates import bottleneck
 from ...model.allocation import Allocation
@@ -27,7 +29,7 @@ from .equilibrium import clear
 from .pools import Batch, Pools, batch_of, quiet
 from .proofs import bottlenecks, clearing
 
-__all__ = ["Solutions", "fill", "solve_many"]
+__all__ = ["PoolSolution", "Solutions", "fill", "solve_many"]
 
 
 FEW = 0.6
@@ -105,12 +107,76 @@ CLOSE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Solutions:
-    """Proven allocations of a batch of pools; a row is what `solve` returns for the pool.
+class PoolSolution(Result):
+    """A row of `Solutions`: the proven allocation of one pool.
+
+    Attributes
+    ----------
+    number : int
+        Which pool of the batch, from 0.
+    policy : str
+    users, resources : tuples of str (n,) and (m,)
+    tasks, levels : arrays (n,)
+    prices : array (m,) or None
+    unplaced : bool array (n,)
+    violation, gap : float
+    singly : bool
+        Whether the batch could not prove it, and `solve` finished it.
+    """
+
+    _schema = "drfopt pool 1"
+    _rows = "users"
+
+    number: int
+    policy: str
+    users: tuple[str, ...]
+    resources: tuple[str, ...]
+    tasks: np.ndarray
+    levels: np.ndarray
+    prices: np.ndarray | None
+    unplaced: np.ndarray
+    violation: float
+    gap: float
+    singly: bool
+
+    def named(self) -> dict[str, float]:
+        """Return the tasks of each user, by its name."""
+        return dict(zip(self.users, self.tasks.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the allocation as plain data, with the keys of `Allocation.to_dict`."""
+        rows = zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True)
+        return {
+            "schema": self._schema,
+            "pool": self.number,
+            "policy": self.policy,
+            "users": [{"name": name, "tasks": tasks, "level": level} for name, tasks, level in rows],
+            "prices": None if self.prices is None else dict(zip(self.resources, self.prices.tolist(), strict=True)),
+            "unplaced": [name for name, out in zip(self.users, self.unplaced.tolist(), strict=True) if out],
+            "certificate": {"valid": True, "violation": self.violation, "gap": self.gap},
+            "singly": self.singly,
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user."""
+        columns = (Column("user"), Column("tasks", number=True), Column("level", number=True))
+        rows = list(zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True))
+        priced = () if self.prices is None else zip(self.resources, self.prices.tolist(), strict=True)
+        notes = (
+            [f"prices: {', '.join(f'{name} {price:.6g}' for name, price in priced)}"] if self.prices is not None else []
+        )
+        return Sheet(f"pool {self.number}: {self.policy}", columns, rows, tuple(notes), document=self.to_dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions(Result):
+    """Proven allocations of a batch of pools; a row is what `solve` returns for the pool, ``solutions[3]`` one of them.
 
     Attributes
     ----------
     policy : str
+    users, resources : tuples of str (n,) and (m,)
+        Of every pool; u1, u2 ... and r1, r2 ... where nothing named them.
     tasks : array (b, n)
     levels : array (b, n)
         The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
@@ -124,7 +190,12 @@ class Solutions:
         Pools that the batch could not prove, which `solve` finished one by one.
     """
 
+    _schema = "drfopt batch 1"
+    _rows = "pools"
+
     policy: str
+    users: tuple[str, ...]
+    resources: tuple[str, ...]
     tasks: np.ndarray
     levels: np.ndarray
     prices: np.ndarray | None
@@ -135,6 +206,57 @@ class Solutions:
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    def named(self) -> Parts:
+        """Return the allocation of each pool, by its number from 0, each made when it is asked for."""
+        return Parts(range(len(self)), self._pool)
+
+    def _pool(self, b: int) -> PoolSolution:
+        return PoolSolution(
+            b,
+            self.policy,
+            self.users,
+            self.resources,
+            self.tasks[b],
+            self.levels[b],
+            None if self.prices is None else self.prices[b],
+            self.unplaced[b],
+            float(self.violation[b]),
+            float(self.gap[b]),
+            bool(self.singly[b]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy and every pool's allocation as plain data."""
+        return {
+            "schema": self._schema,
+            "policy": self.policy,
+            "pools": [found.to_dict() for found in self.named().values()],
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row a pool and user. Needs pandas (``pip install drfopt[frame]``)."""
+        import pandas
+
+        index = pandas.MultiIndex.from_product([range(len(self)), self.users], names=["pool", "user"])
+        flat = {"tasks": self.tasks.ravel(), "level": self.levels.ravel(), "unplaced": self.unplaced.ravel()}
+        return pandas.DataFrame(flat, index=index)
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a pool."""
+        lowest, highest = self.levels.min(axis=1).tolist(), self.levels.max(axis=1).tolist()
+        columns = tuple(
+            Column(heading, number=True)
+            for heading in ("pool", "tasks", "lowest level", "highest level", "violation", "gap")
+        )
+        totals = self.tasks.sum(axis=1).tolist()
+        rows = list(
+            zip(range(len(self)), totals, lowest, highest, self.violation.tolist(), self.gap.tolist(), strict=True)
+        )
+        alone = int(self.singly.sum())
+        notes = (f"{alone} of {len(self)} were finished one by one",) if alone else ()
+        size = f"{len(self)} pools of {len(self.users)} users and {len(self.resources)} resources"
+        return Sheet(f"{self.policy}: {size}", columns, rows, notes, document=self.to_dict)
 
 
 def solve_many(
@@ -186,6 +308,8 @@ def solve_many(
     market = batch.policy.objective == "alpha"
     found = Solutions(
         policy=batch.policy.name,
+        users=batch.users,
+        resources=batch.resources,
         tasks=np.empty((b, n)),
         levels=np.empty((b, n)),
         prices=np.empty((b, m)) if market else None,

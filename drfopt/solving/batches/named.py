@@ -15,8 +15,10 @@ Axis = tuple[str, Sequence[str] | None]
 
 def positional(
     demands: Any, capacity: Any, weights: Any, limits: Any, resources: Sequence[str] | None
-) -> tuple[Any, Any, Any, Any, Sequence[str] | None]:
+) -> tuple[Any, Any, Any, Any, Sequence[str] | None, Sequence[str] | None]:
     """Return the same arguments of `solve_many` without labels, in the order of one list of users and of resources.
+
+    The two lists come last, None where nothing has names.
 
     The users are those of the first frame among the demands; the resources are given, those of the capacity, or those
     of that frame; pools have numbers.
@@ -38,6 +40,7 @@ def positional(
         _each(capacity, "capacity", by_pool, by_resource),
         _each(weights, "weights", by_pool, by_user, by_resource),
         _each(limits, "limits", by_pool, by_user),
+        users,
         names,
     )
 

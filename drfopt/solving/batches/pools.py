@@ -38,7 +38,7 @@ class Batch:
     capacity : array (b, m), or (1, m) for all
     weights : array (b, n) or (b, n, m), or with a first axis of 1 for all; None for equal ones
     limits : array (b, n), or (1, n) for all; None for no limits
-    resources : tuple of str (m,)
+    users, resources : tuples of str (n,) and (m,)
     """
 
     policy: Policy
@@ -46,6 +46,7 @@ class Batch:
     capacity: np.ndarray
     weights: np.ndarray | None
     limits: np.ndarray | None
+    users: tuple[str, ...]
     resources: tuple[str, ...]
 
     @property
@@ -197,7 +198,7 @@ def batch_of(
     PolicyError
         When batches of the policy are not solved.
     """
-    demands, capacity, weights, limits, resources = positional(demands, capacity, weights, limits, resources)
+    demands, capacity, weights, limits, users, resources = positional(demands, capacity, weights, limits, resources)
     needs = _numbers("demands", demands)
     if needs.ndim != 3:
         raise InstanceError(f"demands have shape {needs.shape}: an array (b, n, m) is needed, a pool of (n, m) a row")
@@ -215,6 +216,7 @@ def batch_of(
         room if room.ndim == 2 else room[None],
         None if weights is None else _weights(chosen, _numbers("weights", weights), b, n, m),
         None if limits is None else _limits(_numbers("limits", limits), b, n),
+        tuple(f"u{i}" for i in range(1, n + 1)) if users is None else tuple(users),
         names,
     )
 

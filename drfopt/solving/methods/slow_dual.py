@@ -4,15 +4,16 @@ Given   e[i, k, j]   part of class k's resource j that user i would take if its 
         g[i], a      marginal utility of y[i], the part of that which user i runs:  g[i] y^(-a)
         u[i]         most of y[i], inf for no limit
 
-A user spreads over classes in proportion to exp(-cost / (m v)), cost[k] = e[i, k] . p[k] and v what one more y is worth to
-it, which is what it does when it has a taste for variety worth m of that; then what it pays for one y, q[i], is a smooth function of prices, and
+A user spreads over classes in proportion to exp(-cost / (m v)), cost[k] = e[i, k] . p[k] and v what one more y is worth
+to it, which is what it does when it has a taste for variety worth m of that; then what it pays for one y, q[i], is a
+smooth function of prices, and
 
     minimise over p > 0    sum of p  +  sum_i max over y <= u[i] of ( g[i] y^(1-a) / (1-a) - y q[i] )  -  b sum log p
 
-is smooth and convex.  Newton's method follows the minimum as m and b fall.  Its gradient is what every class
-has left, so at the end nothing is overfull that has a price; and as m falls the levels, which depend on q[i] alone, come
-to those of the market: by about m times the logarithm of the number of classes.  When they move by less than `SETTLED`
-while m falls to a hundredth of it, they are the answer.
+is smooth and convex.  Newton's method follows the minimum as m and b fall.  Its gradient is what every class has left,
+so at the end nothing is overfull that has a price; and as m falls the levels, which depend on q[i] alone, come to those
+of the market: by about m times the logarithm of the number of classes.  When they move by less than `SETTLED` while m
+falls to a hundredth of it, they are the answer.
 
 No conic solver, no placements as unknowns, no code of an engine.  Tables are dense: `drfopt.solving.methods.opinions`
 says how large a cluster may be.
@@ -69,9 +70,7 @@ def tasks(
 
 
 class _Market:
-    def __init__(
-        self, instance: Instance, playing: np.ndarray, alpha: float, weights: np.ndarray, rates: np.ndarray
-    ):
+    def __init__(self, instance: Instance, playing: np.ndarray, alpha: float, weights: np.ndarray, rates: np.ndarray):
         demands = instance.demands[playing]
         if instance.machines is None:
             rooms, fits = instance.capacity[None, :], np.ones((len(playing), 1), dtype=bool)
@@ -108,7 +107,9 @@ class _Market:
                 found.append(self._amounts(self._costs(prices).min(axis=1)))
         y = found[-1]
         money = float(prices.sum())
-        unspent = abs(money - float(y @ self._costs(prices).min(axis=1))) / max(money, float(self.g @ y ** (1 - self.alpha)))
+        unspent = abs(money - float(y @ self._costs(prices).min(axis=1))) / max(
+            money, float(self.g @ y ** (1 - self.alpha))
+        )
         moved = float(np.abs(found[-1] / found[0] - 1).max())
         if not max(moved, unspent) <= SETTLED:
             raise SolverError(
@@ -216,4 +217,3 @@ class _Market:
                 shift = max(10 * shift, 1e-14)
                 if shift > 1:
                     raise SolverError("the smoothed dual has a curvature that floats cannot invert") from None
-

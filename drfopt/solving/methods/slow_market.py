@@ -1,27 +1,38 @@
-"""The Nash product by one conic program, its answer taken as it is: a second opinion on markets.
+"""Markets by conic programs, their answer taken as it is: a second opinion on CEEI and alpha fairness.
 
-Given   d[i, j]   units of resource j that one task of user i needs
+Given   d[q, j]   units of resource j that one task of type q of a user needs; who has no types is one of her own
+        part[q]   of the user's tasks that are of the type
         C[k, j]   units of resource j on all machines of class k; a pool is one class
-        w[i]      weight;  u[i] most tasks, inf for no limit
+        w[i]      income;  l[i], u[i] fewest and most tasks;  b[c, i] part of ceiling c that a task is
 
-Find    v[p] >= 0, tasks of user i on class k, for every pair p = (i, k) on which one fits, in units of the most that
-        could run there alone
+Find    v[p] >= 0, tasks of type q on class k, for every pair p = (q, k) on which one fits, in units of the most that
+        could run there alone;  x[i] tasks
 
     maximise    sum_i w[i] log x[i]
-    subject to  sum_p d[i, j] x[p] / C[k, j]  <=  1     for every class and resource j   (capacity)
-                x[i]  <=  u[i]                          for every user with a limit      (limit)
+    subject to  sum_p of q v[p]             =   part[q] x[i]   for every type q of user i
+                sum_p d[q, j] v[p] / C[k, j]  <=  1            for every class and resource j   (capacity)
+                sum_i b[c, i] x[i]          <=  1              for every ceiling of a group
+                l[i]  <=  x[i]  <=  u[i]
 
-The engines share Newton's last steps, and with them every slip that these could have.  Here nothing is polished:
-Clarabel is asked for twelve digits: the product has ten or more of them, the tasks of a degenerate optimum six.
+Alpha fairness is the same with other incomes: its optimum y spends  w[i] y[i]^(1 - alpha)  and is the largest product
+with these, so the program is solved again with the incomes of its last answer until they stay.  (Its objective is of
+second order in what they are off.)
+
+The engines end with Newton's steps, and with them every slip that these could have.  Here nothing is polished:
+Clarabel is asked for twelve digits: the objective has ten or more of them, the tasks of a degenerate optimum six.
+The floors are those of `drfopt.engines.promised`, which is what is asked.
 """
 
+import math
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ...base.errors import SolverError, TimeLimitError
-from ...model.instance import Instance
+from ...engines.problem import Problem
+from ...engines.promised import kept
 
 __all__ = ["tasks"]
 
@@ -31,41 +42,72 @@ DIGITS = 1e-12
 ALMOST = 1e-9
 """What it may stop at where rounding lets it go no further; short of that it has no answer."""
 
+APART = 1e-6
+"""Part of their first error that incomes are left with."""
 
-def tasks(instance: Instance, seconds: float = float("inf")) -> np.ndarray:
-    """Return divisible tasks (n,) of the largest product; 0 for who is unplaced or has a limit of 0."""
+
+def tasks(problem: Problem, seconds: float = float("inf")) -> np.ndarray:
+    """Return divisible tasks (n,) of the largest sum of utilities; 0 for who is unplaced or has a limit of 0."""
     import cvxpy as cp
 
-    playing = np.flatnonzero(~instance.unplaced() & (instance.limits > 0))
+    instance, promised = problem.instance, kept(problem)
     result = np.zeros(instance.n)
+    there = ~promised.stopped | (promised.floors > 0)
+    playing = problem.members[there]
     if not playing.size:
         return result
+    low, high = promised.floors[there], problem.limits[there]
+    fixed = promised.stopped[there] | (low >= high)
     rooms = [instance.capacity] if instance.machines is None else [m.count * m.capacity for m in instance.machines]
-    pairs = [
-        (p, k) for p, i in enumerate(playing) for k in range(len(rooms)) if instance.fits is None or instance.fits[i, k]
-    ]
-    alone = np.array([_alone(instance.demands[playing[p]], rooms[k]) for p, k in pairs])
-    owner = np.array([p for p, _ in pairs])
-    total = np.bincount(owner, weights=alone)
-    v = cp.Variable(len(pairs), nonneg=True)
-    # The tasks of each user, as a part of all that could be its own.
-    part = sparse.csr_array((alone / total[owner], (owner, np.arange(len(pairs)))), shape=(len(playing), len(pairs)))
-    rows = []
+    kinds = _kinds(instance, playing)
+    pairs = [(q, k) for q, (_, _, _, fits) in enumerate(kinds) for k in range(len(rooms)) if fits[k]]
+    alone = np.array([_alone(kinds[q][2], rooms[k]) for q, k in pairs])
+    type_of = np.array([q for q, _ in pairs])
+    shape = (len(kinds), len(pairs))
+    share = np.array([part for _, part, _, _ in kinds])
+    total = np.bincount(type_of, weights=alone) / share
+    owner = np.array([p for p, _, _, _ in kinds])
+    most = np.full(len(playing), np.inf)
+    np.minimum.at(most, owner, total)
+    v: Any = cp.Variable(len(pairs), nonneg=True)
+    x: Any = cp.Variable(len(playing), nonneg=True)
+    # The tasks of each type, as a part of all that could be its user's own.
+    held = sparse.csr_array((alone / (share * most[owner])[type_of], (type_of, np.arange(len(pairs)))), shape=shape)
+    rows: list[Any] = [held @ v == x[owner]]
     for k, room in enumerate(rooms):
-        here = [q for q, (_, on) in enumerate(pairs) if on == k]
-        used = np.array([instance.demands[playing[pairs[q][0]]] * alone[q] for q in here]).reshape(len(here), -1)
+        here = [p for p, (_, on) in enumerate(pairs) if on == k]
+        if not here:
+            continue
+        used = np.array([kinds[pairs[p][0]][2] * alone[p] for p in here])
         rows += [(used[:, j] / room[j]) @ v[here] <= 1 for j in np.flatnonzero(used.any(axis=0))]
-    limits = instance.limits[playing]
-    bounded = np.flatnonzero(np.isfinite(limits))
-    if bounded.size:
-        rows.append((part @ v)[bounded] <= np.minimum(limits / total, 1.0)[bounded])
-    weights = instance.weights[playing]
-    worth = (weights / weights.sum()) @ cp.log(part @ v)
-    model = cp.Problem(cp.Maximize(worth), rows)
+    rows += [(ceiling[there] * most) @ x <= 1 for ceiling in promised.ceilings if ceiling[there].any()]
+    for sign, bound in ((1, np.minimum(high / most, 1e300)), (-1, -low / most)):
+        bounded = np.flatnonzero(np.isfinite(high) if sign > 0 else low > 0)
+        bounded = bounded[~fixed[bounded]]
+        if bounded.size:
+            rows.append(sign * x[bounded] <= bound[bounded])
+    if fixed.any():
+        rows.append(x[np.flatnonzero(fixed)] == (np.minimum(low, high) / most)[fixed])
+    alpha, free = problem.policy.alpha, np.flatnonzero(~fixed)
+    rates, incomes = promised.rates[there][free] * most[free], promised.incomes[there][free]
+    weights = cp.Parameter(len(free), nonneg=True)
+    model = cp.Problem(cp.Maximize(weights @ cp.log(x[free]) if free.size else 0), rows)
     asked = {f"tol_{what}": DIGITS for what in ("gap_abs", "gap_rel", "feas")}
     asked |= {f"reduced_tol_{what}": ALMOST for what in ("gap_abs", "gap_rel", "feas")}
     if seconds < float("inf"):
         asked["time_limit"] = max(seconds, 0.1)
+    size = np.log(incomes)
+    # A fixed point of log incomes: it is approached by (alpha - 1) / (alpha + 1) a step, or 1 - alpha below 1.
+    step, nearer = (2 / (1 + alpha), (alpha - 1) / (alpha + 1)) if alpha > 1 else (1.0, 1 - alpha)
+    for _ in range(1 + (math.ceil(math.log(APART) / math.log(nearer)) if nearer else 0)):
+        weights.value = np.exp(size - size.max(initial=0.0)) / np.exp(size - size.max(initial=0.0)).sum()
+        _run(cp, model, asked)
+        size = (1 - step) * size + step * (np.log(incomes) + (1 - alpha) * np.log(rates * x.value[free]))
+    result[playing] = most * np.maximum(np.asarray(x.value), 0)
+    return result
+
+
+def _run(cp: Any, model: Any, asked: dict[str, float]) -> None:
     try:
         with warnings.catch_warnings():
             # "May be inaccurate" is short of twelve digits; the comparison says by how much.
@@ -77,8 +119,16 @@ def tasks(instance: Instance, seconds: float = float("inf")) -> np.ndarray:
         raise TimeLimitError("the time limit, or that of its steps, ran out in Clarabel")
     if model.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise SolverError(f"Clarabel ended with status {model.status!r}")
-    result[playing] = total * np.asarray((part @ v).value)
-    return result
+
+
+def _kinds(instance: Any, playing: np.ndarray) -> list[tuple[int, float, np.ndarray, np.ndarray]]:
+    """Return number among those who play, part, demand (m,) and classes (k,) of every type."""
+    if (types := instance.type_table) is not None:
+        number = {int(i): p for p, i in enumerate(playing)}
+        every = zip(types.owner.tolist(), types.part.tolist(), types.demands, types.fits, strict=True)
+        return [(number[i], part, demand, fits) for i, part, demand, fits in every if i in number]
+    fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else instance.fits
+    return [(p, 1.0, instance.demands[i], fits[i]) for p, i in enumerate(playing)]
 
 
 def _alone(demand: np.ndarray, room: np.ndarray) -> float:

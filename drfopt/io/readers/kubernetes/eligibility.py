@@ -12,7 +12,7 @@ from ....base.errors import suggestion
 from ...text.files import failure, shown
 from ...text.parts import TreePart
 
-__all__ = ["NODE_NAME", "Features", "PodNeeds", "allows", "features_of", "needs_of"]
+__all__ = ["ANYWHERE", "NODE_NAME", "Features", "PodNeeds", "allows", "features_of", "missing", "needs_of"]
 
 NODE_NAME = "metadata.name"
 """The only field that an affinity may match; kept among the labels."""
@@ -66,6 +66,10 @@ class PodNeeds:
         return {one[0] for term in (self.selector, *(self.terms or ())) for one in term}
 
 
+ANYWHERE = PodNeeds(tolerations=(("", "Exists", "", ""),))
+"""What a pod asks that any node will do for."""
+
+
 @dataclass(frozen=True)
 class Features:
     """What of a node decides which pods it takes: labels that somebody looks at, and taints (key, value, effect)."""
@@ -104,6 +108,18 @@ def allows(needs: PodNeeds, features: Features) -> bool:
         and (needs.terms is None or any(term and _holds(term, labels) for term in needs.terms))
         and all(any(_tolerates(one, taint) for one in needs.tolerations) for taint in features.taints)
     )
+
+
+def missing(needs: PodNeeds, features: Features) -> str:
+    """Return in words why a node with these features does not take a pod with these needs."""
+    labels = dict(features.labels)
+    asked = [one for one in needs.selector if not _holds([one], labels)]
+    if needs.terms is not None and not any(term and _holds(term, labels) for term in needs.terms):
+        nearest = min(needs.terms, key=lambda term: sum(not _holds([one], labels) for one in term), default=())
+        asked += [one for one in nearest if not _holds([one], labels)]
+    told = [f"has not {label} {operator} {'|'.join(values)}".rstrip() for label, operator, values in asked]
+    kept = [one for one in features.taints if not any(_tolerates(toleration, one) for toleration in needs.tolerations)]
+    return " and ".join(told + [f"has the taint {key}{f'={value}' if value else ''}" for key, value, _ in kept])
 
 
 def _term(term: TreePart) -> tuple[Requirement, ...]:

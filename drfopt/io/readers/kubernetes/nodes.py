@@ -1,15 +1,16 @@
 """Nodes that take pods: what they have left beside what belongs to them, and whom they take."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from ...text.parts import TreePart
-from ..conversion import ListedMachine, Notes, Task
-from .eligibility import NODE_NAME, features_of
+from ...writers.amounts import KUBERNETES
+from ..conversion import Asked, ListedMachine, Notes, Task
+from .eligibility import NODE_NAME, Features, features_of
 from .objects import Objects, labels, name
 from .pods import Pod
 
-__all__ = ["nodes", "tasks"]
+__all__ = ["machines_of", "nodes", "tasks"]
 
 KINDS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", "nvidia.com/gpu.product")
 """Labels that say what a node is sold as, the best first."""
@@ -46,6 +47,26 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
     for home, some in belongs.items():
         notes.unused("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
     return found
+
+
+def machines_of(
+    objects: Objects, pods: list[Pod], bounds: Iterable[Iterable[str]], asked: Asked, notes: Notes
+) -> tuple[list[ListedMachine], Asked]:
+    """Return the nodes listed, or the machines of another file in the words of Kubernetes, and what is asked in them.
+
+    Parameters
+    ----------
+    bounds : iterable of iterables of str
+        Resources that quotas or queues bound.
+    """
+    used = {resource for pod in pods for resource in pod.demand}.union(*bounds)
+    asked = asked.called(KUBERNETES, used, lambda name: "/" in name, notes)
+    looked_at = set().union(*(pod.needs.labels for pod in pods))
+
+    def features(called: str, told: Mapping[str, str]) -> Features:
+        return features_of({**told, NODE_NAME: called}, (), looked_at)
+
+    return asked.nodes(nodes(objects, pods, notes), features, notes), asked
 
 
 def tasks(pods: Iterable[Pod], user_of: dict[int, str]) -> list[Task]:

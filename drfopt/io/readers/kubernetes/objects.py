@@ -35,7 +35,7 @@ class Objects:
                 self._add(part, "", "")
 
     def take(self, kind: str, group: str | None = None) -> list[TreePart]:
-        """Return the objects of a kind, of one group of the interface (``kueue.x-k8s.io``) or any."""
+        """Return the objects of a kind, of one group of the interface (``kueue.x-k8s.io``) or any; ``""`` is v1."""
         found = []
         for key, some in self._found.items():
             if key[1] == kind and group in (None, key[0]):
@@ -66,7 +66,7 @@ class Objects:
                 self._add(item, kind.removesuffix("List"), version)
         elif kind:
             key = (version.rpartition("/")[0], kind)
-            told = (*key, namespace(part), name(part))
+            told = (*key, namespace(part), part["metadata"]["name"].text())
             if told[-1] and told in self._seen:
                 self._notes.unused(f"{kind} that was listed before", f"{told[2]}/{told[3]}")
                 return
@@ -79,8 +79,9 @@ class Objects:
 
 
 def name(item: TreePart) -> str:
-    """Return the name of an object."""
-    return item["metadata"]["name"].text()
+    """Return the name of an object, or how a name will begin that is still to be made up."""
+    metadata = item["metadata"]
+    return metadata["name"].text() or metadata["generateName"].text().rstrip("-")
 
 
 def namespace(item: TreePart) -> str:

@@ -10,7 +10,7 @@ What a pod asks of its node, as the scheduler of Kubernetes counts it.
 A limit stands for the request that is missing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -68,14 +68,74 @@ def _larger(one: Amounts, other: Amounts) -> Amounts:
 
 FINISHED = ("Succeeded", "Failed")
 
-OWNERS: tuple[tuple[str, str], ...] = (
-    ("Deployment", "replicas"),
-    ("StatefulSet", "replicas"),
-    ("ReplicaSet", "replicas"),
-    ("ReplicationController", "replicas"),
-    ("Job", "parallelism"),
+VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
+"""The annotation that says the queue of a pod; of a Job of Volcano, its spec does."""
+
+ENDED = ("Complete", "Completed", "Failed", "Finished", "Succeeded", "SuccessCriteriaMet", "Aborted", "Terminated")
+"""Conditions and phases of what makes no pods any more."""
+
+Template = tuple[str, int, TreePart]
+"""What a part of an owner is called, its number of pods, and the template of each."""
+
+
+def _one(count: str) -> Callable[[TreePart], Iterator[Template]]:
+    return lambda spec: iter([("", spec[count].count(missing=1), spec["template"])])
+
+
+def _job(spec: TreePart) -> Iterator[Template]:
+    parallel = spec["parallelism"].count(missing=1)
+    yield "", min(parallel, spec["completions"].count(missing=parallel)), spec["template"]
+
+
+def _volcano_job(spec: TreePart) -> Iterator[Template]:
+    for task in spec["tasks"].each():
+        yield task["name"].text(), task["replicas"].count(missing=1), task["template"]
+
+
+def _job_set(spec: TreePart) -> Iterator[Template]:
+    for part in spec["replicatedJobs"].each():
+        for _, count, template in _job(part["template"]["spec"]):
+            yield part["name"].text(), part["replicas"].count(missing=1) * count, template
+
+
+def _ray_cluster(spec: TreePart) -> Iterator[Template]:
+    yield "head", 1, spec["headGroupSpec"]["template"]
+    for part in spec["workerGroupSpecs"].each():
+        hosts = part["numOfHosts"].count(missing=1)
+        yield part["groupName"].text("worker"), part["replicas"].count(missing=1) * hosts, part["template"]
+
+
+def _replica_specs(spec: TreePart) -> Iterator[Template]:
+    for key, roles in spec.pairs():
+        for role, part in roles.pairs() if key.lower().endswith("replicaspecs") else ():
+            yield role.lower(), part["replicas"].count(missing=1), part["template"]
+
+
+def _leader_and_workers(spec: TreePart) -> Iterator[Template]:
+    whole = spec["leaderWorkerTemplate"]
+    replicas, size = spec["replicas"].count(missing=1), whole["size"].count(missing=1)
+    yield "leader", replicas, whole["leaderTemplate"] or whole["workerTemplate"]
+    yield "worker", replicas * max(0, size - 1), whole["workerTemplate"]
+
+
+OWNERS: tuple[tuple[str, tuple[str, ...], Callable[[TreePart], Iterator[Template]]], ...] = (
+    ("Deployment", ("apps", "extensions", ""), _one("replicas")),
+    ("StatefulSet", ("apps", ""), _one("replicas")),
+    ("ReplicaSet", ("apps", "extensions", ""), _one("replicas")),
+    ("ReplicationController", ("",), _one("replicas")),
+    ("Job", ("batch", ""), _job),
+    ("Job", ("batch.volcano.sh",), _volcano_job),
+    ("JobSet", ("jobset.x-k8s.io",), _job_set),
+    ("RayJob", ("ray.io",), lambda spec: _ray_cluster(spec["rayClusterSpec"])),
+    ("RayService", ("ray.io",), lambda spec: _ray_cluster(spec["rayClusterConfig"])),
+    ("RayCluster", ("ray.io",), _ray_cluster),
+    ("LeaderWorkerSet", ("leaderworkerset.x-k8s.io",), _leader_and_workers),
+    *(
+        (kind, ("kubeflow.org",), _replica_specs)
+        for kind in ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "MXJob", "JAXJob")
+    ),
 )
-"""Kinds that make pods of a template, and what says how many."""
+"""Kinds that make pods of templates, the groups of the interface that have a kind of that name, and how many."""
 
 MIRROR = "kubernetes.io/config.mirror"
 """The annotation of a pod that a node started by itself."""
@@ -132,58 +192,136 @@ class Pod:
 
 
 def pods(objects: Objects, notes: Notes) -> list[Pod]:
-    """Return the pods that run or wait; where no pods are listed, those that their owners would make."""
+    """Return the pods that run or wait, and those that owners without any would make.
+
+    Where pods are listed, of owners only those count that hold theirs back: suspended, or waiting for their queue.
+    """
+    owners = _Owners(objects)
     listed = objects.take("Pod")
     found = []
+    makers: set[tuple[str, str, str]] = set()
     for item in listed:
         phase = item["status"]["phase"].text("Pending")
+        makers |= {owner.key for owner in owners.above(item)}
         if phase in FINISHED:
             notes.unused("pod that has ended", f"{namespace(item)}/{name(item)}, {phase}")
         else:
-            found.append(pod_of(item, notes))
-    owners = list(_owners(objects))
-    if listed:
-        for kind, _, item in owners:
-            notes.unused(f"{kind}: its pods are counted", f"{namespace(item)}/{name(item)}")
-        return found
-    for _, count, item in owners:
-        template = item["spec"]["template"]
-        found.append(pod_of(template, notes, owner=item, count=count))
+            found.append(pod_of(item, notes, above=[owner.item for owner in owners.above(item)]))
+    for owner in owners.listed:
+        item, told = owner.item, f"{namespace(owner.item)}/{name(owner.item)}"
+        if _has_ended(item):
+            notes.unused(f"{owner.kind} that has ended", told)
+        elif owners.above(item):
+            continue  # its pods are those of the owner above it
+        elif owner.key in makers or (listed and not _held_back(item)):
+            notes.unused(f"{owner.kind}: its pods are counted", told)
+        else:
+            if owner.kind == "Job" and "minAvailable" in item["spec"]:
+                notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", told)
+            for part, count, template in owner.templates(item["spec"]):
+                found.append(pod_of(template, notes, [item], count, part))
     return found
 
 
-def pod_of(item: TreePart, notes: Notes, owner: TreePart | None = None, count: int = 1) -> Pod:
-    """Return a pod, or `count` of the template of an owner."""
+def pod_of(
+    item: TreePart, notes: Notes, above: Sequence[TreePart] = (), count: int | None = None, part: str = ""
+) -> Pod:
+    """Return a pod, or `count` of a template of the first of those `above` it.
+
+    Labels and annotations of those above it are its own where it has none of that key: a queue is named on either.
+    """
     spec = item["spec"]
-    home = item if owner is None else owner
+    home = item if count is None else above[0]
+    number = 1 if count is None else count
     told = f"{namespace(home)}/{name(home)}"
     for what in dict.fromkeys(what for what, key, asked in NOT_MODELLED if key in spec and asked(spec[key])):
-        notes.unused(f"{what} of a pod", told, count)
+        notes.unused(f"{what} of a pod", told, number)
     found, marks = labels(item), annotations(item)
+    for owner in above:
+        found, marks = labels(owner) | found, annotations(owner) | marks
+        queue = owner["spec"]["queue"] if _is_volcano(owner) else None
+        if queue is not None:
+            marks.setdefault(VOLCANO_QUEUE, queue.text("default"))
     first = next(item["metadata"]["ownerReferences"].each(), None)
     kind = first["kind"].text() if first is not None else ""
     called = name(home) if first is None else first["name"].text()
+    scheduler = spec["schedulerName"].text()
     return Pod(
-        name(home),
+        f"{name(home)}/{part}".rstrip("/"),
         namespace(home),
-        called.removesuffix(f"-{found.get(GENERATION, '')}"),
+        f"{called.removesuffix(f'-{found.get(GENERATION, _NONE)}')}/{part}".rstrip("/"),
         found,
         marks,
         demand(spec),
         needs_of(spec),
         spec["nodeName"].text() or None,
         kind in ("DaemonSet", "Node") or MIRROR in marks,
-        count,
-        spec["schedulerName"].text(),
+        number,
+        scheduler or next((owner["spec"]["schedulerName"].text() for owner in above if _is_volcano(owner)), ""),
     )
 
 
-def _owners(objects: Objects) -> Iterator[tuple[str, int, TreePart]]:
-    """Yield the kind, the number of pods and the object of everything that makes pods and has no owner of its own."""
-    for kind, size in OWNERS:
-        for item in objects.take(kind):
-            if not item["metadata"]["ownerReferences"]:
-                yield kind, item["spec"][size].count(missing=1), item
+_NONE = "\n"
+"""No generation: no name ends so."""
+
+
+@dataclass(frozen=True)
+class _Owner:
+    kind: str
+    item: TreePart
+    templates: Callable[[TreePart], Iterator[Template]]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return namespace(self.item), self.kind, name(self.item)
+
+
+class _Owners:
+    """Everything listed that makes pods, and who is above whom."""
+
+    def __init__(self, objects: Objects):
+        self.listed = [
+            _Owner(kind, item, templates)
+            for kind, groups, templates in OWNERS
+            for group in groups
+            for item in objects.take(kind, group)
+        ]
+        self._by_key = {owner.key: owner for owner in self.listed}
+
+    def above(self, item: TreePart) -> list[_Owner]:
+        """Return the owners of an object that are listed, the nearest first."""
+        found: list[_Owner] = []
+        place = namespace(item)
+        while True:
+            references = [
+                (place, one["kind"].text(), one["name"].text()) for one in item["metadata"]["ownerReferences"].each()
+            ]
+            owner = next((self._by_key[key] for key in references if key in self._by_key), None)
+            if owner is None or owner in found:
+                return found
+            found.append(owner)
+            item = owner.item
+
+
+def _is_volcano(item: TreePart) -> bool:
+    return item["apiVersion"].text().startswith("batch.volcano.sh/")
+
+
+def _has_ended(item: TreePart) -> bool:
+    status = item["status"]
+    state = status["state"]
+    phase = state["phase"].text() if isinstance(state.value, dict) else ""
+    over = {one["type"].text() for one in status["conditions"].each() if one["status"].text() == "True"}
+    return phase in ENDED or bool(over & set(ENDED))
+
+
+def _held_back(item: TreePart) -> bool:
+    """Return whether an owner makes no pods yet, and will."""
+    suspend = item["spec"]["suspend"]
+    state = item["status"]["state"]
+    return (suspend.value is True) or (
+        _is_volcano(item) and isinstance(state.value, dict) and state["phase"].text() in ("Pending", "Inqueue")
+    )
 
 
 def _any(part: TreePart, *keys: str) -> Any:

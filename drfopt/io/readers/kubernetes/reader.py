@@ -16,10 +16,9 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ...text.files import File
-from ..assembly import assemble, named
-from ..conversion import Contents, Conversion, Notes
-from .eligibility import allows
-from .nodes import nodes, tasks
+from ..conversion import Asked, Contents, Notes, named
+from .eligibility import ANYWHERE, allows, missing
+from .nodes import machines_of, tasks
 from .objects import Objects, name, namespace
 from .pods import Pod, pods
 
@@ -54,15 +53,15 @@ USERS = ("namespace", "label:KEY", "annotation:KEY")
 SOURCE = "{what} ({files}): nodes {nodes:,}, pods {pods:,}; cpu in cores, memory in bytes"
 
 
-def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read nodes, pods and quotas.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    user_by : str, optional
-        ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
+    asked : Asked
+        Users by ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
 
     Raises
     ------
@@ -73,25 +72,26 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     objects = Objects(files, notes)
     objects.refuse_loose()
     found = pods(objects, notes)
-    users = {id(pod): _user(pod, user_by or "namespace", notes) for pod in found}
-    machines = nodes(objects, found, notes)
+    user_by = asked.user_by or "namespace"
+    users = {id(pod): _user(pod, user_by, notes) for pod in found}
     quotas = ceilings(objects, notes)
-    if user_by not in (None, "namespace") and quotas:
+    if user_by != "namespace" and quotas:
         notes.unused("quota of a namespace: users are not namespaces", next(iter(quotas)), len(quotas))
         quotas = {}
+    machines, asked = machines_of(objects, found, [*quotas.values()], asked, notes)
     objects.tell_rest()
-    return assemble(
-        Contents(
-            f"kubernetes, {files[0].stem}",
-            SOURCE.format(
-                what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)
-            ),
-            machines,
-            tasks(found, users),
-            notes,
-            allows,
-            members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
-        )
+    return Contents(
+        f"kubernetes, {files[0].stem}",
+        SOURCE.format(what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)),
+        machines,
+        tasks(found, users),
+        notes,
+        allows,
+        pool=asked.pool,
+        members={namespace: {"ceiling": ceiling} for namespace, ceiling in quotas.items()},
+        shape=asked.shape,
+        wants=lambda queue: ANYWHERE,
+        missing=missing,
     )
 
 

@@ -5,7 +5,9 @@
     annotation quota.scheduling.koordinator.sh/shared-weight   weight, by resource
     label quota.scheduling.koordinator.sh/parent       the group above
 
-A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names, or in that of its namespace.
+A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names, or in that of its namespace. Where
+no node is listed, the annotation ``total-resource`` of the root of a tree of quotas says what there is to divide;
+several trees are added up.
 """
 
 from collections import defaultdict
@@ -24,6 +26,9 @@ __all__ = ["read"]
 PREFIX = "quota.scheduling.koordinator.sh/"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
+UNBOUNDED = 2**62 // 1000
+"""From here on a maximum is none: who means no bound writes half of the largest integer, in thousandths."""
+
 
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found = []
@@ -38,7 +43,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
                 marks.get(f"{PREFIX}parent", ""),
                 weight,
                 item["spec"]["min"].amounts(),
-                item["spec"]["max"].amounts(),
+                {r: most for r, most in item["spec"]["max"].amounts().items() if most < UNBOUNDED},
             )
         )
     return found
@@ -74,4 +79,14 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
-read = System("koordinator", _queues, _queue_of).read
+def _pool(objects: Objects) -> dict[str, Fraction] | None:
+    total: dict[str, Fraction] = {}
+    for item in objects.take("ElasticQuota"):
+        text = annotations(item).get(f"{PREFIX}total-resource", "")
+        place = f"{item.place}: total-resource"
+        for resource, amount in TreePart(trees(text, place)[0], place).amounts().items() if text else ():
+            total[resource] = total.get(resource, Fraction(0)) + amount
+    return total or None
+
+
+read = System("koordinator", _queues, _queue_of, pool=_pool).read

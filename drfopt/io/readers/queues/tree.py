@@ -11,10 +11,9 @@ from typing import Any
 from ....base.errors import InstanceError
 from ....model.organisation import DEEPEST
 from ...text.files import File
-from ..assembly import assemble, named
-from ..conversion import Contents, Conversion, Notes
-from ..kubernetes.eligibility import allows
-from ..kubernetes.nodes import nodes, tasks
+from ..conversion import Asked, Contents, Notes, named
+from ..kubernetes.eligibility import ANYWHERE, allows, missing
+from ..kubernetes.nodes import machines_of, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
 from ..kubernetes.reader import SOURCE
@@ -161,14 +160,20 @@ class System:
     queue_of : callable (Objects) -> callable (Pod) -> name of its queue, or None when it is in none
     loose : bool
         Whether it has files that are no objects of Kubernetes.
+    waiting : callable (Objects, list of Pod, Notes) -> list of Pod
+        What else waits beside the pods and their owners.
+    pool : callable (Objects) -> mapping or None
+        What the queues' objects say that the whole cluster has, where no node is listed.
     """
 
     name: str
     queues: Callable[[Objects, Notes], list[QueueNode]]
     queue_of: Callable[[Objects], Callable[[Pod], str | None]]
     loose: bool = False
+    waiting: Callable[[Objects, list[Pod], Notes], list[Pod]] = lambda objects, found, notes: []
+    pool: Callable[[Objects], Mapping[str, Fraction] | None] = lambda objects: None
 
-    def read(self, files: Sequence[File], user_by: None = None) -> Conversion:
+    def read(self, files: Sequence[File], asked: Asked) -> Contents:
         """Read nodes, pods and queues.
 
         Raises
@@ -184,28 +189,34 @@ class System:
         queue_of = self.queue_of(objects)
         found: list[Pod] = []
         users: dict[int, str] = {}
-        for pod in pods(objects, notes):
+        listed = pods(objects, notes)
+        for pod in [*listed, *self.waiting(objects, listed, notes)]:
             queue = None if pod.fixed else queue_of(pod)
             found.append(pod if queue is not None else replace(pod, fixed=True))
             if queue is not None:
                 users[id(found[-1])] = queue
-        machines = nodes(objects, found, notes)
+        bounds = [amounts for queue in queues for amounts in (queue.minimum, queue.maximum)]
+        machines, asked = machines_of(objects, found, bounds, asked, notes)
+        pool = asked.pool
+        if not machines and pool is None:
+            pool = self.pool(objects)
+            if pool is not None:
+                notes.assumed("no node is listed: what the queues say that the cluster has is one pool")
         objects.tell_rest()
         groups, members = organised(queues, dict.fromkeys(users.values()), notes)
-        return assemble(
-            Contents(
-                f"{self.name}, {files[0].stem}",
-                SOURCE.format(
-                    what=self.name,
-                    pods=sum(pod.count for pod in found),
-                    nodes=len(machines),
-                    files=named(files),
-                ),
-                machines,
-                tasks(found, users),
-                notes,
-                allows,
-                groups=groups,
-                members=members,
-            )
+        return Contents(
+            f"{self.name}, {files[0].stem}",
+            SOURCE.format(
+                what=self.name, pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)
+            ),
+            machines,
+            tasks(found, users),
+            notes,
+            allows,
+            pool=pool,
+            groups=groups,
+            members=members,
+            shape=asked.shape,
+            wants=lambda queue: ANYWHERE,
+            missing=missing,
         )

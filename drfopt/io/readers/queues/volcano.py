@@ -6,25 +6,32 @@
     priority                      tier
     parent, or the annotation volcano.sh/hierarchy with its weights (this one counts where both are given)
 
-A pod is in the queue that its annotation or label names, or its PodGroup; ``default`` where Volcano places it.
+A pod is in the queue that its annotation or label names, or its PodGroup, or the Job of ``batch.volcano.sh`` that makes
+it; ``default`` where Volcano places it. Where neither pods nor such Jobs of a PodGroup are listed, it stands for
+``minMember`` tasks of an equal part of ``minResources`` each.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
 
+from ....base.errors import InstanceError
+from ....base.numbers.quantities import parse
 from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
-from ..kubernetes.objects import Objects, annotations, name, namespace
-from ..kubernetes.pods import Pod
+from ..kubernetes.eligibility import PodNeeds
+from ..kubernetes.objects import Objects, annotations, labels, name, namespace
+from ..kubernetes.pods import VOLCANO_QUEUE, Pod
 from .tree import QueueNode, System
 
 __all__ = ["read"]
 
 GROUP = "scheduling.volcano.sh"
 HIERARCHY, WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
-QUEUE = "scheduling.volcano.sh/queue-name"
 POD_GROUP = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+
+DONE = ("Completed", "Succeeded", "Failed")
+"""Phases of a PodGroup that wants nothing any more."""
 
 
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
@@ -55,8 +62,11 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
 def _ancestors(item: TreePart, path: str, weights: str, found: dict[str, QueueNode]) -> tuple[str, Fraction]:
     """Add the queues on the way to this one, and return the name of the last of them and the weight of this one."""
     labels = [label for label in path.split("/") if label]
-    numbers = [text for text in weights.split("/") if text] or ["1"] * len(labels)
-    if not labels or len(numbers) != len(labels) or not all(text.isdecimal() for text in numbers):
+    try:
+        numbers = [parse(text) for text in weights.split("/") if text] or [Fraction(1)] * len(labels)
+    except InstanceError:
+        numbers = []
+    if not labels or len(numbers) != len(labels) or min(numbers) < 0:
         raise failure(
             item.place,
             f"queue {name(item)!r} is annotated {path!r} with the weights {weights!r}: write one weight a part",
@@ -65,16 +75,16 @@ def _ancestors(item: TreePart, path: str, weights: str, found: dict[str, QueueNo
     for depth, (label, weight) in enumerate(zip(labels[:-1], numbers, strict=False), start=1):
         inner = "/".join(labels[:depth])
         key = label if depth == 1 else inner
-        found.setdefault(key, QueueNode(key, parent, Fraction(weight), label=label))
+        found.setdefault(key, QueueNode(key, parent, weight, label=label))
         parent = key
-    return parent, Fraction(numbers[-1])
+    return parent, numbers[-1]
 
 
 def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     groups = {(namespace(item), name(item)): item["spec"]["queue"].text("default") for item in objects.take("PodGroup")}
 
     def queue_of(pod: Pod) -> str | None:
-        told = pod.annotations.get(QUEUE) or pod.labels.get(QUEUE)
+        told = pod.annotations.get(VOLCANO_QUEUE) or pod.labels.get(VOLCANO_QUEUE)
         for key in POD_GROUP:
             told = told or groups.get((pod.namespace, pod.annotations.get(key, "")))
         return told or ("default" if pod.scheduler == "volcano" else None)
@@ -82,4 +92,28 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
-read = System("volcano", _queues, _queue_of).read
+def _waiting(objects: Objects, found: list[Pod], notes: Notes) -> list[Pod]:
+    """Return what PodGroups ask for of which neither pods nor Jobs are listed."""
+    known = {(pod.namespace, pod.annotations.get(key, "")) for pod in found for key in POD_GROUP}
+    jobs = {(namespace(item), name(item)) for item in objects.take("Job", "batch.volcano.sh")}
+    groups = []
+    for item in objects.take("PodGroup"):
+        told = (namespace(item), name(item))
+        owners = {(told[0], one["name"].text()) for one in item["metadata"]["ownerReferences"].each()}
+        spec = item["spec"]
+        if told in known or owners & jobs or told in jobs:
+            if "minMember" in spec:
+                notes.unused("gang of a PodGroup: that many of its pods start together or none (minMember)", told[1])
+            continue
+        count, amounts = spec["minMember"].count(missing=1), spec["minResources"].amounts()
+        if item["status"]["phase"].text() in DONE or not any(amounts.values()) or not count:
+            notes.unused("PodGroup that is over, or does not say its minResources", told[1])
+            continue
+        notes.assumed("PodGroup without pods: minMember tasks of an equal part of its minResources", told[1])
+        each = {resource: amount / count for resource, amount in amounts.items()} | {"pods": Fraction(1)}
+        marks = {VOLCANO_QUEUE: spec["queue"].text("default")}
+        groups.append(Pod(told[1], told[0], told[1], labels(item), marks, each, PodNeeds(), count=count))
+    return groups
+
+
+read = System("volcano", _queues, _queue_of, waiting=_waiting).read

@@ -31,6 +31,9 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found: list[QueueNode] = []
     for config in _configurations(objects):
         partitions = list(config["partitions"].each())
+        for key in partitions[0].value if partitions else ():
+            if key not in ("name", "queues"):
+                notes.unused(f"{key} of a partition", partitions[0]["name"].text())
         if len(partitions) > 1:
             notes.unused("partition of nodes after the first", partitions[1]["name"].text(), len(partitions) - 1)
         for queue in partitions[0]["queues"].each() if partitions else ():
@@ -53,9 +56,12 @@ def _configurations(objects: Objects) -> Iterator[TreePart]:
 def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
     label = part["name"].text()
     name = f"{parent}.{label}" if parent else label
-    for key in ("limits", "maxapplications", "childtemplate"):
-        if key in part:
+    for key in part.value:
+        if key not in ("name", "parent", "resources", "properties", "queues"):
             notes.unused(f"{key} of a queue", name)
+    for key, _ in part["properties"].pairs():
+        if key != "priority.offset":
+            notes.unused(f"property {key} of a queue", name)
     offset = part["properties"]["priority.offset"].number()
     resources = part["resources"]
     yield QueueNode(

@@ -1,6 +1,6 @@
 """From the rows of Slurm's commands to a cluster: nodes of partitions, jobs of users, users of accounts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -8,44 +8,31 @@ from typing import Any
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import File, failure, shown
-from ..assembly import assemble, named
-from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
+from ...writers.amounts import SLURM
+from ..conversion import Asked, Contents, ListedMachine, Notes, Task, named
 from ..queues.tree import QueueNode, organised
-from .rows import SlurmRow, rows
+from .rows import DOWN, FLAGS, UP, SlurmRow, rows
 from .tres import array_size, gres, hosts, tres
 
 __all__ = ["read"]
-
-UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd")
-DOWN = (
-    "down",
-    "drain",
-    "drained",
-    "draining",
-    "fail",
-    "failing",
-    "future",
-    "maint",
-    "not_responding",
-    "error",
-    "unknown",
-)
-FLAGS = "*~#!%$@^-+"
-"""Marks behind a state; ``*`` says that the node does not respond."""
 
 WAITING = ("PENDING", "REQUEUED")
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
 
-def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
+Needs = tuple[frozenset[str], frozenset[str]]
+"""Partitions, one of which will do, and types of devices, all of them; nothing for any."""
+
+
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read nodes, jobs, shares and limits.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    user_by : str, optional
-        ``user`` (the default) or ``account``.
+    asked : Asked
+        Users by ``user`` (the default) or ``account``.
 
     Raises
     ------
@@ -57,31 +44,46 @@ def read(files: Sequence[File], user_by: str | None = None) -> Conversion:
     for file in files:
         for row in rows(file):
             found[row.kind].append(row)
-    names = _Names(found, by_account=user_by == "account", notes=notes)
-    nodes = _nodes(found["nodes"], notes)
+    names = _Names(found, by_account=asked.user_by == "account", notes=notes)
     tasks = [task for row in found["jobs"] for task in _tasks(row, names, notes)]
     queues = _queues(found["shares"], found["limits"], names, notes)
+    used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
+    asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
+    nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if queues:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
-    return assemble(
-        Contents(
-            f"slurm, {files[0].stem}",
-            f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
-            nodes,
-            tasks,
-            notes,
-            _allows,
-            groups=groups,
-            members=members,
-        )
+    return Contents(
+        f"slurm, {files[0].stem}",
+        f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
+        nodes,
+        tasks,
+        notes,
+        lambda needs, features: not _missing(needs, features),
+        pool=asked.pool,
+        groups=groups,
+        members=members,
+        shape=asked.shape,
+        wants=lambda queue: (frozenset(), frozenset()),
+        missing=_missing,
     )
 
 
-def _allows(needs: tuple[frozenset[str], frozenset[str]], features: tuple[frozenset[str], frozenset[str]]) -> bool:
-    """Return whether a node is in one of the partitions, and has all types of devices."""
-    return (not needs[0] or bool(needs[0] & features[0])) and needs[1] <= features[1]
+def _missing(needs: Needs, features: Needs) -> str:
+    """Return in words why a node does not take a task: it is in none of the partitions, or lacks a type of device."""
+    told = []
+    if needs[0] and not needs[0] & features[0]:
+        told.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
+    if not needs[1] <= features[1]:
+        told.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
+    return " and ".join(told)
+
+
+def _features(name: str, labels: Mapping[str, str]) -> Needs:
+    """Return the features of a machine of another file, by its columns ``label:partition`` and ``label:gres``."""
+    told = [frozenset(filter(None, labels.get(key, "").replace("+", ",").split(","))) for key in ("partition", "gres")]
+    return told[0], told[1]
 
 
 # ---- nodes -------------------------------------------------------------------------------------------------
@@ -162,11 +164,9 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
         notes.unused(f"job that is {state or 'in no state'}", job)
         return []
     running = state in RUNNING
-    amounts, _ = tres(row["AllocTRES"] if running and row["AllocTRES"] else row["ReqTRES"], row.place)
+    size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
+    demand = _demand(row, running, size, job, notes)
     _, types = tres(row["ReqTRES"], row.place)
-    size = int(_amount(row, "NNodes")) if row["NNodes"] else 1
-    size = max(1, size)
-    demand = {resource: amount / size for resource, amount in amounts.items()}
     user = names.user(row["User"], row["Account"])
     needs = (frozenset(part for part in row["Partition"].split(",") if part), types)
     title = row["JobName"] or f"job {job}"
@@ -176,6 +176,25 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if running:
         notes.unused("where a running job runs: its NodeList is not given", job)
     return [Task(user, demand, size * array_size(job, row.place), needs, title)]
+
+
+def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
+    """Return what a job needs of each of its nodes: of its TRES, or where these are not told of its CPUs and memory."""
+    told = (row["AllocTRES"] if running else "") or row["ReqTRES"] or row["AllocTRES"]
+    if told:
+        return {resource: amount / size for resource, amount in tres(told, row.place)[0].items()}
+    cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
+    demand = {"cpu": cpus / size}
+    memory = row["ReqMem"] or row["NodeMem"]
+    if memory:
+        amount = tres(f"mem={memory}", row.place)[0].get("mem", Fraction(0))
+        # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
+        each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
+        demand["mem"] = amount * each
+    else:
+        notes.assumed("job needs no memory: the columns do not tell", job)
+    devices, _ = gres(row["NodeGRES"].replace("gres/", "").replace("gres:", ""), row.place)
+    return demand | devices
 
 
 # ---- accounts ----------------------------------------------------------------------------------------------
@@ -217,7 +236,8 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         if (user and names.by_account) or (account == "root" and not user):
             continue
         name = names.user(user, account) if user else names.group(account)
-        parent = names.group(account) if user else ""
+        over = account if user else row["Parent"].removeprefix("root")
+        parent = names.group(over) if over else ""
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
         known.ceiling, _ = tres(row["GrpTRES"], row.place)
     for user, accounts in names.accounts.items() if entries and not names.by_account else ():

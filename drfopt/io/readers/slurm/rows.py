@@ -1,28 +1,125 @@
-"""What Slurm's commands print, text or JSON, as rows of four kinds: nodes, jobs, shares and limits."""
+"""What Slurm's commands print, text or JSON, as rows of four kinds: nodes, jobs, shares and limits.
 
-from collections.abc import Iterator
+Text has a header that says which columns there are, in any order: between ``|``, above a line of hyphens, or words. A
+file may hold what several commands printed, one after the other: a header begins the next. ``scontrol show`` says in
+every entry what it is. Without a header only two forms are read, of nodes and of limits, and only where every value is
+what its column asks for: a row of another command is never taken for a node.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ....base.errors import suggestion
-from ...text.files import File, failure
+from ...text.files import File, failure, shown
 from ...text.parts import TreePart, parts
 
-__all__ = ["SlurmRow", "rows"]
+__all__ = ["DOWN", "FLAGS", "UP", "SlurmRow", "rows"]
+
+UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd")
+DOWN = (
+    *("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "future", "futr", "maint", "error"),
+    *("not_responding", "no_respond", "unknown", "unk", "inval", "boot", "reboot", "rebooting", "reboot_issued"),
+    *("powered_down", "powering_down", "power_down", "pow_dn", "poweroff", "powering_up", "power_up", "pow_up"),
+)
+FLAGS = "*~#!%$@^-+"
+"""Marks behind a state; ``*`` says that the node does not respond."""
 
 NODES = ("NODELIST", "CPUS", "MEMORY", "GRES", "PARTITION", "STATE")
 LIMITS = ("Account", "User", "Share", "GrpTRES")
 """Columns of what is printed without a header."""
 
-HEADERS = {
-    "nodes": ("STATE", "CPUS"),
-    "jobs": ("State", "ReqTRES"),
-    "shares": ("Account", "RawShares"),
-    "limits": ("Account", "GrpTRES"),
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "nodes": {
+        "nodelist": "NODELIST",
+        "hostnames": "NODELIST",
+        "nodehost": "NODELIST",
+        "nodename": "NODELIST",
+        "cpus": "CPUS",
+        "cputot": "CPUS",
+        "cpus(a/i/o/t)": "CPUS_STATE",
+        "memory": "MEMORY",
+        "realmemory": "MEMORY",
+        "gres": "GRES",
+        "partition": "PARTITION",
+        "partitions": "PARTITION",
+        "state": "STATE",
+    },
+    "jobs": {
+        "jobidraw": "JobIDRaw",
+        "jobid": "JobID",
+        "arraytaskid": "ArrayTaskId",
+        "jobname": "JobName",
+        "name": "JobName",
+        "user": "User",
+        "userid": "User",
+        "account": "Account",
+        "partition": "Partition",
+        "state": "State",
+        "jobstate": "State",
+        "st": "State",
+        "nnodes": "NNodes",
+        "allocnodes": "NNodes",
+        "nodes": "NNodes",
+        "numnodes": "NNodes",
+        "reqtres": "ReqTRES",
+        "tres": "ReqTRES",
+        "alloctres": "AllocTRES",
+        "tres_alloc": "AllocTRES",
+        "nodelist": "NodeList",
+        "nodelist(reason)": "NodeList",
+        "cpus": "CPUs",
+        "numcpus": "CPUs",
+        "reqcpus": "CPUs",
+        "ncpus": "CPUs",
+        "alloccpus": "CPUs",
+        "min_memory": "NodeMem",
+        "minmemorynode": "NodeMem",
+        "reqmem": "ReqMem",
+        "tres_per_node": "NodeGRES",
+    },
+    "shares": {"account": "Account", "user": "User", "rawshares": "RawShares", "parent": "Parent"},
+    "limits": {
+        "account": "Account",
+        "user": "User",
+        "share": "Share",
+        "grptres": "GrpTRES",
+        "parentname": "Parent",
+        "par name": "Parent",
+    },
 }
-"""Columns by which a header is known."""
+"""What commands call a column, in small letters, and what a row calls it; of two that are there the first counts."""
 
-EXPECTED = "what sinfo -h -N -o '%N|%c|%m|%G|%P|%T', sacct -X -P -o ..., sshare -a -P or sacctmgr -nP print"
+NEEDED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "shares": (("RawShares",), ("Account",)),
+    "limits": (("GrpTRES",), ("Account",)),
+    "jobs": (("JobIDRaw", "JobID"), ("State",), ("ReqTRES", "AllocTRES", "CPUs")),
+    "nodes": (("NODELIST",), ("STATE",), ("CPUS", "CPUS_STATE"), ("MEMORY",)),
+}
+"""Of each of these one column at least; a header is of the first kind of which it has all."""
+
+MARKS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "nodes": (("nodelist", "hostnames", "nodename"), "sinfo -N -o '%N|%c|%m|%G|%P|%T'"),
+    "jobs": (
+        ("jobid", "jobidraw"),
+        "squeue -o '%i|%u|%a|%P|%T|%D|%C|%m|%b|%N', or sacct -a -X -P -o JobIDRaw,User,...,ReqTRES",
+    ),
+    "shares": (("normshares", "fairshare"), "sshare -a -P"),
+    "limits": (("share", "grptres"), "sacctmgr -P show assoc format=Account,User,Share,GrpTRES"),
+}
+"""Columns that say what a header is of that lacks others, and the command that prints all."""
+
+ENTRY = re.compile(r"(?P<key>[A-Za-z][\w:/.-]*)=(?P<value>.*)")
+ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
+"""How an entry of ``scontrol show`` begins."""
+
+COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
+
+EXPECTED = "what sinfo, squeue, sacct, sshare, sacctmgr or scontrol show print, with its header"
+
+Cut = tuple[int, int | None]
+"""Where a column begins and ends."""
 
 
 @dataclass(frozen=True)
@@ -38,42 +135,196 @@ class SlurmRow:
         return self.cells.get(column, "").strip()
 
 
+@dataclass
+class _Header:
+    kind: str
+    columns: tuple[str, ...]
+    bar: bool
+    starts: tuple[int, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    """Exact columns, from a line of hyphens below the header."""
+    free: bool = False
+    """Whether the last column is a text that may have spaces inside."""
+    said: bool = True
+    """Whether it was there; otherwise every row has to be one by itself."""
+
+
 def rows(file: File) -> Iterator[SlurmRow]:
     """Yield the rows of a file.
 
     Raises
     ------
     InstanceError
-        When it is none of the kinds, or a line has another number of columns than the first.
+        When a line is none of the kinds, or has another number of columns than its header.
     """
     if file.text.lstrip()[:1] in ("{", "["):
         for part in parts(file):
             yield from _of_json(part)
         return
-    header: tuple[str, ...] = ()
-    kind = ""
-    for number, line in enumerate(file.text.splitlines(), start=1):
+    lines = file.text.splitlines()
+    if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
+        yield from _entries(file, lines)
+        return
+    header: _Header | None = None
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        cells = tuple(line.split("|"))
         at = f"{file.place}: line {number}"
-        if not header:
-            names = tuple(cell.strip() for cell in cells)
-            kind = next((kind for kind, known in HEADERS.items() if set(known) <= set(names)), "")
-            if kind:
-                header = names
+        if (found := _header(line, at)) is not None:
+            header = found
+        elif set(line.strip()) <= {"-", " ", "+"}:
+            if header is not None:
+                header.cuts = tuple(match.span() for match in re.finditer(r"-+", line))
+        elif header is None and _is_title(line, lines[number:]):
+            continue
+        else:
+            if header is None or (not header.said and line.count("|") == len(header.columns) - 1):
+                header = _unsaid(line, at)
+            yield SlurmRow(at, header.kind, _cells(line, header, at))
+
+
+def _header(line: str, at: str) -> _Header | None:
+    bar = "|" in line
+    names = [cell.strip() for cell in line.split("|")] if bar else line.split()
+    while bar and names and not names[-1]:
+        names.pop()
+    low = [name.lower() for name in names]
+    for kind, needed in NEEDED.items():
+        columns = [COLUMNS[kind].get(name, "") for name in low]
+        if all(any(one in columns for one in some) for some in needed):
+            starts = tuple(match.start() for match in re.finditer(r"\S+", line))
+            free = not columns[-1] or "reason" in low[-1]
+            return _Header(kind, tuple(columns), bar, starts, free=free)
+    for kind, (marks, command) in MARKS.items():
+        # Words of a header, and none with a digit: no row of anything.
+        if set(low) & set(marks) and len(low) > 1 and not any(c.isdigit() for c in line):
+            lacks = [
+                " or ".join(some)
+                for some in NEEDED[kind]
+                if not any(one in [COLUMNS[kind].get(n, "") for n in low] for one in some)
+            ]
+            raise failure(
+                at,
+                f"is neither a header nor a row: it names columns of {kind}, without {' and '.join(lacks)}: "
+                f"give {command}",
+            )
+    return None
+
+
+def _is_title(line: str, below: Sequence[str]) -> bool:
+    """Return whether a line is the date above what ``-l`` prints: the next one is a header."""
+    following = next((one for one in below if one.strip()), "")
+    return "|" not in line and ":" in line and _header(following, "") is not None
+
+
+def _unsaid(line: str, at: str) -> _Header:
+    """Return the columns of a first line that is no header.
+
+    Raises
+    ------
+    InstanceError
+        When it is not exactly what the manual's commands print without one.
+    """
+    cells = [cell.strip() for cell in line.split("|")]
+    if len(cells) == len(NODES) and cells[0] and cells[-1].lower().rstrip(FLAGS) in UP + DOWN:
+        return _Header("nodes", NODES, True, said=False)
+    if len(cells) == len(LIMITS):
+        account, _, share, bound = cells
+        if account and (share in ("", "parent") or share.isdecimal()) and (not bound or "=" in bound):
+            return _Header("limits", LIMITS, True, said=False)
+    near = _near(tuple(cells))
+    raise failure(
+        at,
+        f"is neither a header nor a row of nodes or limits: no header says what its {len(cells)} columns are{near}: "
+        f"give {EXPECTED} (leave -h, --noheader or -n out)",
+    )
+
+
+def _cells(line: str, header: _Header, at: str) -> dict[str, str]:
+    count = len(header.columns)
+    if header.bar:
+        cells = line.split("|")
+        # sacct -p and sshare -p end a line with a bar.
+        if len(cells) > count and not any(cell.strip() for cell in cells[count:]):
+            cells = cells[:count]
+    elif header.cuts and len(header.cuts) == count:
+        ends = [start for start, _ in header.cuts[1:]] + [None]
+        cells = [line[start:end] for (start, _), end in zip(header.cuts, ends, strict=True)]
+    else:
+        cells = line.split()
+        if len(cells) != count and not any(line[start - 1 : start].strip() for start in header.starts if start):
+            # A cell is empty or has spaces inside: the header says where each begins.
+            cells = [line[a:b] for a, b in zip(header.starts, [*header.starts[1:], None], strict=True)]
+        elif len(cells) > count and header.free:
+            cells = line.split(None, count - 1)
+    if len(cells) != count:
+        raise failure(at, f"has {len(cells)} columns, but there are {count}: write | between them only")
+    found: dict[str, str] = {}
+    for column, cell in zip(header.columns, cells, strict=True):
+        if column and not found.get(column, "").strip():
+            found[column] = cell
+    return _settled(found)
+
+
+def _settled(cells: dict[str, str]) -> dict[str, str]:
+    """Return cells in the words of one command: CPUs of a node, a job's state, user and nodes."""
+    if "CPUS_STATE" in cells:
+        cells.setdefault("CPUS", cells["CPUS_STATE"].rpartition("/")[2])
+    if "State" in cells:
+        cells["State"] = COMPACT.get(cells["State"].strip(), cells["State"])
+    if "NODELIST" not in cells and "User" in cells:
+        cells["User"] = re.sub(r"\([0-9]+\)$", "", cells["User"].strip()) if "JobID" in cells else cells["User"]
+    if cells.get("NodeList", "").strip().startswith("("):
+        cells["NodeList"] = ""  # a reason, or nothing
+    return cells
+
+
+def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
+    """Yield what ``scontrol show node`` and ``scontrol show job`` print, in one line or several for an entry."""
+    kind, at = "", ""
+    told: dict[str, str] = {}
+    last = ""
+    for number, line in enumerate(lines, start=1):
+        for word in line.split():
+            match = ENTRY.fullmatch(word)
+            if match is None:
+                if not kind:
+                    raise failure(
+                        f"{file.place}: line {number}", f"{shown(line.strip())} is before the first entry: leave it out"
+                    )
+                if last:
+                    told[last] += f" {word}"
                 continue
-            if len(cells) not in (len(NODES), len(LIMITS)):
-                raise failure(at, f"is neither a header nor a row of nodes or limits{_near(names)}: give {EXPECTED}")
-            kind, header = ("nodes", NODES) if len(cells) == len(NODES) else ("limits", LIMITS)
-        if len(cells) != len(header):
-            raise failure(at, f"has {len(cells)} columns, but there are {len(header)}: write | between them only")
-        yield SlurmRow(at, kind, dict(zip(header, cells, strict=True)))
+            if match["key"] in ENTRIES:
+                if kind:
+                    yield _entry(kind, at, told)
+                kind, at, told = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
+            elif not kind:
+                raise failure(
+                    f"{file.place}: line {number}",
+                    f"{shown(word)} is before the first {' or '.join(ENTRIES)}: leave it out",
+                )
+            last = match["key"].lower()
+            told.setdefault(last, match["value"])
+    if kind:
+        yield _entry(kind, at, told)
+
+
+def _entry(kind: str, at: str, told: Mapping[str, str]) -> SlurmRow:
+    cells: dict[str, str] = {}
+    for key, column in COLUMNS[kind].items():
+        if key in told and told[key] not in ("(null)", "None"):
+            cells.setdefault(column, told[key])
+    if kind == "jobs":
+        cells["NNodes"] = cells.get("NNodes", "").partition("-")[0]
+        if "ArrayTaskId" in cells and not cells["ArrayTaskId"].isdecimal():
+            cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
+    return SlurmRow(at, kind, _settled(cells))
 
 
 def _near(names: tuple[str, ...]) -> str:
-    known = [column for columns in HEADERS.values() for column in columns]
-    return next((near for name in names if (near := suggestion(name, known))), "")
+    known = [column for columns in COLUMNS.values() for column in columns.values()]
+    return next((near for name in names if len(name) > 3 and (near := suggestion(name, known))), "")
 
 
 # ---- JSON --------------------------------------------------------------------------------------------------
@@ -100,8 +351,15 @@ def _of_json(part: TreePart) -> Iterator[SlurmRow]:
         shares = part["shares"]
         for one in (shares["shares"] if isinstance(shares.value, dict) else shares).each():
             yield _share(one)
+    if "associations" in part:
+        found = True
+        for one in part["associations"].each():
+            yield _association(one)
     if not found:
-        raise failure(part.place, "has neither nodes, sinfo, jobs nor shares: give what a command prints with --json")
+        raise failure(
+            part.place,
+            "has neither nodes, sinfo, jobs nor shares, nor associations: give what a command prints with --json",
+        )
 
 
 def _node(one: TreePart) -> SlurmRow:
@@ -165,6 +423,17 @@ def _share(one: TreePart) -> SlurmRow:
         "RawShares": _number(one["shares"]),
     }
     return SlurmRow(one.place, "shares", cells)
+
+
+def _association(one: TreePart) -> SlurmRow:
+    cells = {
+        "Account": one["account"].text(),
+        "User": one["user"].text(),
+        "Parent": one["parent_account"].text(),
+        "Share": _number(one["shares_raw"]),
+        "GrpTRES": _tres(one["max"]["tres"], "total"),
+    }
+    return SlurmRow(one.place, "limits", cells)
 
 
 def _number(part: TreePart) -> str:

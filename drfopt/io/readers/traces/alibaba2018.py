@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.files import File, failure
-from ..assembly import assemble
-from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
+from ..conversion import Asked, Contents, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 
@@ -26,7 +25,7 @@ ENDED = ("terminated", "failed", "cancelled", "interrupted", "stopped")
 CENTICORES = 100
 
 
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read machines with batch tasks, containers or both.
 
     Raises
@@ -73,14 +72,12 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
             notes.unused("container that has ended", name)
         else:
             tasks.append(Task(row["app"], _demand(row), 1, None, name, row["machine"] or None))
-    return assemble(
-        Contents(
-            f"alibaba2018, {files[0].stem}",
-            f"Alibaba cluster trace of 2018: machines {len(nodes):,}; cpu in cores, memory in hundredths",
-            nodes,
-            tasks,
-            notes,
-        )
+    return Contents(
+        f"alibaba2018, {files[0].stem}",
+        f"Alibaba cluster trace of 2018: machines {len(nodes):,}; cpu in cores, memory in hundredths",
+        nodes,
+        tasks,
+        notes,
     )
 
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from ....base.numbers.quantities import parse
 from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.files import File, failure
-from ..assembly import assemble
-from ..conversion import Contents, Conversion, ListedMachine, Notes, Task
+from ..conversion import Asked, Contents, ListedMachine, Notes, Task
 
 __all__ = ["read"]
 
@@ -41,7 +40,7 @@ SUBMIT, SCHEDULE, UPDATES = 0, 1, (7, 8)
 """Events of a task; all others end it."""
 
 
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read machine events and task events.
 
     Raises
@@ -82,15 +81,13 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     if wanted:
         notes.unused("resource of tasks that machines do not list: disk")
         notes.unused("priority, scheduling class, different machines and constraints of tasks")
-    return assemble(
-        Contents(
-            f"google2011, {files[0].stem}",
-            f"Google cluster trace of 2011: machines {len(nodes):,}, tasks {len(wanted):,} at the end of the files; "
-            "amounts relative to the largest machine",
-            nodes,
-            wanted,
-            notes,
-        )
+    return Contents(
+        f"google2011, {files[0].stem}",
+        f"Google cluster trace of 2011: machines {len(nodes):,}, tasks {len(wanted):,} at the end of the files; "
+        "amounts relative to the largest machine",
+        nodes,
+        wanted,
+        notes,
     )
 
 

@@ -23,7 +23,7 @@ from ....model.instance import Instance
 from ....model.machine import Machine
 from ...text.csv_rows import CsvRow, first_line, with_header
 from ...text.files import File, failure
-from ..conversion import Conversion, Notes
+from ..conversion import Asked, Conversion, Notes
 
 __all__ = ["read"]
 
@@ -49,15 +49,15 @@ class _List:
     ignored: tuple[str, ...]
 
 
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Conversion:
     """Read a node list and a pod list.
 
     Parameters
     ----------
     files : two of File
         In either order; their headers tell which is which.
-    user_by : None
-        Users are what they are: pods that are alike.
+    asked : Asked
+        Nothing of it plays a part: users are pods that are alike.
 
     Returns
     -------

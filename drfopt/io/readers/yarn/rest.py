@@ -1,6 +1,7 @@
 """What the resource manager's REST interface and the simulator SLS tell: nodes, containers and queues."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ...text.parts import TreePart
@@ -9,8 +10,10 @@ from ..queues.tree import QueueNode
 
 __all__ = [
     "SOMEWHERE",
+    "NodeFeatures",
     "app_tasks",
     "capacity_queues",
+    "cluster_total",
     "fair_queues",
     "machine",
     "simulated_nodes",
@@ -25,8 +28,27 @@ ALIVE = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 SOMEWHERE = ""
 """The node of containers that run, of which the files do not say where."""
 
+SIMULATED = {MEMORY: Fraction(10240), CORES: Fraction(10)}
+"""What a node of the simulator has that does not say it."""
+
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """Units in resourceInformations; memory is counted in Mi."""
+
+
+@dataclass(frozen=True)
+class NodeFeatures:
+    """What of a node decides which containers it takes: its labels, and whether it is only for who asks for them."""
+
+    labels: frozenset[str] = frozenset()
+    exclusive: bool = False
+
+
+def cluster_total(part: TreePart) -> dict[str, Fraction]:
+    """Return what the whole cluster has, from the metrics or the page of the fair scheduler; empty where nothing is."""
+    if "totalMB" in part:
+        return {MEMORY: part["totalMB"].amount(), CORES: part["totalVirtualCores"].amount()}
+    found = resources(part) if part else {}
+    return found if any(found.values()) else {}
 
 
 def resources(part: TreePart) -> dict[str, Fraction]:
@@ -59,9 +81,7 @@ def machine(part: TreePart, notes: Notes) -> ListedMachine | None:
         }
     labels = frozenset(part["nodeLabels"].texts())
     told = {"label": "+".join(sorted(labels))} if labels else {}
-    return ListedMachine(
-        name, capacity, features=(labels, frozenset({name, part["nodeHostName"].text(name)})), labels=told
-    )
+    return ListedMachine(name, capacity, features=NodeFeatures(labels), labels=told)
 
 
 def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
@@ -143,27 +163,39 @@ def _queue(path: str, weight: Fraction, minimum: dict[str, Fraction], maximum: d
 # ---- SLS ---------------------------------------------------------------------------------------------------
 
 
-def simulated_nodes(part: TreePart) -> list[ListedMachine]:
+def simulated_nodes(part: TreePart, notes: Notes) -> list[ListedMachine]:
     """Return the nodes of a rack of the simulator; memory in MB."""
     rack = part["rack"].text()
     found = []
     for node in part["nodes"].each():
         name = f"{rack}/{node['node'].text()}".lstrip("/")
-        capacity = {MEMORY: node["memory-mb"].amount(), CORES: node["vcores"].amount()}
+        capacity = {}
+        for resource, usual in SIMULATED.items():
+            if resource not in node:
+                notes.assumed(f"node of the simulator that does not say its {resource} has {int(usual)}", name)
+            capacity[resource] = node[resource].amount() if resource in node else usual
         for key, amount in node.pairs():
             if "/" in key:
                 capacity[key] = amount.amount()
-        labels = frozenset(_label(one) for one in node["labels"].each())
+        labels = _labels(node["labels"])
+        told = {"label": "+".join(sorted(labels))} if labels else {}
         found.append(
-            ListedMachine(
-                name, capacity, features=(labels, frozenset({name})), labels={"label": "+".join(sorted(labels))}
-            )
+            ListedMachine(name, capacity, features=NodeFeatures(frozenset(labels), any(labels.values())), labels=told)
         )
     return found
 
 
-def _label(part: TreePart) -> str:
-    return part["label"].text() if isinstance(part.value, dict) else part.text()
+def _labels(part: TreePart) -> dict[str, bool]:
+    """Return labels and whether they are exclusive: a text ``a, b(exclusive=false)``, or a list of texts or tables."""
+    if not isinstance(part.value, list):
+        told = [text.strip() for text in part.text().split(",") if text.strip()]
+    else:
+        told = [one["label"].text() if isinstance(one.value, dict) else one.text() for one in part.each()]
+    found = {}
+    for text in told:
+        name, _, flag = text.partition("(")
+        found[name.strip()] = flag.replace(" ", "").rstrip(")").lower() != "exclusive=false"
+    return found
 
 
 def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
@@ -171,6 +203,7 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     user = part["job.user"].text("default") if by_user else part["job.queue.name"].text("default").removeprefix("root.")
     title = part["job.id"].text("job")
     label = part["job.label"].text()
+    copies = part["job.count"].count(missing=1)
     found = []
     for one in part["job.tasks"].each():
         demand = {
@@ -182,5 +215,5 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
                 demand[key.removeprefix("container.")] = amount.amount()
         if "container.memory" not in one:
             notes.assumed("container that does not say its size has 1024 MB and 1 vcore", title)
-        found.append(Task(user, demand, one["count"].count(missing=1), label, title))
+        found.append(Task(user, demand, one["count"].count(missing=1) * copies, label, title))
     return found

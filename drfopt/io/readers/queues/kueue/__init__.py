@@ -8,8 +8,9 @@ several flavors of a resource (named ``cohort/flavor-size``). A ClusterQueue is 
     fairSharing.weight              weight
     Workloads                       tasks: one type a pod set; admitted ones are the current allocation
 
-Without Workloads, pods that name their LocalQueue are the tasks; without these either, a queue wants ever more of what
-it uses, or of its quota. Where the status tells a weighted share, it is computed again and a difference is noted.
+Without Workloads, pods that name their LocalQueue, or whose owner does (Job, JobSet, RayJob ...), are the tasks;
+without these either, a queue wants ever more of what it uses, or of its quota, flavor by flavor. Where the status tells
+a weighted share, it is computed again and a difference is noted.
 """
 
 from .reader import read

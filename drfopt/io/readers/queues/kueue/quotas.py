@@ -19,7 +19,7 @@ from .....model.organisation import DEEPEST
 from ....text.parts import TreePart
 from ...kubernetes.objects import Objects, name
 
-__all__ = ["QuotaNode", "Quotas", "quotas"]
+__all__ = ["API", "Key", "QuotaNode", "Quotas", "quotas"]
 
 API = "kueue.x-k8s.io"
 
@@ -92,6 +92,19 @@ class Quotas:
             if len(seen) > DEEPEST:
                 raise InstanceError(f"cohort {quota.name!r} is above more than {DEEPEST} levels: leave some out")
         return quota
+
+    def members(self, root: QuotaNode) -> list[QuotaNode]:
+        """Return the queues below a root, itself where it is one."""
+        return [queue for queue in self.queues.values() if self.root(queue) is root]
+
+    def several(self, root: QuotaNode) -> bool:
+        """Return whether a resource has several flavors below a root."""
+        everything = self.all_of(root)
+        return len({key[1] for key in everything}) < len(everything)
+
+    def apart(self, root: QuotaNode) -> bool:
+        """Return whether each flavor below a root is a class of its own: where tasks take all they need of one."""
+        return self.several(root) and all(quota.groups <= 1 for quota in [root, *self.members(root)])
 
     def subtree(self, quota: QuotaNode) -> dict[Key, Fraction]:
         """Return the quota of a node with what its children lend."""

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from .....base.errors import InstanceError
 from ....text.files import File
-from ...assembly import assemble, named
-from ...conversion import Contents, Conversion, ListedMachine, Notes
-from ...kubernetes.eligibility import Features, PodNeeds, allows, features_of
+from ....writers.amounts import KUBERNETES
+from ...conversion import POOL, Asked, Contents, ListedMachine, Notes, named
+from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of, missing
 from ...kubernetes.objects import Objects, name
 from ..tree import QueueNode, organised
 from .quotas import API, QuotaNode, Quotas, quotas
@@ -22,7 +22,7 @@ Class = tuple[str, str]
 """A root and a flavor; the flavor is empty where all flavors of a root are one."""
 
 
-def read(files: Sequence[File], user_by: None = None) -> Conversion:
+def read(files: Sequence[File], asked: Asked) -> Contents:
     """Read queues, cohorts and workloads.
 
     Raises
@@ -36,46 +36,66 @@ def read(files: Sequence[File], user_by: None = None) -> Conversion:
     forest = quotas(objects)
     if not forest.queues:
         raise InstanceError("kueue: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
-    rooms = _rooms(forest, notes)
+    rooms = {} if asked.given else _rooms(forest, notes)
     called = {room: "/".join(part for part in room if part) for room in rooms}
     pool = next(iter(rooms.values())) if len(rooms) == 1 else None
-    wanted = tasks(objects, forest, {} if pool is not None else called, notes)
-    idle = forest.queues.keys() - {task.user for task in wanted}
-    _keep_unlent(rooms, forest, idle, notes)
-    if all(PODS not in room for room in rooms.values()):
-        wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
+    homes = dict.fromkeys(_classes(forest), POOL) if pool is not None else called
+    wanted, endless = tasks(objects, forest, homes, asked.saturate, notes)
+    # Who has no task keeps what is not lent; saturated queues have.
+    idle = forest.queues.keys() - {task.user for task in wanted} if not asked.saturate else set()
+    if rooms:
+        _keep_unlent(rooms, forest, idle, notes)
     flavors = _flavors(objects)
+    bounds = {resource for quota in forest.queues.values() for _, resource in quota.nominal}
+    asked = asked.called(KUBERNETES, bounds | {r for t in wanted for r in t.demand}, lambda name: "/" in name, notes)
     nodes = [
         ListedMachine(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
         for room, amounts in rooms.items()
     ]
+    nodes = asked.nodes(nodes, lambda called, told: (None, features_of(told, (), told)), notes)
+    if all(PODS not in one for one in [*(node.capacity for node in nodes), asked.pool or {}]):
+        wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
     _check_shares(forest, notes)
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
     objects.tell_rest()
     groups, members = organised(_queues(forest, idle), dict.fromkeys(task.user for task in wanted), notes)
 
-    def takes(needs: tuple[str, PodNeeds], features: tuple[Class, Features | None]) -> bool:
-        queue, asked = forest.queues[needs[0]], needs[1]
-        (root, flavor), there = features
+    def why(needs: tuple[str, PodNeeds], features: tuple[Class | None, Features | None]) -> str:
+        queue, asked_of = forest.queues[needs[0]], needs[1]
+        room, there = features
+        if room is None:
+            # A machine of another file: one of the flavors of the queue has to be of its kind.
+            for flavor in dict.fromkeys(key[0] for key in queue.nominal):
+                kind = flavors.get(flavor)
+                if kind is None or set(kind.labels) <= set(there.labels if there else ()):
+                    return missing(_of_flavor(asked_of, there), there) if there else ""
+            return f"is of no flavor of {queue.name}"
+        root, flavor = room
         if forest.root(queue).name != root or (flavor and all(key[0] != flavor for key in queue.nominal)):
-            return False
-        return there is None or allows(_of_flavor(asked, there), there)
+            return f"is not of the quota of {queue.name}"
+        return "" if there is None else missing(_of_flavor(asked_of, there), there)
 
-    return assemble(
-        Contents(
-            f"kueue, {files[0].stem}",
-            f"Kueue ({named(files)}): quotas of queues, {len(forest.queues):,}; cpu in cores, memory in bytes",
-            [] if pool is not None else nodes,
-            wanted,
-            notes,
-            takes,
-            pool=pool,
-            groups=groups,
-            members=members,
-            unlimited=not objects.take("Workload", API) and not objects.take("Pod"),
-        )
+    return Contents(
+        f"kueue, {files[0].stem}",
+        f"Kueue ({named(files)}): quotas of queues, {len(forest.queues):,}; cpu in cores, memory in bytes",
+        [] if pool is not None else nodes,
+        wanted,
+        notes,
+        lambda needs, features: not why(needs, features),
+        pool=pool if pool is not None else asked.pool,
+        groups=groups,
+        members=members,
+        endless=endless,
+        shape=asked.shape,
+        wants=lambda queue: (queue, ANYWHERE),
+        missing=why,
     )
+
+
+def _classes(forest: Quotas) -> list[Class]:
+    """Return every root with each of its flavors."""
+    return [(forest.root(queue).name, key[0]) for queue in forest.queues.values() for key in queue.nominal]
 
 
 def _rooms(forest: Quotas, notes: Notes) -> dict[Class, dict[str, Fraction]]:
@@ -84,10 +104,8 @@ def _rooms(forest: Quotas, notes: Notes) -> dict[Class, dict[str, Fraction]]:
     roots = {forest.root(queue).name: forest.root(queue) for queue in forest.queues.values()}
     for root in roots.values():
         everything = forest.all_of(root)
-        members = [queue for queue in forest.queues.values() if forest.root(queue) is root]
-        several = len({key[1] for key in everything}) < len(everything)
-        apart = several and all(quota.groups <= 1 for quota in [root, *members])
-        if several and not apart:
+        apart = forest.apart(root)
+        if forest.several(root) and not apart:
             notes.assumed("flavors are added up: queues have several resource groups", root.name)
         for (flavor, resource), amount in everything.items():
             room = rooms.setdefault((root.name, flavor if apart else ""), {})

@@ -1,14 +1,14 @@
 """What wants to run under Kueue: Workloads with their pod sets, or pods that name their LocalQueue."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from ....text.parts import TreePart
 from ...conversion import Notes, Task
-from ...kubernetes.eligibility import PodNeeds
+from ...kubernetes.eligibility import ANYWHERE
 from ...kubernetes.objects import Objects, name, namespace
 from ...kubernetes.pods import pod_of, pods
-from .quotas import API, Quotas
+from .quotas import API, Key, QuotaNode, Quotas
 
 __all__ = ["tasks"]
 
@@ -19,22 +19,26 @@ ADMITTED = ("Admitted", "QuotaReserved")
 """Conditions of a workload that is over, and of one that has its quota."""
 
 
-def tasks(objects: Objects, forest: Quotas, classes: Mapping[tuple[str, str], str], notes: Notes) -> list[Task]:
-    """Return tasks whose needs are (the queue, what its pods ask of a node).
+def tasks(
+    objects: Objects, forest: Quotas, classes: Mapping[tuple[str, str], str], saturate: bool, notes: Notes
+) -> tuple[list[Task], Collection[str]]:
+    """Return tasks whose needs are (the queue, what its pods ask of a node), and the queues that want ever more.
 
     Parameters
     ----------
     classes : mapping from (root, flavor) to the name of the class of that quota
         Where an admitted workload is.
+    saturate : bool
+        Whether queues without tasks are given some elsewhere.
     """
     local = {
         (namespace(item), name(item)): item["spec"]["clusterQueue"].text() for item in objects.take("LocalQueue", API)
     }
     workloads = objects.take("Workload", API)
     if not workloads:
-        return _of_pods(objects, forest, local, notes)
-    if objects.take("Pod"):
-        notes.unused("pod: the Workloads are counted", count=len(objects.take("Pod")))
+        return _of_pods(objects, forest, local, saturate, notes)
+    for pod in pods(objects, Notes()):
+        notes.unused("pod, or what makes some: the Workloads are counted", f"{pod.namespace}/{pod.name}", pod.count)
     found: list[Task] = []
     for item in workloads:
         told = f"{namespace(item)}/{name(item)}"
@@ -56,38 +60,52 @@ def tasks(objects: Objects, forest: Quotas, classes: Mapping[tuple[str, str], st
             for one in admission["podSetAssignments"].each()
         }
         for part in item["spec"]["podSets"].each():
-            pod = pod_of(part["template"], notes, owner=item, count=part["count"].count(missing=1))
+            pod = pod_of(part["template"], notes, [item], part["count"].count(missing=1))
             assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
             found.append(Task(queue, pod.demand, pod.count, (queue, pod.needs), title, home))
-    return found
+    return found, ()
 
 
 def _conditions(item: TreePart) -> set[str]:
     return {one["type"].text() for one in item["status"]["conditions"].each() if one["status"].text() == "True"}
 
 
-def _of_pods(objects: Objects, forest: Quotas, local: Mapping[tuple[str, str], str], notes: Notes) -> list[Task]:
-    """Return the pods that name a LocalQueue; without any, what every queue uses, or its quota."""
-    found = []
+def _of_pods(
+    objects: Objects, forest: Quotas, local: Mapping[tuple[str, str], str], saturate: bool, notes: Notes
+) -> tuple[list[Task], Collection[str]]:
+    """Return the pods that name a LocalQueue, or whose owner does; without any, what every queue uses, or its quota."""
+    found: list[Task] = []
     for pod in pods(objects, notes):
         queue = local.get((pod.namespace, pod.labels.get(QUEUE, "")), "")
         if queue in forest.queues:
             found.append(Task(queue, pod.demand, pod.count, (queue, pod.needs), pod.owner))
         else:
-            notes.unused("pod in no queue that is listed", f"{pod.namespace}/{pod.name}", pod.count)
-    if found:
-        return found
+            called = f", LocalQueue {pod.labels[QUEUE]}" if QUEUE in pod.labels else ""
+            notes.unused("pod in no queue that is listed", f"{pod.namespace}/{pod.name}{called}", pod.count)
+    if found or saturate:
+        return found, ()
     for queue, quota in forest.queues.items():
         amounts = {"uses": quota.used, "has as quota": quota.nominal}
         what = next((key for key, some in amounts.items() if any(some.values())), None)
         if what is None:
             notes.unused("queue without quota, use and tasks", queue)
             continue
-        demand: dict[str, Fraction] = {}
-        for (_, resource), amount in amounts[what].items():
-            demand[resource] = demand.get(resource, Fraction(0)) + amount
         notes.assumed(f"no Workload is listed: a queue wants ever more of what it {what}", queue)
-        found.append(Task(queue, demand, 1, (queue, PodNeeds()), what))
-    return found
+        found += [
+            Task(queue, demand, 1, (queue, ANYWHERE), name)
+            for name, demand in _mix(quota, amounts[what], forest).items()
+        ]
+    return found, forest.queues.keys()
+
+
+def _mix(quota: QuotaNode, amounts: Mapping[Key, Fraction], forest: Quotas) -> dict[str, dict[str, Fraction]]:
+    """Return amounts by flavor, each a task of its own, or added up where the flavors of the queue are no classes."""
+    apart = forest.apart(forest.root(quota))
+    demands: dict[str, dict[str, Fraction]] = {}
+    for (flavor, resource), amount in amounts.items():
+        if amount:
+            demand = demands.setdefault(flavor if apart else "", {})
+            demand[resource] = demand.get(resource, Fraction(0)) + amount
+    return demands

@@ -1,4 +1,11 @@
-"""Machines with guarantees, tiers and groups: the clock of `drfopt.model.hierarchy`, stopped by linear programs.
+"""One pool with guarantees, tiers and groups: the clock of `drfopt.model.hierarchy`, run from stop to stop.
+
+Between two stops everything that is used is a curve of straight pieces, so a stop is where one of them meets its
+capacity or a ceiling; every stop fills at least one of these, so there are few.
+
+One pool with guarantees, tiers and groups in rational numbers: the same curves as in floats, of fractions.
+
+Machines with guarantees, tiers and groups: the clock of `drfopt.model.hierarchy`, stopped by linear programs.
 
 Between two points of the curve of what is used, everybody's tasks go straight from x to y.  How far they can go:
 
@@ -10,19 +17,58 @@ Capacities of the whole cluster and ceilings of groups, which no placement can s
 latest; between there and where it stood the first piece that cannot be gone to its end is found by halving.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import sparse
 
-from ...base.errors import SolverError
-from ...base.progress import report
-from ...base.tolerances import LEVEL
-from ...certificates.chain import CERTAIN, excess, firm
-from ...certificates.stops import costs
-from ...model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
-from ..linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
-from ..problem import Answer, Problem
+from ..base.errors import SolverError
+from ..base.progress import report
+from ..base.tolerances import LEVEL
+from ..certificates.chain import CERTAIN, excess, firm
+from ..certificates.stops import costs
+from ..model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
+from .linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
 
-__all__ = ["solve"]
+__all__ = ["Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
+
+
+def solve_pool(problem: Problem) -> Answer:
+    """Return the allocation, and the stops of the clock that prove it."""
+    return _filled(problem, exact=False)
+
+
+def _filled(problem: Problem, exact: bool) -> Answer:
+    """Return the same in floats or in fractions."""
+    ascent = Ascent(problem.instance, problem.policy, exact)
+    standing, halts = ascent.start(), list[Halt]()
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
+        halts.append(halt)
+    levels = ascent.levels(standing.has)
+    return Answer(standing.has[problem.members], evidence={"halts": tuple(halts), "levels": levels[problem.members]})
+
+
+def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
+    """Return the next stop and the standing after it."""
+    moment = ascent.moment(standing)
+    waiting = ~standing.finished
+    used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
+    full = moment.first_stop(used)
+    columns = [] if full is None else full[2]
+    place = moment.end if full is None else moment.place(*full[:2])
+    finished = np.flatnonzero(waiting & (ascent.columns[:, columns] > 0).any(axis=1))
+    one = ascent.zero + 1
+    prices = np.array([[one if c in columns else ascent.zero for c in range(ascent.instance.m)]])
+    bounds = [one if c in columns else ascent.zero for c in ascent.room if c > ascent.instance.m]
+    halt = Halt(standing.promising, place, finished, prices, np.array(bounds))
+    return halt, ascent.after(standing, moment.tasks(place), finished)
+
+
+def solve_exactly(problem: Problem) -> Answer:
+    """Return the allocation as `Fraction`s, and the stops of the clock that prove it."""
+    return _filled(problem, exact=True)
+
 
 ARRIVED = 1e-11
 """What may be missing of a piece that was gone to its end: a program's rounding."""
@@ -34,21 +80,31 @@ SAME = 1e-8
 """Relative distance that a program's tolerances may leave between how far it got and what its prices prove."""
 
 
-def solve(problem: Problem) -> Answer:
+def solve_machines(problem: Problem) -> Answer:
     """Return the allocation, and the stops of the clock that prove it."""
     ascent = Ascent(problem.instance, problem.policy)
-    programs = _Programs(problem)
     standing, halts = ascent.start(), list[Halt]()
-    while not ascent.over(standing):
-        report(f"stop {len(halts) + 1}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
-        halt, standing = _Stop(ascent, standing, programs).found()
+    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
         halts.append(halt)
     levels = ascent.levels(standing.has)[problem.members]
     evidence = {"halts": tuple(halts), "levels": levels}
-    return Answer(standing.has[problem.members], amounts=programs.placed(standing.has), evidence=evidence)
+    return Answer(standing.has[problem.members], amounts=Programs(problem).placed(standing.has), evidence=evidence)
 
 
-class _Programs:
+def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:
+    """Yield every stop of the clock, and what is settled after it."""
+    programs = None if problem.instance.machines is None else Programs(problem)
+    standing, number = ascent.start(), 0
+    while not ascent.over(standing):
+        problem.deadline.check("filling the tree")
+        number += 1
+        report(f"stop {number}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
+        found = _next(ascent, standing) if programs is None else _Stop(ascent, standing, programs).found()
+        halt, standing = found
+        yield halt, standing
+
+
+class Programs:
     """The program above for one cluster: rows and pairs stay, tasks change.
 
     Who has several task types is several users here, each with her part of the tasks.
@@ -104,7 +160,7 @@ class _Programs:
 class _Stop:
     """The search for the next stop after a standing."""
 
-    def __init__(self, ascent: Ascent, standing: SettledState, programs: _Programs):
+    def __init__(self, ascent: Ascent, standing: SettledState, programs: Programs):
         self.ascent, self.standing, self.programs = ascent, standing, programs
         self.moment: Moment = ascent.moment(standing)
         waiting = ~standing.finished

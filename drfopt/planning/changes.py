@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...base.errors import InstanceError
-from ...base.numbers.quantities import exact
-from ...base.registry import Registry
-from ...io.native import reading as reader
-from ...model.document import document as instance_document
-from ...model.instance import Instance
+from ..base.errors import InstanceError
+from ..base.numbers.quantities import exact
+from ..base.registry import Registry
+from ..io.native import reading as reader
+from ..model.document import document as instance_document
+from ..model.instance import Instance
 from .grammar import (
     Document,
     amount,

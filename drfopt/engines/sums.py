@@ -15,11 +15,15 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from ...base.errors import SolverError
-from ...base.numbers.rationals import integer_columns
-from ...base.solvers.exact_lp import ExactProgram, maximise
-from ..linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
-from ..problem import Answer, Problem
+from ..base.errors import SolverError
+from ..base.numbers.rationals import integer_columns
+from ..base.solvers.exact_lp import ExactProgram, maximise
+from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem
+from .promised import Promised, kept
+
+SPARE = 2e-10
+"""Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
 
 __all__ = ["Stated", "largest", "program", "solve", "solve_exactly"]
 
@@ -35,31 +39,35 @@ class Stated:
     largest: float
 
 
-def program(problem: Problem, rates: np.ndarray, limits: np.ndarray) -> Stated:
+def program(problem: Problem, rates: np.ndarray, limits: np.ndarray, promised: Promised | None = None) -> Stated:
     """Return the program, not solved yet: a task of user i is worth ``rates[i]``, and she has at most ``limits[i]``.
 
-    Types of one user, where `problem` is by type, are held in their proportions by rows of their own.
+    Types of one user, where `problem` is by type, are held in their proportions by rows of their own.  With what is
+    `promised` her limit's row has a floor, and ceilings of groups have rows after all others.
     """
     user, _ = problem.pairs
     rows, adding = capacity_rows(problem), user_rows(problem)
     # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
     alone = 1 / rows.matrix.max(axis=0).toarray().ravel()
-    step = np.minimum(alone, limits[user])
+    step = np.where(limits[user] > 0, np.minimum(alone, limits[user]), alone)
     worth = rates[user] * step
     largest = float(worth.max())
     if not 0 < largest < np.inf:
         raise SolverError("what the users' tasks are worth is beyond the range of floats: ask for an exact answer")
-    limited = np.flatnonzero(np.isfinite(limits))
+    limited = np.flatnonzero(np.isfinite(limits) & (limits > 0))
     limit_rows = sparse.diags(1 / limits[limited]) @ adding[limited]
     mixed = _mixed(problem, adding)
-    matrix = sparse.vstack([rows.matrix, limit_rows, mixed]) @ sparse.diags(step)
-    free = rows.matrix.shape[0] + len(limited)
+    some, bounds = _promised(problem, promised, adding)
+    matrix = sparse.vstack([rows.matrix, limit_rows, mixed, *bounds]) @ sparse.diags(step)
+    free, floors = rows.matrix.shape[0] + len(limited), len(some)
+    ceilings = matrix.shape[0] - free - mixed.shape[0] - floors
+    least, none = np.full(free, -INFINITY), np.zeros(mixed.shape[0])
     highs = load(
         -worth / largest,
-        np.full(len(user), INFINITY),
+        np.where(limits[user] > 0, INFINITY, 0.0),
         matrix,
-        np.concatenate([np.full(free, -INFINITY), np.zeros(mixed.shape[0])]),
-        np.concatenate([np.ones(free), np.zeros(mixed.shape[0])]),
+        np.concatenate([least, none, np.full(floors, 1 - SPARE), np.full(ceilings, -INFINITY)]),
+        np.concatenate([np.ones(free), none, np.full(floors, INFINITY), np.ones(ceilings)]),
     )
     return Stated(highs, rows, limited, step, largest)
 
@@ -71,10 +79,29 @@ def _mixed(problem: Problem, adding: sparse.csr_matrix) -> sparse.csr_matrix:
     return shares[later] - shares[later - 1]
 
 
+def _promised(problem: Problem, promised: Promised | None, adding: sparse.csr_matrix) -> tuple[np.ndarray, list]:
+    """Return who has a floor (rows of the problem), and rows that are 1 at it, and at the ceilings of groups."""
+    if promised is None:
+        return np.zeros(0, dtype=np.intp), []
+    floors = promised.floors[problem.user] * problem.part
+    some = np.flatnonzero(floors > 0)
+    # Each ceiling is met by the tasks of a user, whatever her types: by the first of them.
+    first = np.diff(problem.user, prepend=-1) > 0
+    each = promised.ceilings[:, problem.user] * np.where(first, 1 / problem.part, 0.0)
+    return some, [sparse.diags(1 / floors[some]) @ adding[some], sparse.csr_matrix(each) @ adding]
+
+
 def solve(problem: Problem) -> Answer:
     """Return an allocation of the largest sum, and the prices that prove it."""
     by_type = problem.by_type
-    stated = program(by_type, problem.rates[by_type.user], by_type.limits)
+    promised = kept(problem) if "organisation" in problem.instance.features else None
+    rates = problem.rates if promised is None else promised.rates
+    limits = by_type.limits
+    if promised is not None:
+        # Who is stopped while guarantees are kept has that and no more.
+        most = np.where(promised.stopped, promised.floors, np.inf)[by_type.user] * by_type.part
+        limits = np.minimum(limits, most)
+    stated = program(by_type, rates[by_type.user], limits, promised)
     (row, _), rows, largest = by_type.pairs, stated.rows, stated.largest
     solution = run(stated.highs, "the largest sum", problem.deadline)
     amounts = np.maximum(solution.columns, 0) * stated.step
@@ -82,12 +109,19 @@ def solve(problem: Problem) -> Answer:
     tasks = np.full(problem.n, np.inf)
     np.minimum.at(tasks, by_type.user, placed / by_type.part)
     tasks = np.minimum(tasks, problem.limits)
+    if promised is not None:
+        tasks = np.where(promised.stopped, promised.floors, np.maximum(tasks, promised.floors))
     wanted = tasks[by_type.user] * by_type.part
     amounts = amounts * np.divide(wanted, placed, where=placed > 0, out=np.zeros(by_type.n))[row]
     budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
     total = problem.instance.room
     prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
-    return Answer(tasks, amounts=amounts, prices=prices)
+    evidence = {}
+    if promised is not None:
+        last = solution.duals[len(solution.duals) - len(promised.ceilings) :]
+        bounds = np.maximum(-last, 0) * largest
+        evidence = {"bounds": bounds, "halts": promised.halts, "full": promised.full, "levels": promised.rates * tasks}
+    return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence)
 
 
 def solve_exactly(problem: Problem) -> Answer:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from ...base.errors import InstanceError, suggestion
-from ...base.numbers.quantities import exact
-from ...model.naming import some
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.quantities import exact
+from ..model.naming import some
 
 __all__ = [
     "Document",

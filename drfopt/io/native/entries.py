@@ -5,15 +5,19 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
 from ...base.errors import InstanceError, suggestion
 from ...base.numbers.quantities import exact
-from ..text.files import failure, shown
+from ..text.files import failure, refuse_newer, shown
 
-__all__ = ["GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
+__all__ = ["SCHEMA", "GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
+
+SCHEMA = "drfopt instance 1"
+"""What a file may say of itself under ``schema``."""
 
 EXPECTED = {
+    "schema": f'"{SCHEMA}", or leave it out',
     "name": "a text in quotes",
     "source": "a text in quotes",
     "users": "a list of tables, one for each user",
@@ -97,8 +101,20 @@ class _AmountError(InstanceError):
     """One amount of a table is wrong; the message goes on from the name of the table."""
 
 
-Amounts = Annotated[Any, PlainValidator(_amounts)]
-OptionalAmounts = Annotated[Any, PlainValidator(_pool)]
+NUMBER: dict[str, Any] = {
+    "anyOf": [{"type": "number"}, {"type": "string"}],
+    "description": 'a number; as text a fraction such as "1/3" or a quantity such as "500m" or "4Gi"',
+}
+TABLE = {"type": "object", "additionalProperties": NUMBER, "description": "resource and amount"}
+WHOLE = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+NULL = {"type": "null"}
+
+Number = Annotated[Any, PlainValidator(_number), WithJsonSchema(NUMBER)]
+Whole = Annotated[Any, PlainValidator(_whole), WithJsonSchema(WHOLE)]
+Limit = Annotated[Any, PlainValidator(_limit), WithJsonSchema({"anyOf": [NUMBER, NULL]})]
+Weight = Annotated[Any, PlainValidator(_weight), WithJsonSchema({"anyOf": [NUMBER, TABLE, NULL]})]
+Amounts = Annotated[Any, PlainValidator(_amounts), WithJsonSchema(TABLE)]
+OptionalAmounts = Annotated[Any, PlainValidator(_pool), WithJsonSchema({"anyOf": [TABLE, NULL]})]
 
 
 class _Table(BaseModel):
@@ -109,7 +125,7 @@ class TypeEntry(_Table):
     """Tasks of one user that are alike."""
 
     demand: Amounts
-    count: Annotated[Any, PlainValidator(_whole)]
+    count: Whole
     name: str = ""
     machines: list[str] | None = Field(None, fail_fast=True)
 
@@ -120,8 +136,8 @@ class UserEntry(_Table):
     name: str
     demand: OptionalAmounts = None
     tasks: list[TypeEntry] | None = Field(None, fail_fast=True)
-    weight: Annotated[Any, PlainValidator(_weight)] = None
-    max_tasks: Annotated[Any, PlainValidator(_limit)] = None
+    weight: Weight = None
+    max_tasks: Limit = None
     machines: list[str] | None = Field(None, fail_fast=True)
     guarantee: OptionalAmounts = None
     ceiling: OptionalAmounts = None
@@ -146,7 +162,7 @@ class GroupEntry(_Table):
     """A node of the tree of groups."""
 
     name: str
-    weight: Annotated[Any, PlainValidator(_number)] = 1
+    weight: Number = 1
     guarantee: OptionalAmounts = None
     ceiling: OptionalAmounts = None
     tier: int = 0
@@ -157,7 +173,7 @@ class MachineEntry(_Table):
 
     name: str
     capacity: Amounts
-    count: Annotated[Any, PlainValidator(_whole)] = 1
+    count: Whole = 1
 
 
 class InstanceFile(_Table):
@@ -165,16 +181,17 @@ class InstanceFile(_Table):
 
     name: str | None = None
     source: str | None = None
-    capacity: Annotated[Any, PlainValidator(_pool)] = None
+    capacity: OptionalAmounts = None
     machines: list[MachineEntry] | None = Field(None, fail_fast=True)
     users: list[UserEntry] = Field(fail_fast=True)
     groups: list[GroupEntry] | None = Field(None, fail_fast=True)
     guarantees: Literal["floor", "surplus", "normalised"] = "floor"
     excluded: list[str] | None = Field(None, fail_fast=True)
+    schema_: str | None = Field(None, alias="schema")
 
 
 KEYS: dict[tuple[str, ...], Iterable[str]] = {
-    (): InstanceFile.model_fields,
+    (): [field.alias or name for name, field in InstanceFile.model_fields.items()],
     ("users",): UserEntry.model_fields,
     ("users", "tasks"): TypeEntry.model_fields,
     ("machines",): MachineEntry.model_fields,
@@ -192,6 +209,8 @@ def validated(tree: Any, place: str) -> InstanceFile:
     """
     if not isinstance(tree, dict):
         raise failure(place, f"holds {shown(tree)}: an instance is a table with the keys {', '.join(KEYS[()])}")
+    # Before the keys: a newer file may well have one that is not known yet.
+    refuse_newer(tree.get("schema"), (SCHEMA,), place)
     try:
         return InstanceFile.model_validate(tree)
     except ValidationError as error:

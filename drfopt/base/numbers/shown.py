@@ -1,21 +1,17 @@
-"""Numbers as a person reads them; the full value always stands beside, in a title or in the document.
-
-Which users a picture shows by name: all of a few, of many the largest, and all the others together.
-"""
+"""Numbers as a person reads them; the full value always stands beside, in a title or in the document."""
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
-from .palette import USER_INKS
-
-__all__ = ["Part", "amount", "decimals", "fixed", "number", "parts_of", "percent", "title_of"]
-
+__all__ = ["DIGITS_OF_CELLS", "amount", "decimals", "fixed", "in_units", "number", "percent"]
 
 DIGITS = 3
 """Digits that a number on its own is given."""
+
+DIGITS_OF_CELLS = 6
+"""Digits of a number in a table on a terminal."""
+
+BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 MOST_DIGITS = 6
 """Digits of the largest number of a column, at most, so that the smaller ones show some."""
@@ -32,7 +28,7 @@ def number(value: float | None, digits: int = DIGITS + 1) -> str:
         return "0" if value == 0 else str(value)
     power = math.floor(math.log10(abs(value)))
     if power < -6 or power > 14:
-        return f"{value:.{digits - 1}g}"
+        return f"{value:.{digits}g}"
     text = f"{value:,.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -43,11 +39,21 @@ def percent(value: float | None, digits: int = DIGITS) -> str:
 
 
 def amount(value: float) -> str:
-    """Return an amount in three digits, whole from a hundred on, with a suffix from a million on."""
-    if value < 100:
+    """Return an amount in three digits, whole from a hundred on, with a suffix from ten million on."""
+    if abs(value) < 100:
         return f"{value:.3g}"
-    power = min(int(math.log10(value)) // 3, 6)
-    return f"{value:.0f}" if power < 2 else f"{value / 1000**power:.3g}{' kMGTPE'[power]}"
+    if abs(value) < 1e7:
+        return f"{value:,.0f}"
+    power = min(int(math.log10(abs(value))) // 3, 6)
+    return f"{value / 1000**power:.3g}{' kMGTPE'[power]}"
+
+
+def in_units(value: float, unit: str = "", digits: int = DIGITS + 1) -> str:
+    """Return an amount of a resource: of one counted in bytes as ``16 GiB``, of others as a number."""
+    if unit != "bytes" or not math.isfinite(value):
+        return number(value, digits)
+    power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
+    return f"{number(value / 1024**power, digits)} {BINARY[power]}"
 
 
 def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:
@@ -80,36 +86,3 @@ def fixed(values: Sequence[float | None], pool: Sequence[float | None] = (), *, 
         else:
             cells.append(f"{value:,.{places}f}")
     return cells
-
-
-TITLES = {"drf": "DRF", "asset": "Asset fairness", "ceei": "CEEI"}
-"""How the paper calls the policies; others go by their own name."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one user, or all the others together, hold in one picture."""
-
-    name: str
-    ink: str
-    members: np.ndarray
-
-
-def title_of(policy: str, integer: bool = False) -> str:
-    """Return what a picture of the policy is called."""
-    return TITLES.get(policy, policy) + (", whole tasks" if integer else "")
-
-
-def parts_of(users: Sequence[str], shares: Sequence[np.ndarray]) -> list[Part]:
-    """Return the parts of the columns, from the shares (n, m) of every picture they stand in."""
-    room, everyone = len(USER_INKS), np.arange(len(users))
-    if len(users) <= room:
-        return [
-            Part(user, ink, everyone[i : i + 1]) for i, (user, ink) in enumerate(zip(users, USER_INKS, strict=False))
-        ]
-    # One ranking for all pictures, so that a user keeps its colour from one to the next.
-    largest = np.max([share.max(axis=1) for share in shares], axis=0)
-    chosen = np.sort(np.argsort(-largest, kind="stable")[: room - 1])
-    others = np.setdiff1d(everyone, chosen)
-    named = [Part(users[i], ink, everyone[i : i + 1]) for i, ink in zip(chosen.tolist(), USER_INKS, strict=False)]
-    return [*named, Part(f"{len(others)} others", "others", others)]

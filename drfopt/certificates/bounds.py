@@ -1,0 +1,222 @@
+"""Markets and sums with floors, ceilings of groups and task types: prices that nobody can beat.
+
+Let p >= 0 be prices of the capacities and beta >= 0 of the ceilings of groups.  A task of user i costs
+
+    q_i  =  sum_q part_q min_k p_k . d_q  +  sum_c beta_c b_ci
+
+(each of its types on its cheapest class, and its part of every ceiling), and is worth ``m_i``, the derivative of what
+is maximised.  With floors l_i (what its guarantee is worth) and limits u_i, every possible allocation x has
+
+    value(x)  <=  value(y) + p . (room - used) + beta . (ceilings - met) + money paid on dear classes
+                           + sum_i max over l_i <= x_i <= u_i of  [ value_i(x_i) - value_i(y_i) - q_i (x_i - y_i) ]
+
+by adding the prices times the constraints.  The right side less value(y) is the *gap*; of a market it is 0 exactly when
+m_i = q_i between floor and limit, m_i <= q_i at the floor and m_i >= q_i at the limit, and what is priced is used up.
+As in `prices` a gap of e bounds levels by sqrt(e) only, so that of a market these conditions are held to `FIRST_ORDER`.
+
+The floors are judged apart: tasks that all promises are worth are floors as they stand; where they do not fit together
+the stops of the first stage are replayed (`stops`), which prove how far each can be kept.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL
+from ..model.allocation import Certificate
+from ..model.hierarchy import broken
+from ..model.hierarchy.market import MarketRules, market_rules
+from ..model.instance import Instance
+from ..model.policies import Policy
+from . import stops
+from .chain import cell_names, cheapest_costs, excess, pays, unit_costs
+from .feasibility import infeasibility
+
+__all__ = ["certify"]
+
+AT = 1e-12
+"""Relative distance from a floor or limit at which somebody counts as at it: a few roundings."""
+
+
+def certify(
+    instance: Instance,
+    policy: Policy,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    prices: np.ndarray,
+    evidence: dict[str, Any],
+) -> Certificate:
+    """Return the certificate of tasks (n,), placed as (n, k) or by type, at prices (k, m) of one unit of each class.
+
+    `evidence` has ``bounds``, prices (b,) of the ceilings as wholes, and ``halts``, the stops that keep the guarantees.
+    """
+    ruled = "organisation" in instance.features
+    rules = market_rules(instance, policy) if ruled else None
+    infeasible, reason = infeasibility(instance, tasks, placement)
+    limits = np.where(instance.unplaced(), 0.0, instance.limits)
+    beta = np.maximum(np.asarray(evidence.get("bounds", ())), 0.0)
+    floors, rates, incomes = np.zeros(instance.n), policy.rates(instance), instance.weights
+    stuck = limits == 0
+    met = np.zeros(len(beta))
+    if rules is not None:
+        ceilings, rates, incomes = rules.ceilings, rules.rates, rules.incomes
+        # Where nobody plays there are no prices.
+        beta = beta if len(beta) else np.zeros(len(ceilings))
+        met = ceilings @ tasks
+        over = float((met - 1).max(initial=0.0))
+        if over > max(infeasible, CAPACITY):
+            infeasible, reason = over, f"{rules.names[int(met.argmax())]} is exceeded by {over:.1e} of it"
+        floors, stopped, wrong = _floors(rules, tasks, evidence)
+        stuck |= stopped
+        if wrong:
+            return Certificate("bounds", False, np.inf, gap=None, reason=wrong)
+    below = np.where(floors > 0, 1 - np.divide(tasks, floors, where=floors > 0, out=np.ones_like(tasks)), 0.0)
+    if below.max(initial=0.0) > max(infeasible, CAPACITY):
+        infeasible = float(below.max())
+        reason = f"user {instance.users[int(below.argmax())]!r} is below its guarantee by {infeasible:.1e} of it"
+    with np.errstate(all="ignore"):
+        found = _judged(instance, policy, tasks, placement, np.maximum(prices, 0), beta, met, floors, limits, stuck,
+                        rates, incomes if policy.weights != "none" else np.ones(instance.n),
+                        np.zeros((0, instance.n)) if rules is None else rules.ceilings)  # fmt: skip
+    gap, off, uncleared = found
+    market = policy.objective == "alpha"
+    worst = int(off.argmax()) if len(off) else 0
+    violation = float(max(off.max(initial=0.0) if market else 0.0, uncleared if market else 0.0, infeasible))
+    valid = bool(infeasible <= CAPACITY and gap <= GAP and (violation <= FIRST_ORDER))
+    if not reason and not valid:
+        reason = f"the gap is {gap:.1e}"
+        if market and off.max(initial=0.0) > FIRST_ORDER:
+            reason = f"user {instance.users[worst]!r} is off its best response at the prices by {off[worst]:.1e}"
+        elif market and uncleared > FIRST_ORDER:
+            reason = f"something has a price, but {uncleared:.1e} of it is unused"
+    proof: dict[str, Any] = {
+        "prices": prices,
+        "bounds": beta,
+        "halts": evidence.get("halts", ()),
+        "full": evidence.get("full", ()),
+    }
+    if rules is not None:
+        proof["broken"] = broken(rules.ascent, tasks)
+    return Certificate(
+        kind="bounds",
+        valid=valid,
+        violation=violation,
+        gap=gap,
+        stopped_by=partial(_bottlenecks, instance, rules, np.maximum(prices, 0), beta, tasks, limits, stuck),
+        evidence=proof,
+        reason=reason,
+    )
+
+
+def _judged(
+    instance: Instance,
+    policy: Policy,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    prices: np.ndarray,
+    beta: np.ndarray,
+    met: np.ndarray,
+    floors: np.ndarray,
+    limits: np.ndarray,
+    stuck: np.ndarray,
+    rates: np.ndarray,
+    incomes: np.ndarray,
+    ceilings: np.ndarray,
+) -> tuple[float, np.ndarray, float]:
+    """Return the gap, how far everybody is off its best response (n,), and the largest unused part of what is priced.
+
+    Who is `stuck` has what it has in every allocation that keeps the guarantees.
+    """
+    room, types = instance.room, instance.type_table
+    costs = unit_costs(instance, prices * room)
+    cheapest = np.where(stuck, 0.0, cheapest_costs(instance, costs)) + beta @ ceilings
+    amounts = tasks[:, None] if placement is None else placement
+    used = amounts.T @ (instance.demands if types is None or placement is None else types.demands)
+    left = np.where(prices > 0, room - used, 0.0)
+    unused = np.divide(np.abs(left), room, where=(room > 0) & (prices > 0), out=np.zeros_like(room))
+    uncleared = max(float(unused.max(initial=0.0)), float(np.abs(1 - met)[beta > 0].max(initial=0.0)))
+    lowest = np.where(np.isfinite(costs.min(axis=1)), costs.min(axis=1), 0.0)
+    dear = np.where(amounts > 0, amounts * (costs - lowest[:, None]), 0.0)
+    missed = float((prices * left).sum() + beta @ (1 - met) + dear.sum())
+    # Of who is stuck, what is paid is paid in every allocation that counts.
+    low, high = np.where(stuck, tasks, floors), np.where(stuck, tasks, limits)
+    playing = ~stuck
+    if policy.objective == "sum":
+        finite = np.isfinite(high)
+        worth = rates
+        if (playing & ~finite).any():
+            rows = playing & ~finite
+            raised = max(1.0, float((worth[rows] / cheapest[rows]).max()))
+            if raised == np.inf:
+                return np.inf, np.zeros(instance.n), uncleared
+            if raised > 1:
+                missed, cheapest = missed * raised, cheapest * raised
+        profit = worth - cheapest
+        best = np.where(profit > 0, np.where(finite, high, tasks), low)
+        gain = np.where(playing, profit * (best - tasks), 0.0)
+        value = float(rates @ tasks)
+        gap = abs(missed + float(gain.sum())) / value if value > 0 else float(missed > 0)
+        return gap, np.zeros(instance.n), uncleared
+    alpha = policy.alpha
+    levels = rates * tasks
+    worth = incomes * rates * levels**-alpha
+    ratio = cheapest / worth - 1  # above 0: it would have less, below 0: more
+    at_limit = tasks >= high * (1 - AT)
+    at_floor = (tasks <= low * (1 + AT)) & (low > 0)
+    # Levels follow prices to the power 1/alpha: so far is everybody from the level it would choose.
+    off = np.abs(ratio) / alpha
+    off = np.where((at_limit & (ratio < 0)) | (at_floor & (ratio > 0)), 0.0, off)
+    off = np.where(playing, np.where(np.isnan(off), np.inf, off), np.where(tasks == high, 0.0, np.inf))
+    money = np.where(playing, worth * tasks, 0.0)
+    # What somebody loses who is off by a little is of second order; the conditions hold whoever is off by more.
+    lost = float((money * off**2).sum()) * alpha
+    total = float(money.sum())
+    return ((abs(missed) + lost) / total if total > 0 else 0.0), off, uncleared
+
+
+def _floors(rules: MarketRules, tasks: np.ndarray, evidence: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return the floors (n,), who has no more than that while guarantees are kept, and what is wrong with the proof."""
+    ascent = rules.ascent
+    start = ascent.start()
+    out = ~ascent.playing
+    if not start.promising:
+        return np.zeros(len(tasks)), out, ""
+    has, stopped, fault = stops.floors(ascent, tasks, tuple(evidence.get("halts", ())))
+    for prices, bounds in evidence.get("full", ()):
+        price = np.nan_to_num(stops.costs(ascent, prices, bounds), posinf=0.0)
+        left = excess(np.concatenate([prices.ravel(), bounds]), price, has)
+        held = np.where(has > 0, has, ascent.leaves.most)
+        paying = (price > 0) & ~stopped
+        if prices.min() < 0 or (paying & (left > LEVEL * price * held)).any():
+            fault = fault or "the floors do not cost all that there is at the prices that are to prove it"
+        stopped = stopped | paying
+    return has, stopped, fault
+
+
+def _bottlenecks(
+    instance: Instance,
+    rules: MarketRules | None,
+    prices: np.ndarray,
+    beta: np.ndarray,
+    tasks: np.ndarray,
+    limits: np.ndarray,
+    stuck: np.ndarray,
+) -> tuple:
+    """Return what each user pays for below its limit: a resource of a pool, cells and ceilings on machines."""
+    budget = prices * instance.room
+    classes, resources = np.nonzero(budget > GAP * max(float(budget.max(initial=0.0)), 0.0))
+    names = cell_names(instance, classes, resources)
+    paid = pays(instance, np.arange(instance.n), classes, resources)
+    pool = instance.machines is None
+    found: list[Any] = []
+    for i in range(instance.n):
+        mine = [names[c] for c in np.flatnonzero(paid[i])] if tasks[i] < limits[i] * (1 - LEVEL) else []
+        if rules is not None and tasks[i] < limits[i] * (1 - LEVEL):
+            mine += [rules.names[b] for b in np.flatnonzero(beta > 0) if rules.ceilings[b, i] > 0]
+        if pool and mine:
+            costs = {name: prices[0, j] * instance.demands[i, j] for name, j in zip(names, resources, strict=True)}
+            costs |= {} if rules is None else dict(zip(rules.names, beta * rules.ceilings[:, i], strict=True))
+            mine = sorted(mine, key=lambda name: -costs.get(name, 0.0))
+        found.append((mine[0] if pool else tuple(mine)) if mine else None)
+    return tuple(found)

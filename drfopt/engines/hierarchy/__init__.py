@@ -1,1 +1,0 @@
-"""Guarantees, tiers and groups of divisible tasks."""

@@ -1,1 +1,0 @@
-"""The largest sums: linear programs."""

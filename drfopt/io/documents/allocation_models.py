@@ -1,0 +1,373 @@
+"""Models of allocations, of their proofs and of what doubts them: side by side, crosschecked, audited."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..native.entries import InstanceFile
+
+__all__ = [
+    "AllocationDocument",
+    "Amount",
+    "Anything",
+    "AuditDocument",
+    "BatchDocument",
+    "BelowContinuous",
+    "BrokenGuarantee",
+    "ByName",
+    "CertificateFile",
+    "CertificateSummary",
+    "CheckRow",
+    "Claimed",
+    "ComparisonDocument",
+    "CounterexampleRow",
+    "CrossCheckDocument",
+    "Ends",
+    "FindingRow",
+    "Fraction",
+    "Headed",
+    "Keyed",
+    "MethodRow",
+    "PackingRow",
+    "Placement",
+    "PoolDocument",
+    "ProofTable",
+    "ResourceRow",
+    "RoundRow",
+    "ScheduleDocument",
+    "SearchDocument",
+    "SearchRow",
+    "StepRow",
+    "TheoremDocument",
+    "TypeRow",
+    "UserRow",
+    "VerificationDocument",
+    "WholeTasks",
+]
+
+Fraction = Annotated[
+    str, Field(pattern=r"^-?(0x[0-9a-f]+|[0-9]+)(\.[0-9]+)?([eE][+-]?[0-9]+)?(/(0x[0-9a-f]+|[0-9]+))?$")
+]
+ByName = dict[str, float]
+Placement = Annotated[dict[str, dict[str, "Amount"]], Field(description="user, then machine class, then tasks")]
+Anything = dict[str, Any]
+
+
+class Keyed(BaseModel):
+    """A table whose keys are all known."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Ends(Keyed):
+    """An irrational number, by two fractions between which it lies."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+Amount = float | Fraction | Ends
+
+
+class Headed(Keyed):
+    """A whole document: what it is, and of the command line also what wrote it."""
+
+    schema_: str = Field(alias="schema")
+    version: str = ""
+
+
+class UserRow(Keyed):
+    """What one user has; shares are of the whole cluster."""
+
+    name: str
+    tasks: Amount
+    level: Amount
+    dominant_resource: str
+    dominant_share: Amount
+    usage: dict[str, Amount]
+    bottleneck: str | list[str] | None
+    weight: float | ByName = 1
+    asked: Amount | None = None
+    got: Amount | None = None
+    met: float | None = None
+
+
+class ResourceRow(Keyed):
+    """One resource of the whole cluster, in its units."""
+
+    name: str
+    capacity: float
+    used: Amount
+    utilization: float
+    price: Amount | None
+
+
+class BelowContinuous(Keyed):
+    """Who has fewer whole tasks than the whole part of its continuous optimum."""
+
+    user: str
+    tasks: int
+    whole_part: int
+
+
+class CertificateSummary(Keyed):
+    """What is said of the proof."""
+
+    kind: str
+    valid: bool | None
+    violation: float | None
+    gap: float | None
+    judge: str = ""
+    rigorous: bool = False
+    reason: str = ""
+    proven_levels: int = 0
+    proven_users: int = 0
+    next_level: float | None = None
+    bound: float | None = None
+    below_continuous: list[BelowContinuous] = []
+
+
+class BrokenGuarantee(Keyed):
+    """A guarantee that does not fit beside the others."""
+
+    user: str = ""
+    group: str = ""
+    resource: str
+    held: Amount
+    promised: Amount
+
+
+class TypeRow(Keyed):
+    """Tasks of one type of a user: how many of how many, and where."""
+
+    name: str = ""
+    tasks: Amount
+    of: int
+    placement: dict[str, Amount]
+
+
+class AllocationDocument(Headed):
+    """An allocation and what is said of its proof."""
+
+    instance: str | None
+    policy: str
+    integer: bool
+    engine: str
+    status: str
+    users: list[UserRow]
+    resources: list[ResourceRow]
+    unplaced: list[str]
+    short: list[str] = []
+    demand_met: float | None = None
+    certificate: CertificateSummary
+    seconds: float = 0.0
+    broken_guarantees: list[BrokenGuarantee] = []
+    solver: str = ""
+    placement: Placement = {}
+    types: dict[str, list[TypeRow]] = {}
+    closed_forms: dict[str, str] = {}
+    prices: dict[str, dict[str, Amount]] = {}
+    cluster: InstanceFile | None = None
+
+
+class Claimed(Keyed):
+    """A user's row of a certificate file."""
+
+    name: str
+    tasks: Amount
+    level: Amount
+
+
+class RoundRow(Keyed):
+    """A round of a leximin: prices of one unit at its level, and whom it finishes."""
+
+    level: Fraction
+    finished: list[str]
+    prices: Anything
+
+
+class PackingRow(Keyed):
+    """So many machines of a class, each with these whole tasks."""
+
+    class_: str = Field(alias="class")
+    machines: int
+    tasks: dict[str, int]
+
+
+class ProofTable(Keyed):
+    """What the proof is made of; which of it depends on the policy."""
+
+    rounds: list[RoundRow] = []
+    prices: Anything = {}
+    point: dict[str, Fraction] = {}
+    packing: list[PackingRow] = []
+
+
+class CertificateFile(Keyed):
+    """An answer with its proof, for ``drfopt verify``."""
+
+    schema_: str = Field(alias="schema")
+    program: str = ""
+    instance: InstanceFile
+    policy: str
+    integer: bool
+    users: list[Claimed]
+    placement: Placement = {}
+    types: dict[str, list[TypeRow]] = {}
+    proof: ProofTable
+
+
+class PoolDocument(Headed):
+    """One pool of a batch."""
+
+    pool: int
+    policy: str
+    users: list[Claimed]
+    prices: ByName | None
+    unplaced: list[str]
+    certificate: dict[Literal["valid", "violation", "gap"], float | bool]
+    singly: bool
+
+
+class BatchDocument(Headed):
+    """Many pools of one shape."""
+
+    policy: str
+    pools: list[PoolDocument]
+
+
+class WholeTasks(Keyed):
+    """One number of the same measure for each way to divide."""
+
+    measure: str
+    continuous: float | None
+    optimum: float
+    greedy: float | None
+    rounded: float | None
+    users_above_and_below: dict[str, list[int]]
+
+
+class ComparisonDocument(Headed):
+    """Policies side by side."""
+
+    instance: str | None
+    allocations: list[AllocationDocument]
+    price_of_fairness: dict[str, float | None]
+    whole_tasks: dict[str, WholeTasks] = {}
+    refusals: dict[str, str] = {}
+
+
+class MethodRow(Keyed):
+    """What one method found."""
+
+    engine: str
+    levels: list[float | None] | None
+    seconds: float
+    reason: str = ""
+
+
+class CrossCheckDocument(Headed):
+    """The same answer by methods that share no code."""
+
+    instance: str | None = None
+    agree: bool | None
+    max_disagreement: float | None
+    engines: list[MethodRow]
+
+
+class CheckRow(Keyed):
+    """One condition: whether it holds (null: not decided), and the first fault."""
+
+    name: str
+    holds: bool | None
+    worst: str
+
+
+class VerificationDocument(Headed):
+    """Whether a file is really the answer."""
+
+    valid: bool | None
+    accuracy: float
+    checks: list[CheckRow]
+
+
+class StepRow(Keyed):
+    """One step of a schedule."""
+
+    step: int
+    user: str
+    machine: str = ""
+    type: int | str | None = None
+    dominant_shares: ByName
+    used: ByName
+
+
+class ScheduleDocument(Headed):
+    """Progressive filling, task by task."""
+
+    tasks: dict[str, int]
+    placement: dict[str, dict[str, int]] = {}
+    types: dict[str, Any] = {}
+    unplaced: list[str]
+    trace: list[StepRow] | None
+
+
+class FindingRow(Keyed):
+    """A property, whether it holds, and who shows that it does not."""
+
+    property: str
+    verdict: str
+    witness: Annotated[Anything | None, Field(description="its sentence under 'text', and its numbers")]
+    exact: bool
+    trials: int
+    note: str = ""
+
+
+class AuditDocument(Headed):
+    """Fairness properties of a policy."""
+
+    instance: str | None
+    policy: str
+    integer: bool
+    results: list[FindingRow]
+
+
+class CounterexampleRow(Keyed):
+    """An instance on which a property fails."""
+
+    instance: InstanceFile
+    finding: FindingRow
+
+
+class SearchRow(Keyed):
+    """How often a property held in the space of instances."""
+
+    property: str
+    holds: int
+    fails: int
+    undecided: int = Field(alias="no violation found")
+    counterexample: CounterexampleRow | None
+
+
+class SearchDocument(Headed):
+    """A space of small instances, searched."""
+
+    policy: str
+    integer: bool
+    space: Anything
+    cases: int
+    seen: int
+    audited: int
+    complete: bool
+    results: list[SearchRow]
+
+
+class TheoremDocument(Headed):
+    """A theorem of the DRF paper, computed again."""
+
+    theorem: int
+    claim: str
+    instance: str
+    computation: list[str]
+    verdict: str
+    confirmed: bool

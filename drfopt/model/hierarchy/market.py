@@ -1,0 +1,91 @@
+"""What an organisation is to a market, or to a sum: floors, incomes that go down the tree, and ceilings.
+
+A market gives everybody an income and lets it buy tasks at prices; it knows no order of service.  So
+
+*   a guarantee is a floor: nobody has less than its guarantee is worth, as far as all of them fit together (they are
+    kept as in a leximin: to one part of each, as far as that goes; who is stopped there stays there);
+*   a group's income is what its weight is worth among its siblings of the income above, and goes on to its members by
+    their weights.  Who is in no group has its weight; of sums, in which weights play no part, nothing changes;
+*   a ceiling of a group is a capacity with a price of its own, which every member pays for what it uses of it.
+
+Tiers and weights of 0 are an order in which some are served before others, and levels above or in terms of guarantees
+are no amounts that could be bought: `Policy.check` refuses them.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..instance import Instance
+from ..policies import Policy
+from .clock import Ascent
+from .tree import members_of
+
+__all__ = ["MarketRules", "market_rules"]
+
+
+@dataclass(frozen=True, eq=False)
+class MarketRules:
+    """Rules of an organisation as a market knows them, user by user of the instance.
+
+    Attributes
+    ----------
+    ascent : Ascent
+        The same organisation under a leximin, whose first stage keeps the guarantees.
+    incomes : array (n,)
+        Weights in the objective.
+    rates : array (n,)
+        Level of one task: the policy's share over the income.
+    ceilings : array (b, n)
+        What one task uses of each ceiling, as a part of it.
+    names : tuple of str (b,)
+    """
+
+    ascent: Ascent
+    incomes: np.ndarray
+    rates: np.ndarray
+    ceilings: np.ndarray
+    names: tuple[str, ...]
+
+
+def market_rules(instance: Instance, policy: Policy) -> MarketRules:
+    """Return the rules of an instance's organisation under a market or a sum that takes them (`Policy.check`)."""
+    leximin = replace(policy, objective="leximin")
+    ascent = Ascent(instance, leximin)
+    incomes = _incomes(ascent) if policy.weights != "none" else np.ones(instance.n)
+    # The clock's rows count what is counted in shares; weighted, a level of a task is the largest of them.
+    shares = ascent.leaves.rows.max(axis=1)
+    if policy.weights != "none":
+        shares = shares * instance.weights
+    first = instance.m + 1
+    columns = [ascent.columns[:, first + b] / (ascent.room[first + b] or 1.0) for b in range(len(ascent.ceilings))]
+    return MarketRules(
+        ascent,
+        incomes,
+        shares / incomes,
+        np.array(columns).reshape(len(columns), instance.n),
+        tuple(f"{group} ceiling of {instance.resources[j]}" for group, j in ascent.ceilings),
+    )
+
+
+def _incomes(ascent: Ascent) -> np.ndarray:
+    """Return every user's income: its weight, or its part of its group's."""
+    instance, organisation = ascent.instance, ascent.organisation
+    weights = np.array(instance.weights, dtype=float)
+    incomes = weights.copy()
+    groups = {group.name: group for group in organisation.groups}
+    parts: dict[str, float] = {"": 1.0}
+    below = members_of(organisation, instance.n)
+    for group in organisation.groups:  # parents before children
+        parts.setdefault(group.name, 0.0)
+    # Siblings share by weight; those of the root have their weights as they are.
+    for name in parts:
+        mine = [i for i in below[name].tolist() if organisation.paths[i] == name]
+        children = [group for group in organisation.groups if group.parent == name]
+        total = float(sum(weights[i] for i in mine)) + float(sum(float(group.weight) for group in children))
+        share = 1.0 if not name else parts[name] / total if total else 0.0
+        for i in mine:
+            incomes[i] = weights[i] * share
+        for group in children:
+            parts[group.name] = float(groups[group.name].weight) * share
+    return incomes

@@ -1,0 +1,218 @@
+"""What was asked for, and how much of it came: who is short, of what, and where.
+
+For user i with a_i tasks to run (infinity for who names no end) and x_i of them running
+
+    met_i      =  x_i / a_i
+    missing_i  =  a_i - x_i                        0 where no end is named
+    demand met =  sum_i s_i x_i / sum_i s_i a_i    over those who name an end; s_i is the dominant share of one task
+
+Who has all it asked for is not stopped by anything.  A limit or a ceiling below what was asked is something else: it is
+a rule that somebody made, and no machine helps against it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..base.numbers.shown import in_units, number, percent
+from ..base.tolerances import LEVEL
+from .instance import Instance
+
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of"]
+
+HAS_ALL = "has all it asked for"
+"""What a table says of who is stopped by nothing."""
+
+UNPLACED, SHORT, ENDLESS, MET = range(4)
+"""How users stand, in the order in which a table lists them: who runs nothing first, who has everything last."""
+
+NAMED = 5
+"""Users who are short and have a line of their own."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What holds somebody: a resource (its number) of a machine class, of a pool, or neither but a rule."""
+
+    name: str
+    resource: int | None = None
+    machine: str | None = None
+
+
+def cells_of(instance: Instance, bottleneck: Any) -> list[Hold]:
+    """Return what a bottleneck of a certificate names: a resource, ``class/resource``, or a group's ceiling."""
+    names = () if bottleneck is None else (bottleneck,) if isinstance(bottleneck, str) else tuple(bottleneck)
+    return [_cell(instance, name) for name in names]
+
+
+def _cell(instance: Instance, name: str) -> Hold:
+    if instance.machines is None:
+        return Hold(name, instance.resources.index(name) if name in instance.resources else None)
+    # A name of either may hold a slash of its own, so both are looked up as a whole.
+    for j, resource in enumerate(instance.resources):
+        if name.endswith(f"/{resource}") and (owner := name[: -len(resource) - 1]) in instance.machine_names:
+            return Hold(name, j, owner)
+    return Hold(name)
+
+
+def asked_by(instance: Instance, i: int, integer: bool = False) -> Fraction | None:
+    """Return the tasks that user i has to run, None for no end; of whole tasks only whole ones count."""
+    kinds = None if instance.task_types is None else instance.task_types[i]
+    asked = instance.max_tasks[i] if kinds is None else Fraction(sum(kind.count for kind in kinds))
+    return None if asked is None else Fraction(asked.__floor__()) if integer else asked
+
+
+@dataclass(frozen=True, eq=False)
+class Shortfall:
+    """What the users of an allocation asked for beside what they got.
+
+    Attributes
+    ----------
+    instance : Instance
+    got : array (n,)
+        Tasks that run, as floats.
+    asked : array (n,)
+        Tasks there are to run; inf for no end.
+    unplaced : bool array (n,)
+    bottlenecks : sequence
+        What stopped each, as its certificate says; empty where that is not known.
+    """
+
+    instance: Instance
+    got: np.ndarray
+    asked: np.ndarray
+    unplaced: np.ndarray
+    bottlenecks: Sequence[Any]
+
+    @classmethod
+    def of(cls, instance: Instance, tasks: np.ndarray, integer: bool, bottlenecks: Sequence[Any]) -> "Shortfall":
+        """Return the shortfall of the users when so many tasks of each run."""
+        asked = np.floor(instance.asked) if integer else instance.asked
+        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks)
+
+    @cached_property
+    def met(self) -> np.ndarray:
+        """Part of what was asked that runs, (n,); NaN where no end is named, 1 where nothing was asked."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(self.asked > 0, np.minimum(self.got / self.asked, 1.0), 1.0)
+        return np.where(np.isfinite(self.asked), np.where(self.missing > 0, part, 1.0), np.nan)
+
+    @cached_property
+    def missing(self) -> np.ndarray:
+        """Tasks that are asked for and do not run, (n,); 0 where no end is named."""
+        wanted = np.where(np.isfinite(self.asked), self.asked, 0.0)
+        return np.where(self.got >= wanted * (1 - LEVEL), 0.0, wanted - self.got)
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Dominant share of one task of each user, (n,)."""
+        positive = self.instance.capacity > 0
+        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
+        return np.asarray((self.instance.demands * inverse).max(axis=1))
+
+    @cached_property
+    def standing(self) -> np.ndarray:
+        """How each stands, (n,): `UNPLACED`, `SHORT`, `ENDLESS` or `MET`."""
+        found = np.where(self.missing > 0, SHORT, np.where(np.isfinite(self.asked), MET, ENDLESS))
+        return np.where(self.unplaced, UNPLACED, found)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The users, (n,), from the largest shortfall: by the part of the cluster that is missing to each."""
+        return np.lexsort((-self.missing * self.shares, self.standing))
+
+    @property
+    def short(self) -> np.ndarray:
+        """Who has less than it asked for, the largest shortfall first; also who fits nowhere."""
+        return self.order[self.standing[self.order] <= SHORT]
+
+    @cached_property
+    def demand_met(self) -> float | None:
+        """Part of all that is asked for that runs, in dominant shares; None where nobody names an end."""
+        named = np.isfinite(self.asked)
+        asked = float(self.shares[named] @ self.asked[named])
+        return float(self.shares[named] @ np.minimum(self.got, self.asked)[named]) / asked if asked else None
+
+    @cached_property
+    def missing_amounts(self) -> np.ndarray:
+        """What those who are placed and short lack of every resource, (m,)."""
+        return np.asarray(np.where(self.unplaced, 0.0, self.missing) @ self.instance.demands)
+
+    def cells(self, i: int) -> list[Hold]:
+        """Return what holds user i; nothing where that is not known."""
+        return cells_of(self.instance, self.bottlenecks[i]) if len(self.bottlenecks) else []
+
+    def lacks(self, i: int) -> str:
+        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else its dominant resource."""
+        if not self.missing[i]:
+            return ""
+        held = {cell.resource for cell in self.cells(i) if cell.resource is not None}
+        share = self.instance.demands[i] / np.where(self.instance.capacity > 0, self.instance.capacity, np.inf)
+        among = [j for j in held if self.instance.demands[i, j] > 0] or list(range(self.instance.m))
+        j = max(among, key=lambda j: share[j])
+        return self.amount(j, self.missing[i] * self.instance.demands[i, j])
+
+    def amount(self, j: int, value: float) -> str:
+        """Return an amount of resource j with its name."""
+        return f"{in_units(float(value), self.instance.units[j])} {self.instance.resources[j]}"
+
+    def sentences(self) -> list[str]:
+        """Return who is short of what and where, as the last lines of a table."""
+        placed = [i for i in self.short.tolist() if not self.unplaced[i]]
+        endless = np.flatnonzero(self.standing == ENDLESS).tolist()
+        if not np.isfinite(self.asked).any():
+            return []
+        if not placed and not endless:
+            others = "everybody else" if self.unplaced.any() else "everybody"
+            return [f"{others} has all it asked for"] if (self.standing == MET).any() else []
+        said = []
+        if placed:
+            lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
+            amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
+            said.append(
+                f"short: {len(placed):,} of {self.instance.n:,} users have less than they asked for, {amounts} in all; "
+                f"{percent(self.demand_met)} of what is asked for is met (in dominant shares)"
+            )
+            said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
+        if endless:
+            said.append(f"{self._users(endless)} without an end{self._held(endless)}")
+        return said
+
+    def sentence(self, i: int) -> str:
+        """Return what user i asked for, got, lacks, and where it is stopped."""
+        got, asked = number(self.got[i]), number(self.asked[i])
+        told = f"{self.instance.users[i]}: {got} of {asked} tasks ({percent(self.met[i])})"
+        places = [cell.machine or "" for cell in self.cells(i)]
+        classes = list(dict.fromkeys(filter(None, places)))
+        rules = [cell.name for cell in self.cells(i) if cell.resource is None]
+        where = f" on {_few(classes)}" if classes else ""
+        rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
+        if not self.cells(i) and len(self.bottlenecks):
+            rule = ", which its own ceiling or limit does not let it have"
+        return f"{told}, short of {self.lacks(i)}{where}{rule}"
+
+    def _part_missing(self, j: int) -> float:
+        capacity = self.instance.capacity[j]
+        return float(self.missing_amounts[j] / capacity) if capacity else np.inf
+
+    def _users(self, users: list[int]) -> str:
+        names = [self.instance.users[i] for i in users[:2]]
+        if len(users) <= 2:
+            return f"{' and '.join(names)} ask{'s' if len(users) == 1 else ''} for tasks"
+        return f"{len(users):,} users ask for tasks"
+
+    def _held(self, users: list[int]) -> str:
+        counts: dict[str, int] = {}
+        for i in users:
+            for name in {cell.name for cell in self.cells(i)}:
+                counts[name] = counts.get(name, 0) + 1
+        names = sorted(counts, key=lambda name: -counts[name])
+        return f": stopped by {_few(names)}" if names else ""
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,324 @@
+"""What a planner wants to know of an allocation: who is short of what and where, what to buy, and what fits nowhere.
+
+What is bought holds what is missing where most of it is missing: of a class that holds users down so many machines as
+their missing tasks need of the resource that is used up there, of a pool so much of that resource.  It is not the
+cheapest purchase, which `size` finds, but one whose effect is known: the cluster that has it is divided again, and
+both divisions are measured in shares of the cluster as it is.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import DrfoptError
+from ..base.numbers.shown import in_units, number, percent
+from ..base.tolerances import LEVEL
+from ..model.allocation import Allocation
+from ..model.instance import Instance
+from ..model.machine import Machine
+from ..model.policies import policy_named
+from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
+from ..solving.allocating import solve
+from .before_and_after import WhatIf
+from .changes import Change
+from .explaining.remedies import Remedies
+from .explaining.trials import RemedyTrials
+from .pricing.price_table import Prices
+from .pricing.unit_price import price
+from .pricing.units import units_of
+
+__all__ = ["Advice", "ToBuy", "advise"]
+
+TRIED = 3
+"""Purchases that are tried: each divides the cluster again."""
+
+LARGEST = 50_000
+"""Pairs of users and classes up to which that is done unasked: a second or two."""
+
+LONGEST = 5.0
+"""Seconds for a division in whole tasks."""
+
+PART = Fraction(1, 10)
+"""Part of a pool's resource that is added where nobody says how much is missing."""
+
+NAMED, SHOWN = 5, 3
+"""Users who fit nowhere and have a line of their own, and winners who are named."""
+
+
+@dataclass(frozen=True, eq=False)
+class ToBuy:
+    """Something to buy, and what it brings.
+
+    Attributes
+    ----------
+    name : str
+        A machine class, or a resource of a pool.
+    machines : bool
+    now, amount : number
+        How much there is, and how much more to buy.
+    found : WhatIf
+        The division before and after.
+    prices : Prices or None
+        What one unit is worth; None where that is not known.
+    """
+
+    name: str
+    machines: bool
+    now: float
+    amount: Fraction
+    found: WhatIf
+    prices: Prices | None
+
+    @property
+    def after(self) -> Shortfall:
+        """Who is short then, in shares of the cluster as it is."""
+        before, after = self.found.before, self.found.after
+        return Shortfall.of(before.instance, after.tasks, before.integer, ())
+
+    @property
+    def what(self) -> str:
+        """Return what is bought, with its amount."""
+        if self.machines:
+            return f"{int(self.amount):,} more {self.name}"
+        instance = self.found.before.instance
+        unit = instance.units[instance.resources.index(self.name)]
+        return f"{in_units(float(self.amount), unit)} more {self.name}"
+
+    def sentence(self) -> str:
+        """Return what it brings, as it was computed."""
+        before, after, losers = self.found.before.shortfall, self.after, self.found.losers
+        told = f"{self.what} (now {number(self.now)})" if self.machines else self.what
+        if before.demand_met is None:
+            told += f": {self._winners()}"
+        else:
+            told += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
+            told += f", {_placed(after):,} short instead of {_placed(before):,}"
+        return told + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
+
+    def _winners(self) -> str:
+        won = sorted(
+            (row for row in self.found.users if row.verdict == "wins"),
+            key=lambda row: -float(row.change) / max(float(row.before), 1e-300),
+        )
+        each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
+        more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""
+        return ", ".join(each[:SHOWN]) + more if each else "nobody has more"
+
+    def one_more(self) -> str:
+        """Return what one unit is worth, from `price`; empty where that is not known or it is worth nothing."""
+        if self.prices is None or (side := self.prices.units[0].more) is None or side.tasks is None:
+            return ""
+        users, order = self.found.before.users, np.argsort(-side.tasks, kind="stable").tolist()
+        gains = [f"{users[i]} {number(float(side.tasks[i]), 3)}" for i in order[:SHOWN] if side.tasks[i] > 0]
+        if not gains or not self.machines:
+            return ""
+        until = "" if side.until is None else f", up to {number(side.until)} of them"
+        return f"one more {self.name} is worth, in tasks: {', '.join(gains)}{until} (drfopt price)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as data."""
+        before, after = self.found.before.shortfall, self.after
+        return {
+            "kind": "machine" if self.machines else "resource",
+            "name": self.name,
+            "now": self.now,
+            "amount": float(self.amount),
+            "text": self.sentence(),
+            "one_more": self.one_more(),
+            "demand_met": {"before": before.demand_met, "after": after.demand_met},
+            "short": {"before": _placed(before), "after": _placed(after)},
+            "winners": list(self.found.winners),
+            "losers": list(self.found.losers),
+            "users": [
+                {"name": row.user, "before": _float(row.before), "after": _float(row.after)}
+                for row in self.found.users
+                if row.verdict != "same"
+            ],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What is said below an allocation.
+
+    Attributes
+    ----------
+    allocation : Allocation
+    purchases : tuple of ToBuy
+        What helps most first; empty where nothing is missing, or nothing that could be bought.
+    nowhere : tuple of (user, why)
+        Whose tasks fit on nothing open to it, and what is missing on the class nearest to them.
+    reason : str
+        Why nothing is proposed, where somebody is short.
+    """
+
+    allocation: Allocation
+    purchases: tuple[ToBuy, ...]
+    nowhere: tuple[tuple[str, str], ...]
+    reason: str = ""
+
+    def sentences(self) -> list[str]:
+        """Return the lines on what to buy and what fits nowhere."""
+        said = [f"to buy: {self.purchases[0].sentence()}"] if self.purchases else []
+        if self.purchases and (worth := self.purchases[0].one_more()):
+            said.append(worth)
+        if self.reason:
+            said.append(f"to buy: {self.reason}")
+        more = len(self.nowhere) - NAMED
+        said += [f"unplaced: {user}: {why}" for user, why in self.nowhere[:NAMED]]
+        return [*said, f"unplaced: {more} more"] if more > 0 else said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as data."""
+        return {
+            "to_buy": [found.to_dict() for found in self.purchases],
+            "nowhere": [{"name": user, "why": why} for user, why in self.nowhere],
+            "reason": self.reason,
+        }
+
+
+def advise(allocation: Allocation, *, endless: bool = False) -> Advice:
+    """Return what to buy for those who are short, proven by dividing the cluster that has it, and what fits nowhere.
+
+    Parameters
+    ----------
+    allocation : Allocation
+    endless : bool
+        Whether something is proposed also where nobody is short because nobody says how much it wants.
+    """
+    nowhere = tuple((allocation.users[i], why) for i, why in _nowhere(allocation))
+    short = allocation.shortfall
+    wanting = np.flatnonzero(short.standing == SHORT)
+    if not wanting.size and endless:
+        wanting = np.flatnonzero(short.standing == ENDLESS)
+    if not wanting.size:
+        return Advice(allocation, (), nowhere)
+    instance, policy = allocation.instance, policy_named(allocation.policy)
+    if instance.n * max(instance.k, 1) > LARGEST or policy.objective == "formulation":
+        return Advice(allocation, (), nowhere, "'drfopt price' and 'drfopt size' say what helps")
+    if allocation.exact:
+        # Ends of enclosures and floats are not ordered; in floats both are.
+        allocation = solve(instance, policy)
+    wanted = list(_wanted(short, wanting))[:TRIED]
+    if not wanted:
+        return Advice(allocation, (), nowhere, _rules(short, wanting))
+    found = [bought for name, amount in wanted if (bought := _tried(allocation, name, amount)) is not None]
+    # What meets most comes first; of what meets the same the smaller purchase.
+    found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
+    return Advice(allocation, tuple(found), nowhere, "" if found else "'drfopt size' finds what meets a target")
+
+
+def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction]]:
+    """Yield what is missing where most is missing: machines of classes, or resources of a pool."""
+    instance = short.instance
+    weight: dict[str, float] = {}
+    amounts: dict[str, dict[int, float]] = {}
+    for i in users.tolist():
+        missing = short.missing[i]
+        for cell in short.cells(i) if len(short.bottlenecks) else _open_to(short, i):
+            if cell.resource is None:
+                continue
+            name = cell.machine or instance.resources[cell.resource]
+            here = amounts.setdefault(name, {})
+            here[cell.resource] = here.get(cell.resource, 0.0) + missing * instance.demands[i, cell.resource]
+            weight[name] = weight.get(name, 0.0) + (missing or 1.0) * short.shares[i]
+    for name in sorted(weight, key=lambda name: -weight[name]):
+        if instance.machines is None:
+            j, missing = next(iter(amounts[name].items()))
+            yield name, _rounded_up(missing) if missing else Fraction(instance.exact_capacity[j]) * PART
+        else:
+            capacity = instance.machine_capacity[instance.machine_names.index(name)]
+            most = max(missing / capacity[j] for j, missing in amounts[name].items() if capacity[j])
+            # What rounding makes of a whole number of machines is not one more.
+            yield name, Fraction(max(1, math.ceil(most * (1 - LEVEL))))
+
+
+def _open_to(short: Shortfall, i: int) -> list[Hold]:
+    """Return where more would serve user i, when nothing is known of what holds it: wherever its task fits."""
+    instance = short.instance
+    j = int((instance.demands[i] / np.where(instance.capacity > 0, instance.capacity, np.inf)).argmax())
+    classes = [""] if instance.machines is None else np.array(instance.machine_names)[instance.fits[i]].tolist()
+    return [Hold(instance.resources[j], j, name or None) for name in classes]
+
+
+def _rounded_up(amount: float) -> Fraction:
+    """Return an amount in two digits, not less than it is."""
+    power = math.floor(math.log10(amount)) - 1
+    unit = Fraction(10) ** power
+    return math.ceil(Fraction(amount) * (1 - Fraction(LEVEL)) / unit) * unit
+
+
+def _rules(short: Shortfall, users: np.ndarray) -> str:
+    """Return why machines do not help where nobody is held by a resource."""
+    names = dict.fromkeys(cell.name for i in users.tolist() for cell in short.cells(i))
+    rules = ", ".join(list(names)[:SHOWN])
+    return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}, not the cluster"
+
+
+def _tried(allocation: Allocation, name: str, amount: Fraction) -> ToBuy | None:
+    """Return a purchase with the division after it; None where that comes to no end."""
+    instance = allocation.instance
+    try:
+        after = solve(
+            _enlarged(instance, name, amount),
+            allocation.policy,
+            integer=allocation.integer,
+            time_limit=LONGEST if allocation.integer else None,
+        )
+    except DrfoptError:
+        return None
+    if not after.finished:
+        return None
+    machines = instance.machines is not None
+    now = instance.counts[instance.machine_names.index(name)] if machines else instance.capacity[
+        instance.resources.index(name)
+    ]  # fmt: skip
+    found = WhatIf((Change("add", f"{amount}*{name}"),), allocation, after)
+    prices = _priced(allocation, name, "machine" if machines else "resource")
+    return ToBuy(name, machines, float(now), amount, found, prices)
+
+
+def _priced(allocation: Allocation, name: str, kind: str) -> Prices | None:
+    if allocation.integer:
+        return None
+    try:
+        # A class and a resource may have one name.
+        unit = next(unit for unit in units_of(allocation.instance) if (unit.kind, unit.name) == (kind, name))
+        return price(allocation.instance, allocation.policy, units=[unit])
+    except DrfoptError:
+        return None
+
+
+def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:
+    """Return the cluster with so many machines of a class more, or so much more of a pool's resource."""
+    parts = instance.parts()
+    if instance.machines is None:
+        pairs = zip(instance.resources, instance.exact_capacity, strict=True)
+        return Instance(**parts | {"capacity": {r: c + amount * (r == name) for r, c in pairs}})
+    machines = [
+        Machine(machine.name, machine.capacity, machine.count + int(amount) * (machine.name == name))
+        for machine in instance.machines
+    ]
+    return Instance(**parts | {"machines": machines})
+
+
+def _nowhere(allocation: Allocation) -> Iterator[tuple[int, str]]:
+    helpless = np.flatnonzero(allocation.shortfall.unplaced).tolist()
+    if not helpless:
+        return
+    known = allocation.instance.task_types is None
+    remedies = (Remedies if known else RemedyTrials)(allocation, False)
+    for i in helpless:
+        yield i, remedies.unplaced(i)
+
+
+def _placed(short: Shortfall) -> int:
+    return int((short.standing == SHORT).sum())
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)

@@ -1,1 +1,0 @@
-"""Changes to a cluster as a planner writes them."""

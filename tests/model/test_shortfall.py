@@ -1,0 +1,99 @@
+"""What was asked for beside what came of it: who is short, of what and where, and who has all."""
+
+import csv
+import io
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from drfopt.base.numbers.shown import in_units
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
+from drfopt.model.task_types import TaskType
+from drfopt.solving.allocating import solve
+
+POOL = Instance(
+    {"small": {"cpu": 1}, "large": {"cpu": 1}, "endless": {"cpu": 1}, "none": {"cpu": 1}},
+    {"cpu": 9},
+    max_tasks={"small": 2, "large": 10, "endless": None, "none": 0},
+)
+
+
+def test_asked_got_met_and_the_order_of_shortfall():
+    found = solve(POOL)
+    short = found.shortfall
+    assert found.tasks.tolist() == pytest.approx([2, 3.5, 3.5, 0])
+    assert short.missing.tolist() == pytest.approx([0, 6.5, 0, 0])
+    assert short.met.tolist() == pytest.approx([1, 0.35, np.nan, 1], nan_ok=True)
+    assert [POOL.users[i] for i in short.short] == ["large"]
+    # The one who is short, who asks without an end, then who has all, in the order of the file.
+    assert [row[0] for row in found.sheet().rows] == ["large", "endless", "small", "none"]
+    assert short.demand_met == pytest.approx(5.5 / 12)
+    assert found["large"].asked == 10 and found["large"].met == pytest.approx(0.35)
+
+
+def test_who_has_all_it_asked_for_is_not_stopped_by_a_limit():
+    rows = {row[0]: row[-1] for row in solve(POOL).sheet().rows}
+    assert rows == {"small": "has all it asked for", "large": "cpu", "endless": "cpu", "none": "has all it asked for"}
+    capped = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 1}},
+        {"cpu": 100},
+        max_tasks={"A": 8, "B": 3},
+        organisation=Organisation(ceilings={"A": {"cpu": 5}}),
+    )
+    found = solve(capped)
+    assert {row[0]: row[-1] for row in found.sheet().rows} == {"A": "its ceiling", "B": "has all it asked for"}
+    assert "its own ceiling or limit does not let it have" in str(found)
+
+
+def test_of_task_types_all_are_asked_for_and_a_lower_limit_is_a_limit():
+    kinds = [TaskType({"cpu": 1}, 2), TaskType({"cpu": 2}, 2)]
+    found = solve(Instance({"A": kinds, "B": {"cpu": 1}}, {"cpu": 100}, max_tasks={"A": 2, "B": 1}))
+    assert found.shortfall.asked.tolist() == [4, 1]
+    assert {row[0]: row[-1] for row in found.sheet().rows} == {"A": "its limit", "B": "has all it asked for"}
+
+
+def test_json_and_csv_have_them_whatever_the_cluster():
+    for instance in (POOL, Instance([[1.0]], [2.0])):
+        found = solve(instance)
+        for user in found.to_dict(instance=False)["users"]:
+            assert {"asked", "got", "met", "weight"} <= set(user)
+            assert user["got"] == user["tasks"]
+        heading = next(csv.reader(io.StringIO(found.sheet().csv())))
+        assert {"asked", "got", "met %", "weight", "tasks"} <= set(heading)
+    # Nobody names an end, all weights are 1: a person is spared the empty columns.
+    assert "asked" not in str(solve(Instance([[1.0]], [2.0]))) and "weight" not in str(solve(POOL))
+
+
+def test_exact_numbers_and_whole_tasks_are_asked_for_in_their_kind():
+    half = Instance([[1], [1]], [3], max_tasks=["5/2", "5/2"])
+    assert solve(half, exact=True).to_dict()["users"][0]["asked"] == "5/2"
+    assert solve(half, exact=True)["u1"].asked == Fraction(5, 2)
+    whole = solve(half, integer=True)
+    assert whole.to_dict()["users"][0]["asked"] == 2
+    assert sorted(whole.shortfall.missing) == [0, 1]
+
+
+def test_the_last_lines_say_who_is_short_of_what_and_where():
+    cluster = Instance(
+        {"train": {"cpu": 4, "gpu": 1}, "web": {"cpu": 2}, "huge": {"cpu": 500}},
+        machines=[Machine("a/b", {"cpu": 32, "gpu": 8}, 2), Machine("plain", {"cpu": 64, "gpu": 0}, 4)],
+        max_tasks={"train": 30, "web": 10, "huge": 1},
+    )
+    last = str(solve(cluster)).splitlines()[-3:]
+    assert last[0].startswith("short: 1 of 3 users have less than they asked for, 14 gpu, 56 cpu in all; ")
+    assert last[1] == "  train: 16 of 30 tasks (53.3 %), short of 14 gpu on a/b"
+    assert last[2].endswith("huge")
+
+
+def test_memory_in_bytes_is_told_in_its_units_and_nothing_else_is():
+    kubernetes = Instance({"A": {"cpu": 1, "memory": "4Gi"}}, {"cpu": 100, "memory": "16Gi"})
+    assert "memory 16 GiB of 16 GiB" in str(solve(kubernetes))
+    yarn = Instance({"A": {"memory": 4096, "disk": 10}}, {"memory": 2e9, "disk": 1e12})
+    assert yarn.units == ("", "")
+    assert in_units(1536 * 2**20, "bytes") == "1.5 GiB"
+    assert in_units(500, "bytes") == "500 bytes"
+    assert in_units(0, "bytes") == "0 bytes"
+    assert in_units(17179869184.0) == "17,179,869,184"

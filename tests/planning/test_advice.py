@@ -1,0 +1,68 @@
+"""What to buy is divided again: what is said of it holds, and machines are not proposed against a rule."""
+
+import pytest
+
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
+from drfopt.planning import price, what_if
+from drfopt.planning.advice import advise
+from drfopt.solving.allocating import solve
+
+CLUSTER = Instance(
+    {"train": {"cpu": 4, "gpu": 1}, "web": {"cpu": 2, "gpu": 0}, "huge": {"cpu": 500, "gpu": 0}},
+    machines=[Machine("gpu", {"cpu": 32, "gpu": 8}, 4), Machine("plain", {"cpu": 64, "gpu": 0}, 10)],
+    max_tasks={"train": 60, "web": 100, "huge": 3},
+)
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian"])
+def test_what_is_missing_is_bought_and_proven(policy):
+    found = advise(solve(CLUSTER, policy))
+    bought = found.purchases[0]
+    # 28 GPUs are missing, and a machine has 8.
+    assert (bought.name, bought.amount) == ("gpu", 4)
+    assert bought.found.after.certificate.valid
+    assert bought.after.met[:2].tolist() == [1, 1]
+    assert bought.after.demand_met > bought.found.before.shortfall.demand_met
+    again = what_if(CLUSTER, ["add 4*gpu"], policy)
+    assert bought.found.after.tasks == pytest.approx(again.after.tasks)
+    assert found.to_dict()["to_buy"][0]["short"] == {"before": 1, "after": 0}
+    assert found.nowhere == (("huge", "a machine of plain would have to have 500 of cpu instead of 64"),)
+
+
+def test_the_price_is_that_of_the_machine_not_of_the_resource_of_its_name():
+    bought = advise(solve(CLUSTER)).purchases[0]
+    machine = next(worth for worth in price(CLUSTER).units if worth.kind == "machine" and worth.name == "gpu")
+    assert bought.prices.units[0].more.tasks[0] == machine.more.tasks[0] == pytest.approx(8)
+    assert "one more gpu is worth, in tasks: train 8" in bought.one_more()
+
+
+def test_in_a_pool_an_amount_of_what_is_used_up():
+    pool = Instance([[1, 4], [3, 1]], [9, 18], max_tasks=[4, 4], resources=["cpu", "memory"])
+    bought = advise(solve(pool)).purchases[0]
+    before, after = bought.found.before.tasks, bought.found.after.tasks
+    assert bought.name == "cpu" and bought.amount >= (4 - before[0]) + 3 * (4 - before[1])
+    assert (after >= before * (1 - 1e-9)).all()
+
+
+def test_no_machine_is_proposed_against_a_ceiling():
+    capped = Instance(
+        {"A": {"cpu": 1}}, {"cpu": 9}, max_tasks={"A": 8}, organisation=Organisation(ceilings={"A": {"cpu": 5}})
+    )
+    found = advise(solve(capped))
+    assert not found.purchases and "ceilings and limits" in found.reason
+    assert found.sentences() == [f"to buy: {found.reason}"]
+
+
+def test_nothing_is_proposed_where_all_is_met_or_no_end_is_named():
+    assert advise(solve(Instance([[1.0]], [9.0], max_tasks=[3]))).sentences() == []
+    endless = solve(Instance([[1.0]], [9.0]))
+    assert advise(endless).sentences() == []
+    assert advise(endless, endless=True).purchases[0].name == "r1"
+
+
+def test_whole_tasks_and_fractions_have_an_answer_too():
+    for how in ({"integer": True}, {"exact": True}):
+        found = advise(solve(CLUSTER, **how))
+        assert (found.purchases[0].name, found.purchases[0].amount) == ("gpu", 4)
