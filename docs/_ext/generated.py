@@ -14,6 +14,7 @@ import typer
 
 from benchmarks import headlines, page
 from drfopt.axioms import claims as claim_rows
+from drfopt.cli import coverage as answers
 from drfopt.cli.app import app as commands
 from drfopt.io.documents.published import DOCUMENTS, schema
 from drfopt.solving.methods.opinions import second_authors
@@ -25,6 +26,15 @@ PARTS, FIGURES = GENERATED / "parts", GENERATED / "figures"
 
 TABLES = ("policies", "engines", "formats", "rules", "library", "scenarios")
 """Commands whose table is shown as it is."""
+
+FAMILIES = {
+    "Leximin (drf, asset, single, tasks, tsf)": "drf",
+    "Markets (ceei, alpha)": "ceei",
+    "Sums (utilitarian, throughput)": "utilitarian",
+    "Machine by machine (per-server)": "per-server",
+    "A formulation file": "file",
+}
+"""Families of policies, and who stands for each in the table of what can be asked."""
 
 PICTURE = "image/svg+xml"
 """What a notebook shows of a drawing."""
@@ -68,6 +78,32 @@ def claims() -> None:
             for r in rows
         ]
         part(f"claims-{slug(policy)}", heading + "".join(lines))
+
+
+def coverage() -> None:
+    """Write which questions can be asked of which instance: the table that tests/coverage asks cell by cell."""
+    sys.path.insert(0, str(REPOSITORY / "tests" / "coverage"))
+    import cells
+
+    number = {refused.name: n for n, refused in enumerate(answers.ROWS, start=1)}
+    features = [(name, "none") for name in cells.FEATURES] + [("plain", "groups")]
+    heading = ["command", *("groups" if groups == "groups" else name for name, groups in features)]
+    lines = []
+    for title, policy in FAMILIES.items():
+        lines += [f"### {title}\n\n", row(heading), row(["---"] * len(heading))]
+        for command, kinds in answers.QUESTIONS.items():
+            for tasks in kinds:
+                found = []
+                for feature, groups in features:
+                    asked = [cells.Cell(command, tasks, cluster, feature, groups, policy) for cluster in cells.CLUSTERS]
+                    marks = [str(number[name]) if (name := cells.told(cell)) else cells.mark(cell) for cell in asked]
+                    found.append(marks[0] if len(set(marks)) == 1 else " / ".join(marks))
+                option = {"whole": " --integer", "exact": " --exact"}.get(tasks, "")
+                lines.append(row([f"`{command}{option}`", *found]))
+        lines.append("\n")
+    part("coverage", "".join(lines))
+    part("refusals", "".join(f"{n}. {refused.reason}\n" for n, refused in enumerate(answers.ROWS, start=1)))
+    part("bounds", "".join(f"- `{bounded.command}`: {bounded.reason}\n" for bounded in answers.BOUNDED))
 
 
 def slug(name: str) -> str:
@@ -186,7 +222,8 @@ def write(app: Any) -> None:
     gallery()
     if not (PARTS / "claims-drf.md").exists():
         figures()
-        claims()
+        coverage()
+    claims()
 
 
 def setup(app: Any) -> dict[str, bool]:

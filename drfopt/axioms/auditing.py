@@ -12,9 +12,10 @@ from ..base.deadline import Deadline
 from ..base.errors import PolicyError
 from ..base.results import Result
 from ..base.tables import Column, Sheet
-from ..model.instance import Instance
+from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named
 from ..solving.allocating import in_whole_tasks
+from . import ruled
 from .economy import cluster_of
 from .properties.table import findings, properties_named
 from .verdicts import FAILS, Finding
@@ -34,6 +35,8 @@ class Audit(Result):
     integer : bool
     results : tuple of Finding
         One a property, with ``.property``, ``.verdict``, ``.witness``, ``.exact`` and ``.trials``.
+    undefined : str
+        Properties that were left out, as they mean nothing under the instance's rules.
     """
 
     _schema = "drfopt audit 1"
@@ -43,6 +46,7 @@ class Audit(Result):
     policy: str
     integer: bool
     results: tuple[Finding, ...]
+    undefined: str = ""
 
     @property
     def failed(self) -> tuple[Finding, ...]:
@@ -61,7 +65,7 @@ class Audit(Result):
             "policy": self.policy,
             "integer": self.integer,
             "results": [finding.to_dict() for finding in self.results],
-        }
+        } | ({"undefined": self.undefined} if self.undefined else {})
 
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
@@ -81,6 +85,8 @@ class Audit(Result):
         notes = ["each verdict is about this instance only; what holds of every instance: drfopt theorems"]
         if self.instance is None:
             notes = ["what holds rests on a proof, what fails on an instance: its capacities and demands are shown"]
+        if self.undefined:
+            notes.append(self.undefined)
         if any(finding.tied for finding in self.results):
             notes.append("other tasks are as good under this policy: verdicts are on the ones it gives here")
         if not all(finding.exact for finding in self.results if finding.verdict == FAILS):
@@ -136,11 +142,18 @@ def audit(
     chosen, asked = policy_named(policy), properties_named(properties)
     if not isinstance(instance, Instance):
         raise PolicyError(f"audit takes an Instance, not {type(instance).__name__}: build one, or use Instance.load")
-    chosen.check(instance, integer)
+    divisible = not integer and chosen.objective in ("leximin", "alpha", "sum")
+    chosen.check(instance, integer, FEATURES if divisible else ("types",))
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     integer = in_whole_tasks(instance, chosen, integer)
-    results = findings(cluster_of(instance), chosen, asked, integer, Deadline.after(time_limit))
+    deadline = Deadline.after(time_limit)
+    if divisible and ruled.beyond(instance):
+        names = tuple(row.name for row in asked)
+        return Audit(
+            instance, chosen.name, integer, *ruled.findings(instance, chosen, names, properties is None, deadline)
+        )
+    results = findings(cluster_of(instance), chosen, asked, integer, deadline)
     return Audit(instance, chosen.name, integer, results)
 
 

@@ -69,9 +69,6 @@ HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
 something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
 
-FEW = 0.3
-"""Part of the users from which on adding up what they hold is slower than adding up zeros for the others."""
-
 HALVES = 2.0**27 + 1
 """Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
 
@@ -120,6 +117,32 @@ class _Marks:
     def least(self) -> np.ndarray:
         """The least levels that count as at the marks, (g,)."""
         return self.low * (1 - self.window)
+
+
+@dataclass(frozen=True)
+class _Holdings:
+    """What is held at the marks.
+
+    Attributes
+    ----------
+    at, free, near : arrays (m, g)
+        What users hold at the marks and above, how much of it below their limits, and what they hold near the marks.
+    needed : bool array (g,)
+        Whether somebody at the mark is below her limit.
+    unclear : bool
+        Whether somebody is so little below that rounding might decide.
+    short, user : float, int
+        Who misses most of her conditions: of what she uses, the lowest mark is the best for her.
+    """
+
+    marks: _Marks
+    at: np.ndarray
+    free: np.ndarray
+    near: np.ndarray
+    needed: np.ndarray
+    unclear: bool
+    short: float
+    user: int
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
@@ -175,16 +198,17 @@ class _Users:
         hidden = (SAME + math.sqrt(instance.n) / 4) * ROUNDING
         full = (np.abs(unused) <= LEVEL * instance.capacity) & (instance.capacity > 0) & (highest > 0)
         window = SAME * ROUNDING + self.infeasible
-        rise, missed, i, short, error = self._bounded(highest, full, unused, hidden, window)
-        tops = Tops(highest, rise)
+        holdings = self._holdings(highest, full, window)
+        rise, missed, error = self._bounded(holdings, unused, hidden)
+        tops, short, i = Tops(highest, rise), holdings.short, holdings.user
+        missed = max(missed, short)
         if window < short <= LEVEL:
             # A solver's levels are equal to its own tolerance only.
-            window = 2 * short
-            error = self._bounded(highest, full, unused, hidden, window)[-1]
+            holdings = self._holdings(highest, full, 2 * short)
+            error = self._bounded(holdings, unused, hidden)[-1]
         if missed <= LEVEL < error:
-            for j in np.flatnonzero(full).tolist():
-                unused[j] = _unused(instance, self.tasks, j)
-            error = self._bounded(highest, full, unused, SAME * ROUNDING, window)[-1]
+            unused[full] = _unused(instance, self.tasks, np.flatnonzero(full))
+            error = self._bounded(holdings, unused, SAME * ROUNDING)[-1]
         if missed > LEVEL:
             # Seldom, and then the reader wants to know by how much: every resource counts, saturated or not.
             tops = Tops(highest, self._rises(highest, np.abs(unused)))
@@ -197,21 +221,31 @@ class _Users:
         in_range = in_mid_range(levels) and in_mid_range(self.tasks[rows]) and in_mid_range(self.rates[rows])
         return np.minimum(block * HUGE, levels).max(axis=1), in_range
 
-    def _bounded(
-        self, highest: np.ndarray, full: np.ndarray, unused: np.ndarray, hidden: float, window: float
-    ) -> tuple[np.ndarray, float, int, float, float]:
-        """Return how far the tops could rise (m,), what is missed at most and by whom, how far somebody is below her
-        mark and her limit, and the bound of the theorem."""
-        instance, marks = self.instance, _Marks.of_tops(highest, full, window)
-        inverse = np.divide(1, highest, where=full, out=np.zeros(instance.m))[:, None]
-        parts = in_blocks(instance.n, partial(self._look, marks, inverse))
+    def _holdings(self, highest: np.ndarray, full: np.ndarray, window: float) -> _Holdings:
+        """Return what is held at the marks of the full resources, in one pass."""
+        marks = _Marks.of_tops(highest, full, window)
+        inverse = np.divide(1, highest, where=full, out=np.zeros(self.instance.m))[:, None]
+        parts = in_blocks(self.instance.n, partial(self._look, marks, inverse))
         at, free, near = (np.sum([part[q] for part in parts], axis=0) for q in range(3))
         needed, unclear = (np.any([part[q] for part in parts], axis=0) for q in (3, 4))
-        missed, i = short, _ = max(part[5:] for part in parts)
+        return _Holdings(
+            marks,
+            at,
+            free,
+            near,
+            needed,
+            bool(unclear.any()),
+            *max(part[5:] for part in parts),
+        )
+
+    def _bounded(self, holdings: _Holdings, unused: np.ndarray, hidden: float) -> tuple[np.ndarray, float, float]:
+        """Return how far the tops could rise (m,), what that makes missed at most, and the bound of the theorem."""
+        instance, marks, at, free, near = self.instance, holdings.marks, holdings.at, holdings.free, holdings.near
+        missed, window = 0.0, marks.window
         slack = np.abs(unused)
         rest = slack + hidden * instance.capacity
         rise = np.full(instance.m, np.inf)
-        js = np.flatnonzero(full)
+        js = np.flatnonzero(marks.of >= 0)
         rise[js] = slack[js] / at[js, marks.of[js]]
         up, down = np.zeros(len(marks.low)), np.zeros(len(marks.low))
         for g in range(len(up)):
@@ -219,7 +253,8 @@ class _Users:
             carried = (free[later, :g] - free[later, 1 : g + 1]) @ up[:g]
             down[g] = float(((rest[later] + carried) / at[later, g]).max()) + window
             tied = self._tied(marks, at, later, g)
-            held = free[tied][:, [g] if needed[g] else []] if len(tied) == 1 else self._by_pattern(marks, tied, g)
+            needed = holdings.needed[g]
+            held = free[tied][:, [g] if needed else []] if len(tied) == 1 else self._by_pattern(marks, tied, g)
             if held.size:
                 # Of the resources of a pattern, the one that says most.
                 missed = max(missed, float((slack[tied, None] / held).min(axis=0).max()))
@@ -227,20 +262,10 @@ class _Users:
                 found = (lost[:, None] + np.maximum(near[tied, g, None] - held, 0) * down[g]) / held
                 up[g] = float(found.min(axis=0).max()) + window
         error = float(max(up.max(initial=window), down.max(initial=0.0)))
-        return rise, missed, i, short, np.inf if unclear.any() or short > window else error
+        return rise, missed, np.inf if holdings.unclear or holdings.short > window else error
 
     def _look(self, marks: _Marks, inverse: np.ndarray, rows: slice) -> tuple:
-        """Look at some users.
-
-        Returns
-        -------
-        at, free, near : arrays (m, g)
-            What they hold at the marks and above, how much of it below their limits, and what they hold near the marks.
-        needed, unclear : bool arrays (g,)
-            Whether somebody at the mark is below her limit, and so little that rounding might decide.
-        missed, user : float, int
-            Who misses most of her conditions: of what she uses, the lowest mark is the best for her.
-        """
+        """Look at some users: what they hold, as `_Holdings` has it."""
         block, levels, tasks = columns(self.instance.demands, rows), self.levels(rows), self.tasks[rows]
         bound = ((block > 0) * inverse).max(axis=0)
         none = bound == 0
@@ -251,22 +276,20 @@ class _Users:
         if short is not None:
             np.minimum(bound, short, out=bound)
         i = int(bound.argmax())
-        at, stuck, near = np.zeros((3, self.instance.m, len(marks.low)))
-        needed, unclear = np.zeros((2, len(marks.low)), dtype=bool)
-        for g, least in enumerate(marks.least.tolist()):
-            above = levels >= least
-            # Without limits everybody is at the first mark or above: what that holds is all that is used.
-            at[:, g] = _held(block, tasks, above) if g or short is not None else block @ tasks
-            needed[g] = True
-            if short is not None:
-                free = above & (levels <= marks.high[g] * (1 + marks.window)) & (short > marks.window)
-                needed[g], unclear[g] = free.any(), (free & (short <= 2 * LEVEL)).any()
-                close = (levels >= marks.low[g] * (1 - 2 * LEVEL)) & (levels <= marks.high[g] * (1 + marks.window))
-                near[:, g] = _held(block, tasks, close)
-                stuck[:, g] = _held(block, tasks, above & (short <= marks.window))
+        above = levels >= marks.least[:, None]
         if short is None:
-            near[:] = at
+            # Without limits everybody is at the first mark or above: what that holds is all that is used.
+            at = np.column_stack([block @ tasks, _held(block, tasks, above[1:])])
+            near = at.copy()
             near[:, :-1] -= at[:, 1:]
+            everybody = np.ones(len(marks.low), dtype=bool)
+            return at, at, near, everybody, ~everybody, float(bound[i]), rows.start + i
+        stops = short <= marks.window
+        below = levels <= (marks.high * (1 + marks.window))[:, None]
+        close = below & (levels >= (marks.low * (1 - 2 * LEVEL))[:, None])
+        at, near, stuck = (_held(block, tasks, some) for some in (above, close, above & stops))
+        free = above & below & ~stops
+        needed, unclear = free.any(axis=1), (free & (short <= 2 * LEVEL)).any(axis=1)
         return at, at - stuck, near, needed, unclear, float(bound[i]), rows.start + i
 
     def _tied(self, marks: _Marks, at: np.ndarray, later: np.ndarray, g: int) -> np.ndarray:
@@ -355,11 +378,8 @@ class _Users:
 
 
 def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:
-    """Return what some users hold of each resource, (m,)."""
-    there = np.flatnonzero(some)
-    if len(there) > FEW * len(tasks):
-        return block @ (tasks if len(there) == len(tasks) else tasks * some)
-    return block.take(there, axis=1) @ tasks.take(there)
+    """Return what some users (g, rows) hold of each resource, (m, g)."""
+    return block @ (some * tasks).T
 
 
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:
@@ -369,13 +389,32 @@ def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray
     return np.where(demands > 0, np.maximum(below, rise), np.inf)
 
 
-def _unused(instance: Instance, tasks: np.ndarray, j: int) -> float:
-    """Return what floats leave of resource j, rounded once: products with their errors, and a sum without any."""
-    column = instance.demands[:, j]
-    product = column * tasks
-    (high, low), (upper, lower) = _halves(column), _halves(tasks)
-    error = ((high * upper - product) + high * lower + low * upper) + low * lower
-    return math.fsum(chain((instance.capacity[j],), (-product).tolist(), (-error).tolist()))
+def _unused(instance: Instance, tasks: np.ndarray, js: np.ndarray) -> np.ndarray:
+    """Return what floats leave of some resources (r,), rounded once: products and sums with their errors."""
+
+    def look(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        block, done = columns(instance.demands, rows)[js], tasks[rows]
+        product = block * done
+        (high, low), (upper, lower) = _halves(block), _halves(done)
+        error = ((high * upper - product) + high * lower + low * upper) + low * lower
+        total, lost = _summed(product)
+        return total, lost + error.sum(axis=1)
+
+    parts = np.array(in_blocks(instance.n, look))
+    rooms = instance.capacity[js].tolist()
+    return np.array([math.fsum((room, *(-parts[..., r]).flat)) for r, room in enumerate(rooms)])
+
+
+def _summed(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sums along the second axis, and what rounding took from them: pairs are added with their error (Knuth)."""
+    lost = np.zeros(len(values))
+    while (half := values.shape[1] // 2) > 0:
+        one, other = values[:, :half], values[:, half : 2 * half]
+        both = one + other
+        part = both - one
+        lost += ((one - (both - part)) + (other - part)).sum(axis=1)
+        values = np.concatenate([both, values[:, 2 * half :]], axis=1)
+    return values.sum(axis=1), lost
 
 
 def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -93,6 +93,21 @@ def document(
         "integer": integer,
         "users": rows,
     }
+    types = instance.type_table
+    if placement is not None and types is not None and len(placement) == len(types.owner):
+        # Told type by type, as they were placed.
+        rows_of = {i: placement[types.owner == i] for i, kinds in enumerate(instance.task_types or ()) if kinds}
+        found["types"] = {
+            instance.users[i]: [
+                {
+                    "tasks": amount(sum(row)),
+                    "placement": {c: amount(z) for c, z in zip(instance.machine_names, row, strict=True) if z},
+                }
+                for row in mine
+            ]
+            for i, mine in rows_of.items()
+        }
+        placement = types.summed(placement)
     if placement is not None:
         found["placement"] = {
             user: {c: amount(z) for c, z in zip(instance.machine_names, row, strict=True) if z}

@@ -31,7 +31,7 @@ from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "certify_rounded", "costs", "exceeded", "floors"]
+__all__ = ["certify", "certify_rounded", "costs", "exceeded", "floors", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -79,6 +79,16 @@ def floors(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple[
     if not fault and (short := np.flatnonzero(tasks < has * (1 - CAPACITY))).size:
         fault = f"user {ascent.instance.users[short[0]]!r} has less than its guarantee is worth"
     return has, stopped, fault
+
+
+def replayed(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> str:
+    """Return what the stops lack to prove tasks (n,), in words; whether these are possible is not asked."""
+    replay, fault = _Replay(ascent, tasks), ""
+    for number, halt in enumerate(halts, start=1):
+        fault = fault or replay.stop(halt, f"stop {number}")
+    fault = fault or replay.unfinished()
+    worst = float(replay.violations.max(initial=0.0))
+    return fault or (f"somebody is off by {worst:.1e}" if worst > (0 if ascent.exact else LEVEL) else "")
 
 
 def _last(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarray, str]:

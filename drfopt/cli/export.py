@@ -14,6 +14,9 @@ from .working import stoppable, working
 
 __all__ = ["export"]
 
+MOST_LINES = 12
+"""Notes on names and rounding that a terminal shows."""
+
 
 def _names() -> tuple[str, ...]:
     from ..io.writers.exports import EXPORTS
@@ -28,7 +31,8 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="csv, resourcequota (Kubernetes), kueue (ClusterQueues) or fair-scheduler (YARN).",
+            help="csv, resourcequota, kueue, volcano, yunikorn, kai, koordinator (Kubernetes), fair-scheduler, "
+            "capacity-scheduler (YARN), slurm or slurm-accounts.",
             autocompletion=lambda incomplete: options.matching(incomplete, _names()),
             show_default=False,
         ),
@@ -42,6 +46,15 @@ def export(
             "--resource",
             metavar="NAME=TARGET[:UNIT]",
             help="What a resource is called there, and in which unit the instance counts it: memory=memory:Gi.",
+            show_default=False,
+        ),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leave-out",
+            metavar="NAME",
+            help="A resource that the other program does not get: it has no name for it.",
             show_default=False,
         ),
     ] = None,
@@ -85,7 +98,13 @@ def export(
 
         with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
             allocation = solve(cluster, policy, integer=integer, engine=engine, time_limit=time_limit)
-    deliver(exported(allocation, to, names), output)
+    left_out = [name.strip() for text in leave_out or () for name in text.split(",") if name.strip()]
+    lines: list[str] = []
+    deliver(exported(allocation, to, names, left_out, lines), output)
+    for line in lines[:MOST_LINES]:
+        typer.echo(f"note: {line}", err=True)
+    if len(lines) > MOST_LINES:
+        typer.echo(f"note: and {len(lines) - MOST_LINES:,} more, which the file says", err=True)
     if not allocation.finished:
         raise typer.Exit(FAILED)
 

@@ -29,10 +29,10 @@ def fewest(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) 
 
     Of types (q, k) it is the sum by users, as they were placed.
     """
+    if placement is not None and instance.type_table is not None:
+        return instance.type_table.summed(placement)
     if placement is None or placement.dtype != np.float64:
         return placement
-    if instance.type_table is not None:
-        return instance.type_table.summed(placement)
     user, machine = np.nonzero(placement > LITTLE * tasks[:, None])
     several = np.bincount(user, minlength=instance.n) > 1
     if not several.any() or len(user) > MOST:

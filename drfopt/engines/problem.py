@@ -19,7 +19,7 @@ from ..model.instance import Instance
 from ..model.packings import maximal_patterns, shapes
 from ..model.policies import Policy, shares_per_task
 
-__all__ = ["Answer", "ByType", "Problem", "in_floats"]
+__all__ = ["Answer", "ByType", "Problem", "exact_types", "in_floats"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +246,19 @@ class ByType(Problem):
     def all_rates(self) -> np.ndarray:
         """What one task of a type adds to the level of its user, if her other types go with it."""
         return self.whole.all_rates[self.owner] / self.whole.instance.type_table.part
+
+
+def exact_types(problem: Problem) -> tuple[list[Fraction], list[tuple[Fraction, ...]]]:
+    """Return of every row of a problem by type its part of its user's tasks, and its demand (m,), as `Fraction`s."""
+    kinds = problem.instance.task_types if problem.instance.type_table is not None else None
+    parts: list[Fraction] = []
+    demands: list[tuple[Fraction, ...]] = []
+    for i in problem.members.tolist():
+        mine = None if kinds is None else kinds[i]
+        total = sum(kind.count for kind in mine) if mine else 1
+        parts += [Fraction(kind.count, total) for kind in mine] if mine else [Fraction(1)]
+        demands += [tuple(kind.demand) for kind in mine] if mine else [problem.instance.exact_demands[i]]
+    return parts, demands
 
 
 @dataclass(frozen=True, eq=False)

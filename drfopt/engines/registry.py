@@ -189,8 +189,17 @@ ENGINES = Registry(
         LEXIMIN,
         MACHINES,
         exact=True,
+        types=True,
     ),
-    Engine("rational-lp", "sums:solve_exactly", "HiGHS's basis, solved in rational numbers", SUM, ANYWHERE, exact=True),
+    Engine(
+        "rational-lp",
+        "sums:solve_exactly",
+        "HiGHS's basis, solved in rational numbers",
+        SUM,
+        ANYWHERE,
+        exact=True,
+        types=True,
+    ),
     Engine(
         "enclosure",
         "nash.enclosure",

@@ -19,13 +19,13 @@ from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
 from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
-from .problem import Answer, Problem
+from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
 SPARE = 2e-10
 """Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
 
-__all__ = ["Stated", "largest", "program", "solve", "solve_exactly"]
+__all__ = ["Stated", "largest", "most_tasks", "program", "solve", "solve_exactly"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +124,26 @@ def solve(problem: Problem) -> Answer:
     return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence)
 
 
+def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.ndarray:
+    """Return tasks of a largest worth (n,), floors and ceilings being those that are `promised`."""
+    by_type = problem.by_type
+    stated = program(by_type, worth[by_type.user], by_type.limits, promised)
+    found = run(stated.highs, "the most that is possible", problem.deadline)
+    placed = np.bincount(by_type.pairs[0], weights=np.maximum(found.columns, 0) * stated.step, minlength=by_type.n)
+    tasks = np.full(problem.n, np.inf)
+    np.minimum.at(tasks, by_type.user, placed / by_type.part)
+    return tasks
+
+
 def solve_exactly(problem: Problem) -> Answer:
     """Return an allocation of the largest sum as `Fraction`s, and the prices that prove it."""
     rates, limits = problem.policy.exact_rates(problem.instance), problem.instance.exact_limits
     members = problem.members.tolist()
-    amounts, prices = largest(problem, [rates[i] for i in members], [limits[i] for i in members])
+    worth, most = [rates[i] for i in members], [limits[i] for i in members]
+    if problem.instance.type_table is not None:
+        found, amounts, prices = _of_types(problem, worth, most)
+        return Answer(found, amounts=amounts, prices=prices, evidence={"prices": prices})
+    amounts, prices = largest(problem, worth, most)
     tasks = np.full(problem.n, Fraction(0), dtype=object)
     for i, z in zip(problem.pairs[0].tolist(), amounts, strict=True):
         tasks[i] += z
@@ -161,3 +176,62 @@ def largest(
     for (k, j), price in zip(cells, optimum.prices, strict=False):
         prices[k, j] = price * scales[j]
     return np.array(optimum.x, dtype=object), prices
+
+
+def _of_types(
+    problem: Problem, worth: Sequence[Fraction], limits: Sequence[Fraction | None]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tasks (n,), amounts (pairs,) and prices (k, m) where users have several types on machines.
+
+    maximise    sum_i v_i x_i
+    subject to  sum_q d_qj z_qk            <=  c_kj    resource j of class k
+                part_q x_i - sum_k z_qk    <=  0       type q of user i
+                x_i                        <=  u_i     user i has a limit
+    """
+    by_type, instance = problem.by_type, problem.instance
+    parts, demands_of = exact_types(problem)
+    demands, scales = integer_columns(demands_of, problem.m)
+    rows = capacity_rows(by_type)
+    cells = list(zip(rows.machine.tolist(), rows.resource.tolist(), strict=True))
+    row_of, types = {cell: r for r, cell in enumerate(cells)}, len(cells)
+    limited = [i for i, u in enumerate(limits) if u is not None]
+    limit_row = {i: types + by_type.n + r for r, i in enumerate(limited)}
+    columns: list[dict[int, Fraction]] = []
+    for q, k in zip(*(part.tolist() for part in by_type.pairs), strict=True):
+        uses = {row_of[k, j]: Fraction(d) for j, d in enumerate(demands[q]) if d}
+        columns.append(uses | {types + q: Fraction(-1)})
+    pairs = len(columns)
+    columns += [{limit_row[i]: Fraction(1)} if i in limit_row else {} for i in range(problem.n)]
+    for q, (i, part) in enumerate(zip(by_type.user.tolist(), parts, strict=True)):
+        columns[pairs + i][types + q] = part
+    room = instance.exact_machine_capacity
+    counts = [machine.count for machine in instance.machines or ()]
+    b = [counts[k] * room[k][j] * scales[j] for k, j in cells] + [Fraction(0)] * by_type.n
+    b += [limits[i] or Fraction(0) for i in limited]
+    c = [Fraction(0)] * pairs + list(worth)
+    entries = [(float(value), r, at) for at, column in enumerate(columns) for r, value in column.items()]
+    values, at_rows, at_columns = zip(*entries, strict=True)
+    matrix = sparse.csr_matrix((values, (at_rows, at_columns)), shape=(len(b), len(columns)))
+    floats = np.array([float(value) for value in b])
+    highs = load(
+        -np.array([float(value) for value in c]),
+        np.full(len(columns), INFINITY),
+        matrix,
+        np.full(len(b), -INFINITY),
+        floats,
+    )
+    run(highs, "the largest sum", problem.deadline)
+    optimum = maximise(ExactProgram(columns, b, c), basic_columns(highs), "the exact sum", problem.deadline)
+    prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
+    for (k, j), price in zip(cells, optimum.prices, strict=False):
+        prices[k, j] = price * scales[j]
+    tasks, amounts = list(optimum.x[pairs:]), list(optimum.x[:pairs])
+    # What is placed beyond a type's part is left out.
+    surplus = [-tasks[i] * part for i, part in zip(by_type.user.tolist(), parts, strict=True)]
+    for at, q in enumerate(by_type.pairs[0].tolist()):
+        surplus[q] += amounts[at]
+    for at, q in enumerate(by_type.pairs[0].tolist()):
+        less = min(surplus[q], amounts[at])
+        amounts[at] -= less
+        surplus[q] -= less
+    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices

@@ -112,6 +112,18 @@ class Organisation:
         }
         return replace(self, **by_name, last=())
 
+    def times(self, factor: int) -> "Organisation":
+        """Return an organisation as it is written in which every amount is so many times as large."""
+
+        def larger(amounts: Mapping[str, Any]) -> dict[str, Any]:
+            return {resource: factor * most for resource, most in amounts.items()}
+
+        groups = [replace(g, guarantee=larger(g.guarantee), ceiling=larger(g.ceiling)) for g in self.groups]
+        guarantees, ceilings = (
+            {user: larger(amounts) for user, amounts in rows.items()} for rows in (self.guarantees, self.ceilings)
+        )
+        return replace(self, guarantees=guarantees, ceilings=ceilings, groups=groups)
+
     @property
     def rules(self) -> str:
         """What kinds of rules there are, in words."""

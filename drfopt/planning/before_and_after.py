@@ -166,7 +166,14 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class WhatIf(Result):
-    """Two allocations, before and after the changes."""
+    """Two allocations, before and after the changes.
+
+    Attributes
+    ----------
+    changes : tuple of Change
+        In the order in which they were made.
+    before, after : Allocation
+    """
 
     _schema = "drfopt what-if 1"
     _rows = "users"

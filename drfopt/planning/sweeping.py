@@ -8,7 +8,7 @@ a loop, in its order.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -27,7 +27,7 @@ from ..solving.allocating import solve
 from .before_and_after import TOTALS, Yardstick, as_data
 from .changes import Change, changed
 
-__all__ = ["Axis", "Sweep", "axis_of", "multiplied", "solve_each", "sweep"]
+__all__ = ["Axis", "Sweep", "axis_of", "multiplied", "sweep"]
 
 MOST_VALUES = 10_000
 """Values of an axis; who writes more has mistaken the step."""
@@ -41,33 +41,6 @@ KINDS = {"count": "set-count", "capacity": "set-capacity", "scale": "scale"} | {
 """Changes that can be swept, by the word before the colon of an axis."""
 
 RANGE = re.compile(r"(?P<first>[^.]+(?:\.\d+)?)\.\.(?P<last>.+?)/(?P<step>[^/]+(?:/\d+)?)")
-
-
-def solve_each(
-    instances: Iterable[Instance],
-    policy: AnyPolicy = "drf",
-    *,
-    jobs: int | None = None,
-    dask: str | None = None,
-    **how: Any,
-) -> Iterator[Allocation]:
-    """Yield what `solve` returns for every instance, in order; an error comes when its instance's turn has come.
-
-    Parameters
-    ----------
-    instances : iterable of Instance
-        Taken as workers get free.
-    policy : str, Policy or function
-    jobs, dask : int, str
-        Processes (by default one a core; 1 works in this one), or the address of a Dask scheduler.
-    **how
-        ``integer``, ``engine``, ``exact``, ``time_limit`` of `solve`.
-    """
-    return spread(partial(_solved, policy_named(policy), how), instances, jobs=jobs, dask=dask, what="instances")
-
-
-def _solved(policy: Policy, how: dict[str, Any], instance: Instance) -> Allocation:
-    return solve(instance, policy, **how)
 
 
 def _changed(instance: Instance, policy: Policy, how: dict[str, Any], changes: tuple[Change | str, ...]) -> Allocation:
@@ -147,7 +120,19 @@ def _values(text: str) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Result):
-    """Allocations of one cluster along an axis, `values` and `allocations` in the same order."""
+    """Allocations of one cluster along an axis.
+
+    Attributes
+    ----------
+    instance : Instance
+        As it is, before any change.
+    policy : str
+    axis : Axis
+        What is changed.
+    values : tuple of Fraction
+    allocations : tuple of Allocation
+        One a value, in their order.
+    """
 
     _schema = "drfopt sweep 1"
 
@@ -249,7 +234,7 @@ def sweep(
     changes : iterable of Change or str
         Made before, at every value alike.
     policy, jobs, dask, **how
-        As in `solve_each`.
+        Processes (by default one a core; 1 works in this one), or the address of a Dask scheduler.
 
     Returns
     -------

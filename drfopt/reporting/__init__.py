@@ -1,7 +1,7 @@
 """Allocations to look at: one page for a browser, and pictures (``drfopt[plot]``).
 
 >>> from drfopt.reporting import page, study
->>> text = page(study(cluster, ["drf", "ceei"]))
+>>> text = page(study(Instance.library("nsdi2011"), ["drf", "ceei"]))
 """
 
 from importlib import import_module

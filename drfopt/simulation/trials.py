@@ -233,6 +233,11 @@ def simulate_each(
     jobs, dask : int, str
         Processes, None for one a core if the work is worth it, or the address of a Dask scheduler.  The answers do not
         depend on them.
+
+    Raises
+    ------
+    InstanceError, PolicyError
+        On bad numbers; on a rule that is unknown, named twice, or missing.
     """
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
         raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")

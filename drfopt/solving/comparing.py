@@ -36,6 +36,8 @@ class Comparison(Result):
     ----------
     instance : Instance
     integer : bool
+    policies : tuple of str
+        Those asked for.
     allocations : tuple of Allocation
         In the order of the policies asked for.
     refusals : dict from policy to str
@@ -161,6 +163,11 @@ def compare(
         Whole tasks.
     time_limit : float, optional
         Seconds for each policy.
+
+    Raises
+    ------
+    PolicyError
+        When no policy is named, one is unknown, or none can take the instance.
     """
     names = tuple(dict.fromkeys(policy_named(policy).name for policy in policies))
     if not names:

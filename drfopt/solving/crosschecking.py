@@ -108,6 +108,9 @@ class CrossCheck(Result):
 
     Attributes
     ----------
+    instance : Instance
+    policy : str
+    integer : bool
     agree : bool or None
         None with fewer than two independent computations, or when a formulation that was asked for gave no answer.
     max_disagreement : float or None

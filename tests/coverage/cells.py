@@ -240,7 +240,8 @@ def run(cell: Cell, folder: Path) -> Outcome:
     arguments = [row.name.split()[0], str(path), *row.arguments, option, policy(cell), *mode]
     if row.name == "rebalance":
         current = folder / "current.json"
-        current.write_text(json.dumps({"placement": {"B": {"large": 1}}}))
+        runs = {"placement": {"B": {"large": 1}}} if cell.cluster == "machines" else {"tasks": {"B": 1}}
+        current.write_text(json.dumps(runs))
         arguments += ["--current", str(current)]
     if row.name == "size":
         arguments += ["--cost", "cpu=1,memory=1" if cell.cluster == "pool" else "large=3,small=1"]
@@ -270,6 +271,36 @@ def faults(document: dict[str, Any]) -> list[str]:
     """Return what of a document its schema forbids."""
     name = document["schema"].split()[1]
     return [f"{name}{error.json_path}: {error.message[:200]}" for error in validator(name).iter_errors(document)]
+
+
+def asked(cell: Cell, limited: bool = False) -> Any:
+    """Return a cell as the package's own table of what can be asked takes it; `limited` as whatif changes it."""
+    from drfopt.cli.coverage import Asked
+    from drfopt.io.native.reading import built
+    from drfopt.model.policies import policy_named
+
+    data = document(cell)
+    if limited:
+        data["users"][0]["max_tasks"] = 1
+    instance = built(data, cell.feature)
+    return Asked(cell.command.split()[0], cell.mode, instance, policy_named(policy(cell)))
+
+
+def told(cell: Cell, changes: bool = False) -> str:
+    """Return why that table says that a cell is refused, its `changes` made too; empty where it is answered."""
+    from drfopt.cli.coverage import refusal
+
+    row = refusal(asked(cell))
+    if row is None and cell.command == "whatif" and changes:
+        row = refusal(asked(cell, limited=True))
+    return "" if row is None else row.name
+
+
+def mark(cell: Cell) -> str:
+    """Return how the manual's table shows a cell that is answered."""
+    from drfopt.cli.coverage import bounded
+
+    return "✓" if bounded(asked(cell)) is None else "~"
 
 
 def outcomes(chosen: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:

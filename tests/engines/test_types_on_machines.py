@@ -11,9 +11,11 @@ from scipy.optimize import linprog
 
 from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
 from drfopt.certificates import chain, duals
+from drfopt.certificates.document import certificate_document
 from drfopt.engines.problem import Problem
 from drfopt.model.policies import policy_named
 from drfopt.solving.methods import slow_sum
+from drfopt.solving.verifying import verify
 
 MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
 TRAINING = [
@@ -191,7 +193,7 @@ def test_the_slow_chain_agrees():
 def test_who_was_not_taught_types_says_so():
     for ask, error, words in (
         (
-            lambda: solve(cluster(), exact=True),
+            lambda: solve(cluster(), "ceei", exact=True),
             EngineError,
             "several task types of one user with divisible tasks, exactly",
         ),
@@ -240,3 +242,36 @@ def test_a_smaller_sum_is_rejected():
 
 def test_the_price_of_fairness_is_known():
     assert compare(cluster(), ["drf"]).price_of_fairness["drf"] is not None
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "utilitarian", "throughput"])
+@pytest.mark.parametrize("limits", [None, [3, None, 1]])
+def test_exact_answers_with_types_are_proven_by_their_file(policy, limits):
+    """The floats beside them are of another engine; the standalone verifier decides the fractions, and a forgery."""
+    instance = cluster(max_tasks=limits)
+    found = solve(instance, policy, exact=True)
+    assert found.certificate.valid and found.certificate.rigorous
+    floats = solve(instance, policy)
+    worth = policy_named(policy).rates(instance)
+    if policy in ("utilitarian", "throughput"):
+        assert float(sum(found.levels)) == pytest.approx(float(worth @ floats.tasks), rel=1e-12)
+    else:
+        assert [float(x) for x in found.tasks] == pytest.approx(floats.tasks, rel=1e-12)
+    document = json.loads(json.dumps(certificate_document(found)))
+    assert verify(document).valid is True
+    first = next(row for row in document["users"] if row["tasks"] != "0")
+    first["tasks"] = first["tasks"] + "1/7" if "/" not in first["tasks"] else "1/7"
+    assert verify(document).valid is False
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_answers_equal_programs_written_out(seed):
+    r = np.random.default_rng(seed)
+    kinds = [[TaskType({"cpu": int(a), "gpu": int(b)}, int(c)) for a, b, c in r.integers(1, 4, (2, 3))] for _ in "xy"]
+    instance = Instance(
+        {"A": kinds[0], "B": kinds[1], "C": {"cpu": 1}},
+        machines=[Machine("m", {"cpu": 7, "gpu": 5}, 2), Machine("n", {"cpu": 4, "gpu": 3})],
+        max_tasks=[None, None, int(r.integers(1, 5))],
+    )
+    levels = [float(level) for level in solve(instance, exact=True).levels]
+    assert levels == pytest.approx(literal(instance, "drf"), rel=1e-6)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kubernetes_objects import node, pod, write
 
-from drfopt import rebalance, solve
+from drfopt import explain, rebalance, solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.formats import read
 
@@ -243,3 +243,17 @@ def test_what_runs_in_a_pool_is_what_rebalance_reads(tmp_path: Path) -> None:
     assert found.current() == {"tasks": {"a": 3}}
     plain = found.instance.parts() | {"organisation": None}
     assert rebalance(type(found.instance)(**plain), found.current()).status == "optimal"
+
+
+def test_what_is_missing_is_explained_where_users_have_types(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "list.json",
+        node("n0", cpu="8"),
+        node("n1", cpu="16", taints=[{"key": "gpu", "effect": "NoSchedule"}]),
+        *(pod(f"p{i}", cpu=cpu) for i, cpu in enumerate(["1", "2", "64"])),
+        *(pod(f"q{i}", "b", cpu=cpu) for i, cpu in enumerate(["12", "13"])),
+    )
+    told = str(explain(read("kubernetes", path).instance))
+    assert "a machine of 16cpu-32GiB would have" not in told
+    assert "a: p2: a machine of 8cpu-32GiB would have to have 64 of cpu instead of 8" in told
+    assert "b: its task q0 fits on 16cpu-32GiB, which it may not use" in told, told

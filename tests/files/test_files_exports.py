@@ -235,3 +235,155 @@ def test_openb_is_exported(data_folder: Path) -> None:
     documents = list(yaml.safe_load_all(text))
     assert len(documents) == instance.n
     assert sum(int(one["spec"]["hard"]["requests.nvidia.com/gpu"]) for one in documents) <= instance.exact_capacity[2]
+
+
+# ---- every scheduler that is read is written ---------------------------------------------------------------
+
+
+def company(**rest) -> Instance:
+    """Two teams in a group, one beside it; the names are those that the readers give."""
+    demands = {
+        "eng.dev": {"cpu": 1, "memory": 4 * GIB},
+        "eng.ops": {"cpu": 3, "memory": GIB},
+        "sci": {"cpu": 1, "memory": GIB},
+    }
+    organisation = Organisation(
+        paths={"eng.dev": "eng", "eng.ops": "eng"},
+        groups=[Group("eng", 3)],
+        ceilings={"sci": {"cpu": 12}},
+        tiers={"eng.ops": 0},
+    )
+    capacity = {"cpu": 64, "memory": 160 * GIB}
+    return Instance(demands, capacity, weights={"eng.ops": 2}, organisation=organisation, name="company", **rest)
+
+
+ROUND_TRIPS = {
+    "yunikorn": ("yunikorn", {}, ("eng.dev", "eng.ops", "sci"), ("cpu", "memory")),
+    "volcano": ("volcano", {}, ("eng-dev", "eng-ops", "sci"), ("cpu", "memory")),
+    "kai": ("kai", {}, ("eng-dev", "eng-ops", "sci"), ("cpu", "memory")),
+    "koordinator": ("koordinator", {}, ("eng-dev", "eng-ops", "sci"), ("cpu", "memory")),
+    "fair-scheduler": ("yarn", {}, ("eng.dev", "eng.ops", "sci"), ("vcores", "memory-mb")),
+    "capacity-scheduler": ("yarn", {}, ("eng.dev", "eng.ops", "sci"), ("vcores", "memory-mb")),
+    "slurm": ("slurm", {}, ("dev", "ops", "account sci"), ("cpu", "mem")),
+    "slurm-accounts": ("slurm", {"user_by": "account"}, ("dev", "ops", "sci"), ("cpu", "mem")),
+}
+
+
+@pytest.mark.parametrize("to", ROUND_TRIPS)
+def test_what_is_exported_is_read_back_by_its_own_reader(tmp_path: Path, to: str) -> None:
+    kind, options, users, (cpu, memory) = ROUND_TRIPS[to]
+    instance = company()
+    allocation = solve(instance)
+    lines: list[str] = []
+    written = saved(tmp_path / "written", export(allocation, to, lines=lines))
+    machines = saved(tmp_path / "c.toml", '[[machines]]\nname = "all"\ncapacity = { cpu = 64, memory = "160Gi" }\n')
+    found = read(kind, written, machines=machines, saturate=True, **options)
+    assert sorted(found.instance.users) == sorted(users)
+    order = [found.instance.users.index(user) for user in users]
+    organisation = found.instance.organisation
+    assert [organisation.paths[i] != "" for i in order] == [True, True, False]
+    (group,) = organisation.groups
+    unit = 2**20 if memory != "memory" else 1
+    given = [{cpu: Fraction(u[0]), memory: Fraction(u[1]) / unit} for u in allocation.usage.tolist()]
+    bounds = organisation.ceilings if kind == "slurm" else organisation.guarantees
+    bound = [bounds[i] for i in order]
+    total = {cpu: Fraction(64), memory: Fraction(160 * GIB, unit)}
+    if to == "capacity-scheduler":
+        shares = [max(own[r] / total[r] for r in total) for own in given]
+        told = [one[cpu] / total[cpu] for one in bound]
+        assert sum(told) == 1, "percent that add up"
+        both = max(sum(own[r] for own in given[:2]) / total[r] for r in total)
+        assert float(told[2]) == pytest.approx(float(shares[2] / (both + shares[2])), abs=1e-4)
+        assert float(told[0] / told[1]) == pytest.approx(float(shares[0] / shares[1]), rel=1e-3)
+        assert any("of a queue's dominant share at least" in line for line in lines)
+    else:
+        for own, exact in zip(bound, given, strict=True):
+            for resource, amount in exact.items():
+                # Cut to the target's steps: whole MB and cores at the most, 10^6 bytes in KAI.
+                least = Fraction(10**6 if to == "kai" else 1) if resource == memory else Fraction(1)
+                assert amount - least - Fraction(1, 10**6) <= own[resource] <= amount * (1 + Fraction(1, 10**8))
+        together = group.ceiling if kind == "slurm" else group.guarantee
+        if to != "fair-scheduler":
+            assert together == {r: bound[0][r] + bound[1][r] for r in bound[0]}
+    weights = [found.instance.exact_weights[i] for i in order]
+    if to not in ("yunikorn", "capacity-scheduler"):
+        assert weights[1] / weights[0] == 2
+        assert group.weight / weights[0] == 3
+    if to in ("yunikorn", "volcano", "kai", "koordinator", "fair-scheduler"):
+        assert organisation.ceilings[2][cpu] == 12
+    assert solve(found.instance).certificate.valid
+
+
+def test_what_has_no_name_there_is_left_out_or_refused(tmp_path: Path) -> None:
+    instance = Instance({"a": {"cpu": 1, "licence": 1}, "b": {"cpu": 2, "licence": 0}}, {"cpu": 9, "licence": 3})
+    allocation = solve(instance)
+    for row in EXPORTS:
+        if row.name in ("csv", "kueue"):  # any name will do in Kueue
+            continue
+        with pytest.raises(InstanceError, match="or leave it out with --leave-out licence"):
+            export(allocation, row.name)
+        lines: list[str] = []
+        text = export(allocation, row.name, leave_out=["licence"], lines=lines)
+        assert "licence is left out" in lines
+        assert "licence is left out" in text, "a comment says it too"
+    assert export(allocation, "csv", leave_out="licence").splitlines()[0] == "user,tasks,cpu"
+    with pytest.raises(InstanceError, match=r"the cluster has no 'licences'.*did you mean 'licence'"):
+        export(allocation, "kai", leave_out=["licences"])
+    with pytest.raises(InstanceError, match="'licence' is given a name and left out"):
+        export(allocation, "kueue", {"licence": "example.com/licence"}, ["licence"])
+    with pytest.raises(InstanceError, match="every resource is left out"):
+        export(allocation, "slurm", leave_out=["licence", "cpu"])
+
+
+@pytest.mark.parametrize("row", [row for row in EXPORTS if row.name != "csv"], ids=lambda row: row.name)
+def test_no_name_changes_in_silence(row) -> None:
+    demands = {"Team A.b": {"cpus": 1, "gpus": 1}, "c": {"cpus": 2, "gpus": 0}}
+    lines: list[str] = []
+    text = export(solve(Instance(demands, {"cpus": 9, "gpus": 4})), row.name, lines=lines)
+    # KAI and Slurm call them gpu and gres/gpu, Kubernetes nvidia.com/gpu, YARN yarn.io/gpu; Kueue takes any name.
+    assert any(line.startswith(("gpus is called ", "gpus keeps its name")) for line in lines)
+    assert any(line.startswith("'Team A.b' is called ") for line in lines)
+    assert all(line in text or line.replace("--", "- -") in text for line in lines)
+    assert (row.name == "kueue") == (
+        "gpus" in "".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", "<!--")))
+    )
+
+
+def test_a_group_and_a_user_of_one_name_are_refused() -> None:
+    organisation = Organisation(paths={"a": "b"}, groups=[Group("b", 1)])
+    instance = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 9}, organisation=organisation)
+    for to in ("volcano", "kai", "koordinator", "yunikorn"):
+        with pytest.raises(InstanceError, match="a group and a user would both be queue 'b'"):
+            export(solve(instance), to)
+
+
+def test_weights_that_are_no_whole_numbers_are_scaled() -> None:
+    instance = Instance(
+        {"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 9}, weights={"a": Fraction(3, 2), "b": Fraction(1, 4)}
+    )
+    documents = list(yaml.safe_load_all(export(solve(instance), "volcano")))
+    assert [one["spec"]["weight"] for one in documents] == [6, 1]
+    assert "Fairshare=6" in export(solve(instance), "slurm")
+
+
+def test_percent_of_nothing_add_up_too() -> None:
+    instance = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 9}, max_tasks=[0, 0, 0])
+    text = export(solve(instance), "capacity-scheduler")
+    assert [float(part.split("<")[0]) for part in text.split("<value>")[3::2]] == [33.334, 33.333, 33.333]
+
+
+def test_kueue_keeps_the_names_that_it_takes(tmp_path: Path) -> None:
+    instance = Instance({"a": {"cpu": 1, "gpu": 1, "cpu_credits": 1}}, {"cpu": 9, "gpu": 4, "cpu_credits": 5})
+    path = saved(tmp_path / "q.yaml", export(solve(instance), "kueue"))
+    assert read("kueue", path).instance.resources == ("cpu", "gpu", "cpu_credits")
+    assert "nvidia.com/gpu" in export(solve(instance), "kueue", {"gpu": "nvidia.com/gpu"})
+
+
+def test_slurm_gets_back_the_names_that_its_reader_made(tmp_path: Path) -> None:
+    shares = "Account|User|RawShares\nroot||1\n bio||2\n  bio|ann|3\n phys||1\n  phys|ann|1\n empty||1\n"
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn|8|16000||p|idle\n"
+    paths = [saved(tmp_path / "sshare", shares), saved(tmp_path / "sinfo", nodes)]
+    instance = read("slurm", paths, saturate=True).instance
+    assert instance.users == ("ann (bio)", "ann (phys)", "account empty")
+    back = saved(tmp_path / "load.cfg", export(solve(instance), "slurm"))
+    assert read("slurm", [back, paths[1]], saturate=True).instance.users == ("account empty", "ann (bio)", "ann (phys)")

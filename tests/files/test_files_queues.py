@@ -477,6 +477,14 @@ OWNERS = {
         ),
         6,
     ),
+    "AppWrapper": (
+        owner(
+            "workload.codeflare.dev/v1beta2",
+            "AppWrapper",
+            {"components": [{"template": owner("batch/v1", "Job", {"parallelism": 4, "template": TEMPLATE})}]},
+        ),
+        4,
+    ),
     "Deployment": (owner("apps/v1", "Deployment", {"replicas": 2, "template": TEMPLATE}), 2),
 }
 
@@ -570,3 +578,21 @@ def test_the_whole_of_a_tree_of_quotas_is_a_pool(tmp_path: Path) -> None:
     assert found.instance.machines is None
     assert found.instance.exact_capacity == (8, 4 * GIB)
     assert found.instance.organisation.ceilings == ({"memory": 3 * GIB},)
+
+
+def test_local_queues_may_be_the_users(tmp_path: Path) -> None:
+    heavy = local_queue("heavy", "A")
+    heavy["spec"]["fairSharing"] = {"weight": "3"}
+    items = [cluster_queue("A", quota("8")), heavy, local_queue("light", "A"), local_queue("other", "gone")]
+    works = [workload("w1", "heavy", ("main", 20, "1")), workload("w2", "light", ("main", 20, "1"))]
+    path = write(tmp_path / "k.json", *items, *works)
+    assert read("kueue", path).instance.users == ("A",)
+    assert "weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue (heavy)" in told(
+        read("kueue", path)
+    )
+    found = read("kueue", path, "localqueue").instance
+    assert found.users == ("a/heavy", "a/light")
+    assert found.organisation.paths == ("A", "A")
+    assert solve(found).tasks == pytest.approx([6, 2])
+    alone = read("kueue", write(tmp_path / "q.json", *items), "localqueue", saturate=True).instance
+    assert solve(alone).tasks == pytest.approx([6, 2])

@@ -2,11 +2,13 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
-from house_source import REPOSITORY, modules
+from house_source import REPOSITORY, Module, modules
 
 import drfopt
 from drfopt.base.tables import FORMATS
@@ -161,3 +163,61 @@ def test_engines_have_different_names_and_every_format_writes():
     assert len({engine.name for engine in ENGINES}) == len(ENGINES)
     assert tuple(FORMATS) == ("table", "json", "csv", "markdown", "latex")
     assert all(callable(write) for write in FORMATS.values())
+
+
+def mentioned(tree):
+    """Yield every word of a file that may mean something of another: names that are read, imported, or in tables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) == 1:
+            # A row names its function as "sums:solve".
+            yield from re.findall(r"\w+", node.value)
+
+
+def defined(tree):
+    """Yield the names of functions, classes and constants at the top of a file, and those that it lists."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def unused(package, others, texts):
+    """Return what of a package nothing mentions but the line that defines it, and the list of its module."""
+    counts = Counter(word for module in [*package, *others] for word in mentioned(module.tree))
+    told = {word for text in texts for word in re.findall(r"\w+", text)}
+    lists = Counter()
+    for module in package:
+        for node in module.tree.body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+                lists.update(ast.literal_eval(node.value))
+    return [
+        f"{module.place}: {name}"
+        for module in package
+        for name in defined(module.tree)
+        if not name.startswith("__") and name not in told and counts[name] <= lists[name]
+    ]
+
+
+def test_nothing_is_there_for_the_tests_alone():
+    """What only tests import is used by the package, by a benchmark, or by the manual; or it is deleted."""
+    texts = [
+        path.read_text(encoding="utf-8")
+        for pattern in ("docs/**/*.md", "notebooks/*.ipynb", "README.md")
+        for path in REPOSITORY.glob(pattern)
+        if "generated" not in path.parts
+    ]
+    assert not unused(modules("drfopt"), [*modules("benchmarks"), *modules("docs")], texts)
+
+
+def test_what_is_there_for_the_tests_alone_would_be_found():
+    tree = ast.parse('__all__ = ["alone", "asked"]\ndef alone(): return asked()\ndef asked(): return 1')
+    (found,) = unused([Module(REPOSITORY / "x.py", "x", tree)], [], [])
+    assert found == "x.py: alone"

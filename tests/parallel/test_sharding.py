@@ -4,16 +4,18 @@ import json
 import os
 import signal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
 from drfopt.base.errors import EngineError, InstanceError, PolicyError, SolverError
+from drfopt.base.parallel import spread
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.planning.changes import changed
-from drfopt.planning.sweeping import solve_each, sweep
+from drfopt.planning.sweeping import sweep
 from drfopt.solving.allocating import solve
 
 
@@ -69,7 +71,7 @@ def test_a_time_limit_crosses_to_the_processes():
 
 def test_a_batch_is_the_loop(paper):
     batch = [paper, islands(2), paper]
-    found = list(solve_each(batch, "drf", jobs=2))
+    found = list(spread(solve, batch, jobs=2))
     assert [f.instance.n for f in found] == [paper.n, 24, paper.n]
     for allocation, instance in zip(found, batch, strict=True):
         assert np.array_equal(allocation.tasks, solve(instance).tasks)
@@ -77,7 +79,7 @@ def test_a_batch_is_the_loop(paper):
 
 def test_an_error_in_a_batch_comes_in_its_turn(paper):
     limited = Instance(paper.demands, paper.capacity, max_tasks=[1, None])
-    results = solve_each([paper, limited, paper], "per-server", jobs=2)
+    results = spread(partial(solve, policy="per-server"), [paper, limited, paper], jobs=2)
     assert next(results).tasks.tolist() == [3, 2]
     with pytest.raises(PolicyError, match="knows no limit"):
         next(results)
@@ -129,7 +131,7 @@ def test_a_dask_cluster_gives_the_serial_answers_though_a_worker_dies():
         assert_same(solve(cluster, dask=address), solve(cluster))
         with Client(address, set_as_default=False) as client:
             victim = next(iter(client.run(os.getpid).values()))
-        found = solve_each(batch, dask=address)
+        found = spread(solve, batch, dask=address)
         first = next(found)
         os.kill(victim, signal.SIGKILL)
         for one, other in zip([first, *found], alone, strict=True):

@@ -158,8 +158,7 @@ def test_an_organisation():
         after = solve(changed(cluster, [change])).tasks[i]
         assert after > found[user].tasks
         assert f"would {'give it' if user == 'A' else 'have'} {after:.6g} tasks" in found[user].remedy
-    with pytest.raises(PolicyError, match="ceilings, groups"):
-        price(cluster)
+    assert price(cluster)["memory"].more.tasks[0] > 0
 
 
 def test_what_is_refused():

@@ -263,8 +263,8 @@ def search(
     Examples
     --------
     >>> found = search("ceei", "strategy-proofness", Space(users=2, resources=2, max_demand=2, max_capacity=2))
-    >>> len(found.counterexamples)
-    0
+    >>> str(found.counterexamples[0].finding.witness)[:8], found.complete
+    ('user u1 ', True)
     """
     chosen, asked = policy_named(policy), properties_named(properties)
     space = space or Space()

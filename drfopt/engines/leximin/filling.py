@@ -59,6 +59,12 @@ ROUNDING = 1e-14
 LEAST = 1e-100
 """Makes nothing left something, whose digits are all lost."""
 
+FEW = 1 / 8
+"""Part of the users up to which those who meet their limits are taken off the sums, which are not added up again."""
+
+ADDED_AGAIN = 1e-2
+"""Part of a sum that must be left after taking off, or too many of its digits are lost and it is added up again."""
+
 PER_GROUP = 4
 """Users there must be for each set of resources before grouping them pays."""
 
@@ -120,35 +126,50 @@ def _fill(
     tops = None
     if limits is not None:
         tops = np.divide(limits, pace, where=pace > 0, out=np.full(len(pace), np.inf))
-    level, magnified = 0.0, 1.0
+
+    def used(rows: slice) -> np.ndarray:
+        """Stop who uses a resource that is full; return what is used, and what a level more takes, (2, m)."""
+        block, done, speed = columns(demands, rows), tasks[rows], pace[rows]
+        if full.size:
+            stopped = (block[full] > 0).any(axis=0)
+            leaving = speed * stopped
+            speed -= leaving
+            done += np.multiply(leaving, level, out=leaving)
+            if tops is not None:
+                tops[rows][stopped] = np.inf
+        return np.array([block @ done, block @ speed])
+
+    level, magnified, full = 0.0, 1.0, np.array([], dtype=int)
+    taken = climb = summed = None
     while True:
         with np.errstate(over="ignore", invalid="ignore"):
-            free, climb = capacity - tasks @ demands, pace @ demands
+            if taken is None or climb is None:
+                taken, climb = np.sum(in_blocks(len(pace), used), axis=0)
+                summed = climb * ADDED_AGAIN
+            free = capacity - taken
         if not np.isfinite([free, climb]).all():
             # Beyond the range of floats: rounding counts without end, and fractions decide.
             return tasks, np.inf
         reach = np.divide(free, climb, where=climb > 0, out=np.full(len(capacity), np.inf))
         # Rounding may leave a resource that ran out a trace of less or more: levels never fall.
         reach = np.maximum(reach, level)
-        highest = float(reach.min())
+        highest, full = float(reach.min()), full[:0]
         if limits is not None and tops is not None:
             met = np.flatnonzero(tops <= min(highest, FLOAT_MAX))
             if met.size:
                 tasks[met] = limits[met]
+                needs = demands[met] if met.size <= len(pace) * FEW else None
+                taken = None if needs is None else taken + limits[met] @ needs
+                climb = None if needs is None else climb - pace[met] @ needs
                 pace[met], tops[met] = 0, np.inf
+                if climb is None or not (climb >= summed).all():
+                    taken = None
                 continue
         if highest == np.inf:
             return tasks, magnified
         level = highest
         magnified = max(magnified, _magnified(free, climb, capacity, level))
-        stopped = np.zeros(len(pace), dtype=bool)
-        for j in np.flatnonzero(reach <= level):
-            stopped |= demands[:, j] > 0
-        leaving = pace * stopped
-        pace -= leaving
-        tasks += np.multiply(leaving, level, out=leaving)
-        if tops is not None:
-            tops[stopped] = np.inf
+        full, taken = np.flatnonzero(reach <= level), None
 
 
 def _magnified(free: np.ndarray, climb: np.ndarray, capacity: np.ndarray, level: float) -> float:

@@ -26,7 +26,7 @@ from ...base.progress import report
 from ...base.solvers.exact_lp import ExactProgram, Optimum, maximise
 from ...certificates.exact import ChainLink
 from ..linear_programs import INFINITY, basic_columns, capacity_rows, load, run, user_rows
-from ..problem import Answer, Problem
+from ..problem import Answer, Problem, exact_types
 
 __all__ = ["solve"]
 
@@ -45,24 +45,28 @@ class _Chain:
     def __init__(self, problem: Problem):
         instance, members = problem.instance, problem.members.tolist()
         rates = problem.policy.exact_rates(instance)
-        self.problem = problem
+        # Who has several task types is a row each, with its part of the tasks; they rise, and are finished, together.
+        self.problem, self.by_type = problem, (by_type := problem.by_type)
+        parts, demands_of = exact_types(problem)
+        self.owner = by_type.user.tolist()
+        self.parts = parts
         self.rates = [rates[i] for i in members]
         self.limits = [instance.exact_limits[i] for i in members]
         self.tops = [None if u is None else u * r for u, r in zip(self.limits, self.rates, strict=True)]
-        self.rows, self.adding = capacity_rows(problem), user_rows(problem)
-        demands, self.scales = integer_columns([instance.exact_demands[i] for i in members], problem.m)
+        self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
+        demands, self.scales = integer_columns(demands_of, problem.m)
         cells = list(zip(self.rows.machine.tolist(), self.rows.resource.tolist(), strict=True))
-        row_of = {cell: problem.n + r for r, cell in enumerate(cells)}
+        row_of = {cell: by_type.n + r for r, cell in enumerate(cells)}
         self.columns = []
-        for i, k in zip(*(part.tolist() for part in problem.pairs), strict=True):
-            uses = {row_of[k, j]: Fraction(d) for j, d in enumerate(demands[i]) if d}
-            self.columns.append({i: Fraction(-1), **uses})
+        for q, k in zip(*(part.tolist() for part in by_type.pairs), strict=True):
+            uses = {row_of[k, j]: Fraction(d) for j, d in enumerate(demands[q]) if d}
+            self.columns.append({q: Fraction(-1), **uses})
         one_machine = instance.exact_machine_capacity
         counts = [machine.count for machine in instance.machines or ()]
         self.room = [counts[k] * one_machine[k][j] * self.scales[j] for k, j in cells]
         self.levels: list[Fraction | None] = [None] * problem.n
         self.rounds: list[ChainLink] = []
-        self.basis = [len(self.columns) + 1 + r for r in range(problem.n + len(cells))]
+        self.basis = [len(self.columns) + 1 + r for r in range(by_type.n + len(cells))]
         self.unit = 1 / float((problem.shares / problem.rates[:, None]).sum(axis=0).max())
 
     def answer(self) -> Answer:
@@ -97,8 +101,9 @@ class _Chain:
         if met:
             self._stop_at_limits(met)
             return optimum
-        prices = optimum.prices[self.problem.n :]
-        paid = [i for i in rising if optimum.prices[i] > 0]
+        prices = optimum.prices[self.by_type.n :]
+        paying = {self.owner[q] for q in range(self.by_type.n) if optimum.prices[q] > 0}
+        paid = [i for i in rising if i in paying]
         for i in paid:
             self.levels[i] = level
         table = np.full((self.problem.k, self.problem.m), Fraction(0), dtype=object)
@@ -108,16 +113,17 @@ class _Chain:
         return optimum
 
     def _program(self) -> ExactProgram:
-        common = {i: 1 / self.rates[i] for i, held in enumerate(self.levels) if held is None}
-        b = [Fraction(0) if y is None else -y / r for y, r in zip(self.levels, self.rates, strict=True)]
+        rows = list(enumerate(zip(self.owner, self.parts, strict=True)))
+        common = {q: part / self.rates[i] for q, (i, part) in rows if self.levels[i] is None}
+        b = [Fraction(0) if (y := self.levels[i]) is None else -y * part / self.rates[i] for _, (i, part) in rows]
         c = [Fraction(0)] * len(self.columns) + [Fraction(1)]
         return ExactProgram([*self.columns, common], b + self.room, c)
 
     def _guess(self) -> float:
         """Return the level that floats reach; their basis is kept where they end, else the one there was."""
-        problem, unit = self.problem, self.unit
+        problem, unit = self.by_type, self.unit
         user, _ = problem.pairs
-        held = np.array([math.nan if y is None else float(y) / unit for y in self.levels])
+        held = np.array([math.nan if y is None else float(y) / unit for y in self.levels])[problem.user]
         common = sparse.csr_matrix(-np.isnan(held).astype(float)[:, None])
         scaled = self.rows.matrix @ sparse.diags(unit / problem.rates[user])
         matrix = sparse.bmat([[self.adding, common], [scaled, None]], format="csr")
@@ -144,8 +150,8 @@ class _Chain:
             for y, r, u, top in zip(self.levels, self.rates, self.limits, self.tops, strict=True)
             if y is not None
         ]
-        surplus = [-task for task in tasks]
-        users = self.problem.pairs[0].tolist()
+        surplus = [-tasks[i] * part for i, part in zip(self.owner, self.parts, strict=True)]
+        users = self.by_type.pairs[0].tolist()
         for q, i in enumerate(users):
             surplus[i] += x[q]
         amounts = list(x[: len(users)])

@@ -96,7 +96,7 @@ def optimum(
     """Return the best value of the objective and all allocations that attain it.
 
     >>> optimum(nash_product([1, 1]), [[1, 4], [3, 1]], [([9, 18], 1)], [None, None])
-    Optimum(value=(2, 6), allocations=[(3, 2)])
+    EnumeratedOptimum(value=(2, 6), allocations=[(3, 2)])
     """
     scored = [(objective(tasks), tasks) for tasks in packable(demands, machines, limits, eligible, budget)]
     best = max(value for value, _ in scored)

@@ -330,6 +330,7 @@ class AuditDocument(Headed):
     policy: str
     integer: bool
     results: list[FindingRow]
+    undefined: str | None = None
 
 
 class CounterexampleRow(Keyed):

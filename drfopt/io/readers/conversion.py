@@ -22,7 +22,7 @@ from ...model.document import as_text
 from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ..text.files import File, one_line
-from ..writers.amounts import LEAST_MEMORY, TargetName
+from ..writers.amounts import LEAST_MEMORY, MEMORY_WORDS, TargetName
 
 __all__ = [
     "ASSUMED",
@@ -191,9 +191,6 @@ def _plain(value: Any) -> Any:
 
 Amounts = Mapping[str, Fraction]
 
-MEMORIES = {"memory": 1, "memory-mb": 2**20, "mem": 2**20}
-"""Bytes in the unit of what the formats call memory."""
-
 
 @dataclass(frozen=True)
 class ListedMachine:
@@ -347,9 +344,9 @@ class Asked:
                 total[resource] = total.get(resource, Fraction(0)) + amount * node.count
 
         def target(resource: str) -> TargetName:
-            if resource in used or resource not in known or taken(resource):
-                return TargetName(resource)
-            return known[resource]
+            own = known.get(resource, TargetName(resource))
+            # A word that the files use, or that is the format's own, is kept.
+            return TargetName(resource, unit=own.unit) if resource in used or taken(resource) else own
 
         def moved(amounts: Amounts, what: str) -> dict[str, Fraction]:
             found: dict[str, Fraction] = {}
@@ -369,9 +366,9 @@ class Asked:
                     notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
         for resource, amount in total.items():
             new = target(resource)
-            if new.name in MEMORIES and 0 < amount * _bytes(new) < LEAST_MEMORY:
+            if new.name in MEMORY_WORDS and 0 < amount * new.scale * new.unit < LEAST_MEMORY:
                 raise InstanceError(
-                    f"--machines: {resource} of the whole cluster is {float(amount * _bytes(new)):g} bytes: "
+                    f"--machines: {resource} of the whole cluster is {float(amount * new.scale * new.unit):g} bytes: "
                     f'write it with its unit, such as {resource} = "64Gi"'
                 )
         machines = self.machines
@@ -379,10 +376,6 @@ class Asked:
             machines = [replace(node, capacity=moved(node.capacity, "--machines")) for node in machines]
         pool = None if self.pool is None else moved(self.pool, "--machines")
         return replace(self, machines=machines, pool=pool, shape=moved(self.shape, "--shape"))
-
-
-def _bytes(target: TargetName) -> Fraction:
-    return target.scale * MEMORIES[target.name]
 
 
 def _times(scale: Fraction) -> str:

@@ -59,6 +59,7 @@ FORMATS = Registry(
         "kubectl get clusterqueues,cohorts,localqueues,workloads,resourceflavors -A -o json",
         "FILES",
         "queues.kueue",
+        ("clusterqueue", "localqueue"),
     ),
     Format(
         "volcano",

@@ -7,7 +7,7 @@ digits of the capacity, so that they add up to no more than it, on every class.
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from .amounts import TargetName, exact_amounts, rounded
+from .amounts import Names, TargetName, exact_amounts, rounded
 
 __all__ = ["text"]
 
@@ -24,7 +24,7 @@ DIGITS = 10
 """Digits of an amount, counted from the first of the capacity."""
 
 
-def text(allocation: Allocation, names: Mapping[str, str]) -> str:
+def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """Return the table; `names` may say what a resource is called.
 
     Raises
@@ -33,7 +33,7 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
         When a name has a unit: amounts are those of the instance.
     """
     for resource, name in names.items():
-        if ":" in name:
+        if name is not None and ":" in name:
             raise InstanceError(
                 f"--resource {resource}={name}: CSV keeps the amounts of the instance: leave the unit out"
             )
@@ -44,10 +44,11 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     shown = [True, instance.type_table is not None, instance.machines is not None, True]
     heading = [name for name, kept in zip(("user", "type", "class", "tasks"), shown, strict=True) if kept]
-    writer.writerow(heading + [names.get(resource, resource) for resource in instance.resources])
+    kept = [j for j, resource in enumerate(instance.resources) if names.get(resource, "") is not None]
+    writer.writerow(heading + [names.get(instance.resources[j]) or instance.resources[j] for j in kept])
     for part, row in zip(parts, _rounded(parts, instance, targets), strict=True):
         cells = [cell for cell, kept in zip((part.user, part.kind, part.home, part.tasks), shown, strict=True) if kept]
-        writer.writerow(cells + [_decimal(amount * one.step) for amount, one in zip(row, targets, strict=True)])
+        writer.writerow(cells + [_decimal(row[j] * targets[j].step) for j in kept])
     return file.getvalue()
 
 

@@ -7,7 +7,7 @@ is then above the capacity, the largest amount gives the excess. So the sum neve
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,15 +16,28 @@ from ...base.numbers.quantities import parse
 from ...model.allocation import Allocation
 
 __all__ = [
+    "KUBERNETES",
+    "LEAST_MEMORY",
+    "MEMORY_WORDS",
+    "MESOS",
+    "SLURM",
+    "YARN",
+    "Names",
+    "Shares",
     "TargetName",
     "dns_label",
     "exact_amounts",
+    "kai",
     "kubernetes",
+    "kueue",
     "quantity",
     "rounded",
     "shortfall",
+    "slurm",
     "unique_names",
+    "untold",
     "yarn",
+    "yunikorn",
 ]
 
 HAIR = Fraction(1, 10**9)
@@ -32,6 +45,8 @@ HAIR = Fraction(1, 10**9)
 
 LEAST_MEMORY = 2**30
 """Bytes below which the memory of a whole cluster is taken for a number in another unit."""
+
+MEMORY_WORDS = ("memory", "memory-mb", "mem")
 
 UNIT = re.compile(r"(?:[KMGTPE]i|[numkMGTPE])?")
 
@@ -49,11 +64,14 @@ class TargetName:
         How much of it one of the instance's is.
     step : Fraction
         The smallest amount that can be written.
+    unit : int
+        Bytes in one of it, where it is memory.
     """
 
     name: str
     scale: Fraction = Fraction(1)
     step: Fraction = Fraction(1)
+    unit: int = 1
 
 
 def exact_amounts(values: Any) -> list[list[Fraction]]:
@@ -122,9 +140,9 @@ YARN: Mapping[str, TargetName] = {
     "cpu": TargetName("vcores"),
     "cpus": TargetName("vcores"),
     "vcores": TargetName("vcores"),
-    "memory": TargetName("memory-mb", Fraction(1, 2**20)),
-    "memory-mb": TargetName("memory-mb"),
-    "mem": TargetName("memory-mb"),
+    "memory": TargetName("memory-mb", Fraction(1, 2**20), unit=2**20),
+    "memory-mb": TargetName("memory-mb", unit=2**20),
+    "mem": TargetName("memory-mb", unit=2**20),
     "gpu": TargetName("yarn.io/gpu"),
     "gpus": TargetName("yarn.io/gpu"),
     "gres/gpu": TargetName("yarn.io/gpu"),
@@ -135,9 +153,9 @@ SLURM: Mapping[str, TargetName] = {
     "cpu": TargetName("cpu"),
     "cpus": TargetName("cpu"),
     "vcores": TargetName("cpu"),
-    "memory": TargetName("mem", Fraction(1, 2**20)),
-    "memory-mb": TargetName("mem"),
-    "mem": TargetName("mem"),
+    "memory": TargetName("mem", Fraction(1, 2**20), unit=2**20),
+    "memory-mb": TargetName("mem", unit=2**20),
+    "mem": TargetName("mem", unit=2**20),
     "gpu": TargetName("gres/gpu"),
     "gpus": TargetName("gres/gpu"),
     "nvidia.com/gpu": TargetName("gres/gpu"),
@@ -148,9 +166,9 @@ MESOS: Mapping[str, TargetName] = {
     "cpu": TargetName("cpus"),
     "cpus": TargetName("cpus"),
     "vcores": TargetName("cpus"),
-    "memory": TargetName("mem", Fraction(1, 2**20)),
-    "memory-mb": TargetName("mem"),
-    "mem": TargetName("mem"),
+    "memory": TargetName("mem", Fraction(1, 2**20), unit=2**20),
+    "memory-mb": TargetName("mem", unit=2**20),
+    "mem": TargetName("mem", unit=2**20),
     "gpu": TargetName("gpus"),
     "gpus": TargetName("gpus"),
     "nvidia.com/gpu": TargetName("gpus"),
@@ -158,62 +176,163 @@ MESOS: Mapping[str, TargetName] = {
 """Only read: Mesos has no file of quotas that could be written."""
 
 
-def kubernetes(allocation: Allocation, names: Mapping[str, str]) -> list[TargetName]:
-    """Return what each resource (m,) is in Kubernetes: cpu in thousandths of a core, memory in bytes, others whole.
+KUEUE = {name: target for name, target in KUBERNETES.items() if name not in ("gpu", "gpus")}
+
+RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*")
+
+YUNIKORN: Mapping[str, TargetName] = {
+    name: TargetName("vcore", step=MILLI) if target.name == "cpu" else target for name, target in KUBERNETES.items()
+} | {"vcore": TargetName("vcore", step=MILLI)}
+
+KAI: Mapping[str, TargetName] = {
+    **dict.fromkeys(("cpu", "cpus", "vcores"), TargetName("cpu", Fraction(1000))),
+    "memory": TargetName("memory", Fraction(1, 10**6), unit=10**6),
+    **dict.fromkeys(("memory-mb", "mem"), TargetName("memory", Fraction(2**20, 10**6), unit=10**6)),
+    **dict.fromkeys(
+        ("gpu", "gpus", "nvidia.com/gpu", "gres/gpu", "yarn.io/gpu"), TargetName("gpu", step=Fraction(1, 100))
+    ),
+}
+"""cpu in thousandths of a core, memory in 10^6 bytes, gpu in devices or hundredths of one."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What every user gets in the words of another program.
+
+    Attributes
+    ----------
+    resources : list of str
+        Those of the instance that are not left out, (r,).
+    targets : list of TargetName (r,)
+    steps : list of list of int (n, r)
+        Amounts in steps of the targets.
+    lines : list of str
+        What is called otherwise there, what is left out, and what rounding takes away.
+    """
+
+    resources: list[str]
+    targets: list[TargetName]
+    steps: list[list[int]]
+    lines: list[str]
+
+    def in_steps(self, amounts: Mapping[str, Fraction]) -> dict[int, int]:
+        """Return amounts of the instance's resources in whole steps of the targets, by the number of the column."""
+        return {
+            j: math.floor(Fraction(amounts[resource]) * target.scale / target.step)
+            for j, (resource, target) in enumerate(zip(self.resources, self.targets, strict=True))
+            if resource in amounts
+        }
+
+
+Names = Mapping[str, str | None]
+"""What a resource is called there, with its unit behind a colon; None leaves it out."""
+
+
+def kubernetes(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in Kubernetes: cpu in thousandths of a core, memory in bytes, others whole.
 
     Raises
     ------
     InstanceError
         On a resource without a name there, or memory whose unit cannot be bytes.
     """
-    return _targets(allocation, names, KUBERNETES, lambda name: "/" in name or name.startswith("hugepages-"))
+    return _shares(allocation, names, KUBERNETES, lambda name: "/" in name or name.startswith("hugepages-"))
 
 
-def yarn(allocation: Allocation, names: Mapping[str, str]) -> list[TargetName]:
-    """Return what each resource (m,) is in YARN: whole vcores and MB, others whole.
+def kueue(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in Kueue: as in Kubernetes, but a quota may have any name, so that those are kept."""
+    shares = _shares(allocation, names, KUEUE, lambda name: RESOURCE_NAME.fullmatch(name) is not None)
+    for target in shares.targets:
+        if target.name in ("gpu", "gpus"):
+            shares.lines.append(
+                f"{target.name} keeps its name; pods that ask for another: --resource {target.name}=NAME"
+            )
+    return shares
+
+
+def yunikorn(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in YuniKorn: as in Kubernetes, but vcore for cpu."""
+    return _shares(allocation, names, YUNIKORN, lambda name: "/" in name or name.startswith("hugepages-"))
+
+
+def kai(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in KAI, which knows cpu, memory and gpu."""
+    return _shares(allocation, names, KAI, lambda name: False)
+
+
+def yarn(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in YARN: whole vcores and MB, others whole.
 
     Raises
     ------
     InstanceError
         As `kubernetes`.
     """
-    return _targets(allocation, names, YARN, lambda name: "/" in name)
+    return _shares(allocation, names, YARN, lambda name: "/" in name)
 
 
-def _targets(
-    allocation: Allocation, names: Mapping[str, str], known: Mapping[str, TargetName], taken: Callable[[str], bool]
-) -> list[TargetName]:
-    found = []
-    for resource, capacity in zip(allocation.resources, allocation.instance.exact_capacity, strict=True):
-        name, given, unit = names.get(resource, resource).partition(":")
-        base = known.get(name, TargetName(name) if taken(name) else None)
-        if base is None:
-            usual = ", ".join(dict.fromkeys(target.name for target in known.values()))
-            raise InstanceError(
-                f"resource {resource!r} has no name there: say it with --resource {resource}=NAME, "
-                f"one of {usual}, or such as example.com/{resource}"
-            )
-        if given:
-            if not unit or not UNIT.fullmatch(unit):
-                raise InstanceError(
-                    f"--resource {resource}={names[resource]}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi"
-                )
-            base = TargetName(base.name, parse(f"1{unit}") * base.scale, base.step)
-        elif base.name in ("memory", "memory-mb") and 0 < capacity * base.scale * _bytes(base) < LEAST_MEMORY:
-            raise InstanceError(
-                f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
-                f"{'bytes' if base.scale == 1 and base.name == 'memory' else 'its unit there'}: "
-                f"say its unit, --resource {resource}={resource}:Gi"
-            )
-        found.append(base)
-    twice = next((one.name for i, one in enumerate(found) if one.name in [other.name for other in found[:i]]), None)
+def slurm(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in Slurm: whole cores and MiB, others whole.
+
+    Raises
+    ------
+    InstanceError
+        As `kubernetes`.
+    """
+    return _shares(allocation, names, SLURM, lambda name: name.startswith(("gres/", "license/", "bb/", "fs/")))
+
+
+def _shares(
+    allocation: Allocation, names: Names, known: Mapping[str, TargetName], taken: Callable[[str], bool]
+) -> Shares:
+    capacity = allocation.instance.exact_capacity
+    kept = [j for j, resource in enumerate(allocation.resources) if names.get(resource, "") is not None]
+    if not kept:
+        raise InstanceError("every resource is left out: leave one of them in")
+    targets = [_target(allocation.resources[j], capacity[j], names, known, taken) for j in kept]
+    called = [target.name for target in targets]
+    twice = next((name for i, name in enumerate(called) if name in called[:i]), None)
     if twice is not None:
-        raise InstanceError(f"two resources would be called {twice!r} there: say other names with --resource")
-    return found
+        raise InstanceError(
+            f"two resources would be called {twice!r} there: say other names with --resource, or --leave-out"
+        )
+    amounts = [[row[j] for j in kept] for row in exact_amounts(allocation.usage)]
+    steps = rounded(amounts, [capacity[j] for j in kept], targets)
+    resources = [allocation.resources[j] for j in kept]
+    lines = [
+        f"{r} is called {target.name} here" for r, target in zip(resources, targets, strict=True) if r != target.name
+    ]
+    lines += [f"{r} is left out" for j, r in enumerate(allocation.resources) if j not in kept]
+    return Shares(resources, targets, steps, lines + shortfall(amounts, steps, targets))
 
 
-def _bytes(target: TargetName) -> int:
-    return 2**20 if target.name == "memory-mb" else 1
+def _target(
+    resource: str, capacity: Fraction, names: Names, known: Mapping[str, TargetName], taken: Callable[[str], bool]
+) -> TargetName:
+    told = names.get(resource) or resource
+    name, given, unit = told.partition(":")
+    own = TargetName(name) if taken(name) else None
+    base = known.get(name, own)
+    if base is not None and base.name != name and resource in names and own is not None:
+        base = own  # who says a name that will do there gets it
+    if base is None:
+        usual = ", ".join(dict.fromkeys(target.name for target in known.values()))
+        such = f", or such as example.com/{resource}" if taken(f"example.com/{resource}") else ""
+        raise InstanceError(
+            f"resource {resource!r} has no name there: say it with --resource {resource}=NAME, "
+            f"one of {usual}{such}, or leave it out with --leave-out {resource}"
+        )
+    if given:
+        if not unit or not UNIT.fullmatch(unit):
+            raise InstanceError(f"--resource {resource}={told}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi")
+        return replace(base, scale=parse(f"1{unit}") * base.scale)
+    if base.name in MEMORY_WORDS and 0 < capacity * base.scale * base.unit < LEAST_MEMORY:
+        raise InstanceError(
+            f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
+            f"{'bytes' if base.scale * base.unit == 1 else 'its unit there'}: "
+            f"say its unit, --resource {resource}={resource}:Gi"
+        )
+    return base
 
 
 def quantity(steps: int, target: TargetName) -> str:
@@ -231,8 +350,10 @@ def quantity(steps: int, target: TargetName) -> str:
 # ---- names of users ----------------------------------------------------------------------------------------
 
 
-def unique_names(users: Sequence[str], clean: Callable[[str], str], what: str) -> list[str]:
-    """Return names that the other program takes.
+def unique_names(
+    users: Sequence[str], clean: Callable[[str], str], what: str, lines: list[str] | None = None
+) -> list[str]:
+    """Return names that the other program takes; what is called otherwise is added to `lines`.
 
     Raises
     ------
@@ -249,9 +370,21 @@ def unique_names(users: Sequence[str], clean: Callable[[str], str], what: str) -
                 f"users {owners[name]!r} and {user!r} would both be {what} {name!r}: rename one of them"
             )
         owners[name] = user
+    if lines is not None:
+        lines += [f"{user!r} is called {name!r} here" for name, user in owners.items() if name != user]
     return list(owners)
 
 
 def dns_label(name: str) -> str:
     """Return a name as Kubernetes takes it: small letters, digits and hyphens, at most 63 of them."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower())[:63].strip("-")
+
+
+def untold(allocation: Allocation, *told: str) -> list[str]:
+    """Return a sentence on what of the instance's rules the file does not say beside those that are `told`."""
+    instance = allocation.instance
+    organisation = instance.organisation
+    rules = [rule for rule in (organisation.rules.split(", ") if organisation is not None else ()) if rule]
+    # What is given keeps guarantees and ceilings already.
+    lost = [rule for rule in rules if rule not in (*told, "guarantees")]
+    return [f"not written: {', '.join(lost)}"] if lost else []

@@ -1,11 +1,12 @@
 """Exporters: an allocation as what other schedulers read; `EXPORTS` lists what ``drfopt export`` writes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ...base.errors import InstanceError, suggestion
 from ...base.registry import Registry
 from ...model.allocation import Allocation
+from .amounts import Names
 
 __all__ = ["EXPORTS", "Export", "export"]
 
@@ -21,7 +22,8 @@ class Export:
     summary : str
         One line on what it is.
     module : str
-        The module of this folder whose ``text(allocation, names)`` returns the file.
+        The module of this folder whose ``text(allocation, names, lines)`` returns the file, and adds to `lines` what it
+        calls otherwise, leaves out or rounds.
     """
 
     name: str
@@ -40,6 +42,21 @@ EXPORTS = Registry(
         "kueue", "a ClusterQueue of Kueue for each user, its resources as nominal quota", "kubernetes:cluster_queues"
     ),
     Export("fair-scheduler", "fair-scheduler.xml of YARN: weights, and its resources as minimum", "fair_scheduler"),
+    Export(
+        "capacity-scheduler",
+        "capacity-scheduler.xml of YARN: its dominant share as capacity, in percent that add up to 100",
+        "fair_scheduler:capacities",
+    ),
+    Export(
+        "yunikorn", "queues.yaml of YuniKorn: its resources as guaranteed, ceilings as max", "queues:yunikorn_queues"
+    ),
+    Export("volcano", "a Queue of Volcano for each user: its resources as deserved", "queues:volcano_queues"),
+    Export("kai", "a Queue of KAI for each user: its resources as quota", "queues:kai_queues"),
+    Export(
+        "koordinator", "an ElasticQuota of Koordinator for each user: its resources as min", "queues:elastic_quotas"
+    ),
+    Export("slurm", "for sacctmgr load: its resources as GrpTRES; who is in a group is a user of the account", "slurm"),
+    Export("slurm-accounts", "the same, where everybody is an account", "slurm:accounts"),
     what="export",
     error=InstanceError,
     package=__package__,
@@ -47,7 +64,13 @@ EXPORTS = Registry(
 )
 
 
-def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = None) -> str:
+def export(
+    allocation: Allocation,
+    to: str,
+    names: Mapping[str, str] | None = None,
+    leave_out: Collection[str] = (),
+    lines: list[str] | None = None,
+) -> str:
     """Return an allocation in the format of another program; amounts are rounded so that no sum exceeds the capacity.
 
     Parameters
@@ -58,6 +81,10 @@ def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = No
     names : mapping from resource to ``"target"`` or ``"target:unit"``, optional
         What a resource is called there, and the unit in which the instance counts it, such as
         ``{"memory": "memory:Gi", "gpu": "nvidia.com/gpu"}``.
+    leave_out : collection of str
+        Resources that the other program has no name for, and does not get.
+    lines : list of str, optional
+        What is called otherwise there, left out or rounded is added to it; comments of the file say it too.
 
     Returns
     -------
@@ -74,9 +101,14 @@ def export(allocation: Allocation, to: str, names: Mapping[str, str] | None = No
     ['user,tasks,cpu', 'A,3.0,3']
     """
     row = EXPORTS.named(to)
-    for resource in names or ():
+    if isinstance(leave_out, str):
+        leave_out = [leave_out]
+    for resource in (*(names or ()), *leave_out):
         if resource not in allocation.resources:
             near = suggestion(resource, allocation.resources)
             raise InstanceError(f"the cluster has no {resource!r}, it has {', '.join(allocation.resources)}{near}")
-    text: str = EXPORTS.implementation(row)(allocation, dict(names or {}))
+    if both := [resource for resource in leave_out if resource in (names or {})]:
+        raise InstanceError(f"{both[0]!r} is given a name and left out: say one of them")
+    called: Names = {**(names or {}), **dict.fromkeys(leave_out)}
+    text: str = EXPORTS.implementation(row)(allocation, called, [] if lines is None else lines)
     return text

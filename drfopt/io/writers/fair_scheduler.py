@@ -1,21 +1,31 @@
-"""``fair-scheduler.xml`` of YARN: a queue for each user with her weight, what she is given as its minimum."""
+"""The XML of YARN's schedulers: a queue for each user, groups as queues around their members.
+
+``fair-scheduler.xml`` has a user's weight, and what it is given as minimum. ``capacity-scheduler.xml`` has one number a
+queue, its part of what the queue above has, in percent that add up to 100: a user's is its dominant share, against
+those of its siblings; a group's that of all its members together. Shares of several resources add up to more than the
+whole, so a queue is guaranteed less than its share of the resource that it uses most, and the file says how much less.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from xml.sax.saxutils import escape, quoteattr
 
 from ...model.allocation import Allocation
-from .amounts import exact_amounts, rounded, shortfall, unique_names, yarn
+from .amounts import Names, Shares, exact_amounts, untold, yarn
+from .queues import ExportedQueue, exported_queues
 
-__all__ = ["text"]
+__all__ = ["capacities", "text"]
 
 PLACES = 6
 """Decimals of a weight; YARN keeps it as a float."""
 
+PERCENT = 10**5
+"""Steps in all of a queue: thousandths of a percent."""
 
-def text(allocation: Allocation, names: Mapping[str, str]) -> str:
-    """Return the file; a dot in a user's name becomes an underscore, groups become queues around their members.
+
+def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
+    """Return ``fair-scheduler.xml``; a dot in a user's name becomes an underscore.
 
     Raises
     ------
@@ -23,34 +33,118 @@ def text(allocation: Allocation, names: Mapping[str, str]) -> str:
         On names of users or resources that YARN does not take.
     """
     instance = allocation.instance
-    targets = yarn(allocation, names)
-    amounts = exact_amounts(allocation.usage)
-    steps = rounded(amounts, instance.exact_capacity, targets)
-    lines = shortfall(amounts, steps, targets)
+    shares = yarn(allocation, names)
+    lines += shares.lines
     if instance.weights_per_resource:
         lines.append("weights differ by resource, which YARN does not know: the queues have none")
-    queues = unique_names(allocation.users, _queue, "queue")
-    organisation = instance.organisation
+    queues = exported_queues(allocation, shares, _queue, lines)
+    lines += untold(allocation, "ceilings", "groups", "weights of 0")
     below: dict[str, list[str]] = {}
-    for i, (queue, row) in enumerate(zip(queues, steps, strict=True)):
-        weight = Fraction(1) if instance.weights_per_resource else instance.exact_weights[i]
-        if organisation is not None and organisation.last[i]:
-            weight = Fraction(0)
-        least = ", ".join(f"{target.name}={amount}" for target, amount in zip(targets, row, strict=True))
-        inner = [f"<weight>{_decimal(weight)}</weight>", f"<minResources>{escape(least)}</minResources>"]
-        path = organisation.paths[i] if organisation is not None else ""
-        below.setdefault(path, []).append(_element(f"<queue name={quoteattr(queue)}>", inner))
-    for group in sorted(organisation.groups if organisation is not None else (), key=lambda one: -one.name.count("/")):
-        inner = [f"<weight>{_decimal(Fraction(group.weight))}</weight>", *below.pop(group.name, [])]
-        label = _queue(group.name.rpartition("/")[2])
-        below.setdefault(group.parent, []).append(_element(f'<queue name={quoteattr(label)} type="parent">', inner))
-    kind = "whole tasks" if allocation.integer else "divisible tasks"
-    said = [f"{allocation.policy}, {kind}{f' of {instance.name}' if instance.name else ''}", *lines]
-    comments = [f"<!-- {escape(line).replace('--', '- -')} -->" for line in said]
+    for queue in reversed(queues):
+        inner = [f"<weight>{_decimal(queue.weight)}</weight>"]
+        if queue.user is not None:
+            inner.append(f"<minResources>{escape(_amounts(queue.steps, shares))}</minResources>")
+        if queue.ceiling:
+            inner.append(f"<maxResources>{escape(_amounts(queue.ceiling, shares))}</maxResources>")
+        kind = "" if queue.user is not None else ' type="parent"'
+        start = f"<queue name={quoteattr(queue.label)}{kind}>"
+        below.setdefault(queue.parent, []).insert(
+            0, _element(start, inner + (below.pop(queue.path, []) if queue.path else []))
+        )
     policy = ["<defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>"]
     root = _element('<queue name="root">', below.get("", []))
-    body = _element("<allocations>", [*comments, *policy, root])
+    body = _element("<allocations>", [*_comments(allocation, lines), *policy, root])
     return f'<?xml version="1.0"?>\n{body}\n'
+
+
+def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
+    """Return ``capacity-scheduler.xml``.
+
+    Raises
+    ------
+    InstanceError
+        As `text`.
+    """
+    # Names and units play no part in percent; a resource that is left out is not counted in shares.
+    shares = yarn(allocation, names)
+    lines += [line for line in shares.lines if not line.startswith("rounded")]
+    queues = exported_queues(allocation, shares, _queue, lines)
+    lines += untold(allocation, "groups")
+    if len({queue.weight for queue in queues}) > 1:
+        lines.append("weights are not written: a queue's capacity is what it is given")
+    dominant = _dominant(allocation, shares, queues)
+    found: list[tuple[str, str]] = [("resource-calculator", CALCULATOR)]
+    least = Fraction(1)
+    parents = ["", *(queue.path for queue in queues if queue.user is None)]
+    paths = {"": "root"} | {queue.path: f"root.{queue.full}" for queue in queues if queue.user is None}
+    guaranteed = {"": Fraction(1)}
+    for parent in parents:
+        members = [queue for queue in queues if queue.parent == parent]
+        if not members:
+            continue
+        found.append((f"{paths[parent]}.queues", ",".join(queue.label for queue in members)))
+        for queue, steps in zip(members, _parts([dominant[id(queue)] for queue in members]), strict=True):
+            part = Fraction(steps, PERCENT)
+            guaranteed[queue.path if queue.user is None else f"/{queue.user}"] = own = guaranteed[parent] * part
+            if queue.user is not None and dominant[id(queue)]:
+                least = min(least, own / dominant[id(queue)])
+            found.append((f"root.{queue.full}.capacity", _decimal(part * 100)))
+            found.append((f"root.{queue.full}.maximum-capacity", "100"))
+    if least < 1:
+        lines.append(
+            f"percent of all resources alike guarantee {float(least):.3g} of a queue's dominant share at least"
+        )
+    rows = [
+        _element("<property>", [f"<name>{escape(PREFIX + name)}</name>", f"<value>{escape(value)}</value>"])
+        for name, value in found
+    ]
+    body = _element("<configuration>", [*_comments(allocation, lines), *rows])
+    return f'<?xml version="1.0"?>\n{body}\n'
+
+
+PREFIX = "yarn.scheduler.capacity."
+CALCULATOR = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+
+
+def _dominant(allocation: Allocation, shares: Shares, queues: Sequence[ExportedQueue]) -> dict[int, Fraction]:
+    """Return the dominant share of each queue, of the resources that are not left out; a group's of all its members."""
+    instance = allocation.instance
+    usage = dict(zip(allocation.users, exact_amounts(allocation.usage), strict=True))
+    columns = [(j, instance.exact_capacity[j]) for j, r in enumerate(allocation.resources) if r in shares.resources]
+    found = {}
+    for queue in queues:
+        inside = (
+            [queue]
+            if queue.user is not None
+            else [one for one in queues if one.user is not None and f"{one.parent}/".startswith(f"{queue.path}/")]
+        )
+        rows = [usage[one.user] for one in inside if one.user is not None]
+        found[id(queue)] = max(
+            (sum((row[j] for row in rows), Fraction(0)) / c for j, c in columns if c), default=Fraction(0)
+        )
+    return found
+
+
+def _parts(shares: Sequence[Fraction]) -> list[int]:
+    """Return shares in proportion, in steps that add up to `PERCENT`: what is cut off goes to the largest rests."""
+    total = sum(shares, Fraction(0))
+    exact = [share / total * PERCENT if total else Fraction(PERCENT, len(shares)) for share in shares]
+    steps = [int(one) for one in exact]
+    order = sorted(range(len(exact)), key=lambda i: steps[i] - exact[i])
+    for i in order[: PERCENT - sum(steps)]:
+        steps[i] += 1
+    return steps
+
+
+def _amounts(steps: Mapping[int, int], shares: Shares) -> str:
+    return ", ".join(f"{shares.targets[j].name}={amount}" for j, amount in steps.items())
+
+
+def _comments(allocation: Allocation, lines: Sequence[str]) -> list[str]:
+    name = allocation.instance.name
+    kind = "whole tasks" if allocation.integer else "divisible tasks"
+    said = [f"{allocation.policy}, {kind}{f' of {name}' if name else ''}", *lines]
+    return [f"<!-- {escape(line).replace('--', '- -')} -->" for line in said]
 
 
 def _element(start: str, inner: list[str]) -> str:
@@ -60,7 +154,7 @@ def _element(start: str, inner: list[str]) -> str:
 
 
 def _queue(name: str) -> str:
-    return re.sub(r"[\s.\x00-\x1f]+", "_", name.strip())
+    return re.sub(r"[\s.,\x00-\x1f]+", "_", name.strip())
 
 
 def _decimal(weight: Fraction) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import dns_label, exact_amounts, kubernetes, quantity, rounded, shortfall, unique_names
+from .amounts import Names, dns_label, kubernetes, kueue, quantity, unique_names, untold
 
 __all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
 
@@ -36,7 +36,7 @@ PLACES = 3
 """Kueue computes with thousandths of a weight."""
 
 
-def cluster_queues(allocation: Allocation, names: Mapping[str, str]) -> str:
+def cluster_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """Return a ResourceFlavor and the ClusterQueues as YAML; a queue has the name of its user in small letters.
 
     Raises
@@ -44,20 +44,20 @@ def cluster_queues(allocation: Allocation, names: Mapping[str, str]) -> str:
     InstanceError
         On names of users or resources that Kubernetes does not take.
     """
-    targets = kubernetes(allocation, names)
-    amounts = exact_amounts(allocation.usage)
-    steps = rounded(amounts, allocation.instance.exact_capacity, targets)
-    queues = unique_names(allocation.users, dns_label, "queue")
-    lines = shortfall(amounts, steps, targets)
+    shares = kueue(allocation, names)
+    targets = shares.targets
+    lines += shares.lines
+    queues = unique_names(allocation.users, dns_label, "queue", lines)
+    lines += untold(allocation, "groups", "weights of 0")
     weights = _weights(allocation, lines)
-    cohorts = _cohorts(allocation)
+    cohorts = _cohorts(allocation, lines)
     documents = [document(VERSION, "ResourceFlavor", {"name": FLAVOR}, {})]
     organisation = allocation.instance.organisation
     for tree in organisation.groups if organisation is not None else ():
         spec = {"parentName": cohorts[tree.parent]} | _sharing(Fraction(tree.weight))
         documents.append(document(VERSION, "Cohort", {"name": cohorts[tree.name]}, spec))
     paths = organisation.paths if organisation is not None else ("",) * allocation.instance.n
-    for user, queue, row, weight, path in zip(allocation.users, queues, steps, weights, paths, strict=True):
+    for user, queue, row, weight, path in zip(allocation.users, queues, shares.steps, weights, paths, strict=True):
         resources = [
             {"name": target.name, "nominalQuota": quantity(amount, target)}
             for target, amount in zip(targets, row, strict=True)
@@ -71,11 +71,11 @@ def cluster_queues(allocation: Allocation, names: Mapping[str, str]) -> str:
     return heading(allocation, lines) + "".join(documents)
 
 
-def _cohorts(allocation: Allocation) -> dict[str, str]:
+def _cohorts(allocation: Allocation, lines: list[str]) -> dict[str, str]:
     """Return the name of the cohort of every group, and of the whole under the empty path."""
     organisation = allocation.instance.organisation
     paths = [group.name for group in organisation.groups] if organisation is not None else []
-    names = unique_names([COHORT, *paths], dns_label, "cohort")
+    names = unique_names([COHORT, *paths], dns_label, "cohort", lines)
     return dict(zip(["", *paths], names, strict=True))
 
 
@@ -95,7 +95,7 @@ def _weights(allocation: Allocation, lines: list[str]) -> list[Fraction]:
     return weights
 
 
-def resource_quotas(allocation: Allocation, names: Mapping[str, str]) -> str:
+def resource_quotas(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """Return the quotas as YAML; the namespace of a user has her name in small letters.
 
     Raises
@@ -103,16 +103,17 @@ def resource_quotas(allocation: Allocation, names: Mapping[str, str]) -> str:
     InstanceError
         On names of users or resources that Kubernetes does not take.
     """
-    targets = kubernetes(allocation, names)
-    amounts = exact_amounts(allocation.usage)
-    steps = rounded(amounts, allocation.instance.exact_capacity, targets)
-    homes = unique_names(allocation.users, dns_label, "namespace")
+    shares = kubernetes(allocation, names)
+    targets = shares.targets
+    lines += shares.lines
+    homes = unique_names(allocation.users, dns_label, "namespace", lines)
+    lines += untold(allocation)
     documents = []
-    for user, home, row in zip(allocation.users, homes, steps, strict=True):
+    for user, home, row in zip(allocation.users, homes, shares.steps, strict=True):
         hard = {
             target.name if target.name == "pods" else f"requests.{target.name}": quantity(amount, target)
             for target, amount in zip(targets, row, strict=True)
         }
         metadata = {"name": "fair-share", "namespace": home, "annotations": {"drfopt/user": user}}
         documents.append(document("v1", "ResourceQuota", metadata, {"hard": hard}))
-    return heading(allocation, shortfall(amounts, steps, targets)) + "".join(documents)
+    return heading(allocation, lines) + "".join(documents)

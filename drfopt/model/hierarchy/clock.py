@@ -100,7 +100,8 @@ class Ascent:
         The tasks that guarantees are worth to each user.
     """
 
-    def __init__(self, instance: Instance, policy: Policy, exact: bool = False):
+    def __init__(self, instance: Instance, policy: Policy, exact: bool = False, rounded: bool = False):
+        """Take an instance in floats or fractions; what groups' guarantees are worth may be `rounded` as well."""
         if policy.objective != "leximin":
             raise PolicyError(f"{policy.name} makes no levels rise together, which guarantees, tiers and groups need")
         self.instance, self.policy, self.exact = instance, policy, exact
@@ -127,7 +128,7 @@ class Ascent:
             self.playing &= self.columns[:, c] == 0  # who is below a ceiling of 0 is at her limit
         self.leaves = self._leaves()
         self.root = self._node("", self.below[""])
-        self.promised = self._promises()
+        self.promised = self._promises(rounded)
         self.fractions = self._fractions()
 
     # ---- the clock ------------------------------------------------------------------------------------------------
@@ -195,16 +196,18 @@ class Ascent:
         several = instance.weights_per_resource and self.policy.weights != "none"
         if self.policy.weights == "none":
             weights = [1] * n
-        alike: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
-        width = instance.m + 1
-        rows, offsets = [], []
+        alike: dict[Any, list[int]] = {}
         for i in range(n):
             weight = tuple(weights[i]) if several else weights[i]
-            key = (weight, tuple(promises[i].items()))
-            if key not in alike:
-                alike[key] = self.counted.rows(promises[i], weight)
-            rows.append((alike[key][0] * self.columns[i, :width]).sum(axis=1))
-            offsets.append(alike[key][1])
+            alike.setdefault((weight, tuple(promises[i].items())), []).append(i)
+        width = instance.m + 1
+        rows: list[Any] = [None] * n
+        offsets: list[Any] = [None] * n
+        for (weight, promise), users in alike.items():
+            each, offset = self.counted.rows(dict(promise), weight)
+            levels = self.columns[users, :width] @ each.T
+            for i, row in zip(users, levels, strict=True):
+                rows[i], offsets[i] = row, offset
         found = np.array(rows)
         nothing = np.flatnonzero(self.playing & ~(found > 0).any(axis=1))
         if nothing.size:
@@ -213,8 +216,14 @@ class Ascent:
                 "its level would be 0 whatever it has: count one of them, or leave it out"
             )
         capacity = self.counted.capacity
-        limits = [None if u is None else self._number(u) for u in instance.exact_limits]
-        most = []
+        if not self.exact:
+            room = np.array([float(c) for c in capacity])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                whole = np.where(self.demands > 0, room / self.demands, np.inf).min(axis=1) * BEYOND
+            playing = self.playing
+            tops = np.minimum(np.where(playing, whole, 0.0), np.where(playing, instance.limits, np.inf))
+            return Leaves(self.columns, self.size, found, np.array(offsets), tops)
+        most, limits = [], instance.exact_limits
         for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
             alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
             most.append(alone if limit is None or not plays else min(limit, alone))
@@ -243,13 +252,13 @@ class Ascent:
 
     # ---- promises -------------------------------------------------------------------------------------------------
 
-    def _promises(self) -> np.ndarray:
+    def _promises(self, rounded: bool) -> np.ndarray:
         """Return the tasks that guarantees are worth, (n,): those of users first, then of groups from the leaves up.
 
         Whether a resource is used up just when somebody meets her limit is not for rounding to decide.
         """
         instance = self.instance
-        if not self.exact and any(group.guarantee for group in self.organisation.groups):
+        if not (self.exact or rounded) and any(group.guarantee for group in self.organisation.groups):
             return Ascent(instance, self.policy, exact=True).promised.astype(float)
         found = np.full(instance.n, self.zero)
         for i in (i for i, promise in enumerate(self.organisation.guarantees) if promise and self.playing[i]):

@@ -119,7 +119,17 @@ class Explained:
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Result):
-    """Why the users have what they have, one entry each."""
+    """Why the users have what they have, one entry each.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    allocation : Allocation
+        What is explained.
+    users : tuple of Explained
+        In the order of the instance; those asked for.
+    """
 
     _schema = "drfopt explanation 1"
     _rows = "users"

@@ -110,29 +110,6 @@ class Remedies(RemedyTrials):
         super().__init__(allocation, thorough)
         self.policy = policy_named(allocation.policy)
 
-    def unplaced(self, i: int) -> str:
-        """Return what would let a user run a task at all."""
-        instance = self.instance
-        if instance.machines is None:
-            missing = [
-                r for j, r in enumerate(instance.resources) if instance.demands[i, j] and not instance.capacity[j]
-            ]
-            return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
-        fits = (instance.demands[i] <= instance.machine_capacity).all(axis=1)
-        if fits.any():
-            closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
-            return f"its task fits on {_some(closed)}, which it may not use: open one of them to it"
-        open_to = np.flatnonzero(instance.eligible[i]) if instance.eligible[i].any() else np.arange(instance.k)
-        lacks = np.maximum(instance.demands[i] - instance.machine_capacity[open_to], 0)
-        nearest = int((lacks / np.maximum(instance.demands[i], np.finfo(float).tiny)).max(axis=1).argmin())
-        k = int(open_to[nearest])
-        needs = [
-            f"{instance.demands[i, j]:.6g} of {instance.resources[j]} instead of {instance.machine_capacity[k, j]:.6g}"
-            for j in np.flatnonzero(lacks[nearest])
-        ]
-        may_use = "" if instance.eligible[i, k] else ", and to be open to it"
-        return f"a machine of {instance.machine_names[k]} would have to have {' and '.join(needs)}{may_use}"
-
     def limit(self, i: int) -> str:
         """Return what a higher limit would do."""
         limit = float(self.instance.limits[i])
@@ -241,10 +218,6 @@ def _rounded_down(amount: float) -> float:
 def _slope(worth: Worth, i: int) -> float:
     """Return what one unit more gives a user, in tasks."""
     return 0.0 if worth.more is None or worth.more.tasks is None else float(worth.more.tasks[i])
-
-
-def _some(names: list[str]) -> str:
-    return " or ".join(names[:3]) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} other classes"
 
 
 def alone(instance: Instance) -> np.ndarray:

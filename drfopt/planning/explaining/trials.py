@@ -13,6 +13,8 @@ from ..changes import changed
 
 __all__ = ["RemedyTrials", "ceilings_met"]
 
+TASK = "its task"
+
 UNTRIED = "what would raise its tasks is found by dividing the cluster again: name the user"
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
@@ -36,8 +38,40 @@ class RemedyTrials:
         self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
 
     def unplaced(self, i: int) -> str:
-        """Return why a user can run no task."""
-        return "its task fits on nothing open to it: open another class to it, or add larger machines"
+        """Return what would let a user run a task at all; of several types, the first that fits nowhere."""
+        instance = self.instance
+        if instance.machines is None:
+            missing = [
+                r for j, r in enumerate(instance.resources) if instance.demands[i, j] and not instance.capacity[j]
+            ]
+            return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
+        task, demand, eligible = self._misfit(i)
+        fits = (demand <= instance.machine_capacity).all(axis=1)
+        if fits.any():
+            closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
+            return f"{task} fits on {_some(closed)}, which it may not use: open one of them to it"
+        open_to = np.flatnonzero(eligible) if eligible.any() else np.arange(instance.k)
+        lacks = np.maximum(demand - instance.machine_capacity[open_to], 0)
+        nearest = int((lacks / np.maximum(demand, np.finfo(float).tiny)).max(axis=1).argmin())
+        k = int(open_to[nearest])
+        needs = [
+            f"{demand[j]:.6g} of {instance.resources[j]} instead of {instance.machine_capacity[k, j]:.6g}"
+            for j in np.flatnonzero(lacks[nearest])
+        ]
+        may_use = "" if eligible[k] else ", and to be open to it"
+        what = "" if task == TASK else f", for {task}"
+        return f"a machine of {instance.machine_names[k]} would have to have {' and '.join(needs)}{may_use}{what}"
+
+    def _misfit(self, i: int) -> tuple[str, np.ndarray, np.ndarray]:
+        """Return in words the task of a user that fits nowhere, its demand (m,) and the classes open to it (k,)."""
+        instance = self.instance
+        kinds = instance.task_types[i] if instance.task_types is not None else None
+        for t, kind in enumerate(kinds or ()):
+            if not instance.type_fits[i][t].any():
+                named = [kind.machines is None or name in kind.machines for name in instance.machine_names]
+                demand = np.array([float(amount) for amount in kind.demand])
+                return f"its task {kind.name or t + 1}", demand, instance.eligible[i] & np.array(named)
+        return TASK, instance.demands[i], instance.eligible[i]
 
     def all_run(self, i: int) -> str:
         """Return that a user with task types runs all that it has, which no limit could raise; empty for others."""
@@ -100,3 +134,7 @@ class RemedyTrials:
 
     def _after(self, change: str, i: int) -> float:
         return float(solve(changed(self.instance, [change]), self.allocation.policy).tasks[i])
+
+
+def _some(names: list[str]) -> str:
+    return " or ".join(names[:3]) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} other classes"

@@ -15,6 +15,8 @@ anybody waits for that resource or not.
 """
 
 from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,15 +70,15 @@ class Room:
 
         highs = self._highs = self._build() if self._highs is None else self._highs
         problem, rows = self._problem, self._rows
-        users, n = problem.members, problem.n
+        users, n = self._owner, problem.n
         cells = (rows.machine, rows.resource)
-        need, spare = tasks[users] / self._scale, (room[cells] - self.now[cells]) / self.now[cells]
+        need, spare = tasks[users] * problem.part / self._scale, (room[cells] - self.now[cells]) / self.now[cells]
         low = np.concatenate([need, np.full(len(spare), -INFINITY)])
         highs.changeRowsBounds(len(low), np.arange(len(low)), low, np.concatenate([np.full(n, INFINITY), spare]))
         found = run(highs, "the room of a changed cluster")
         prices, costs = np.zeros_like(self.now), np.zeros(self.instance.n)
         prices[cells] = np.maximum(-found.duals[n:], 0) / self.now[cells]
-        costs[users] = np.maximum(found.duals[:n], 0) / self._scale
+        np.add.at(costs, users, np.maximum(found.duals[:n], 0) * problem.part / self._scale)
         costs[costs * tasks < NEGLIGIBLE] = 0
         if found.objective > 1 + TIGHT:
             self.costs = np.vstack([self.costs, costs])
@@ -89,10 +91,13 @@ class Room:
 
         from ...engines.linear_programs import INFINITY, capacity_rows, load, user_rows
 
-        problem = Problem(self.instance, self.policy)
+        whole = Problem(self.instance, self.policy)
+        # Who has several task types is several users here, each with its part of the tasks.
+        problem = whole.by_type
+        self._owner = whole.members[problem.user]
         rows = capacity_rows(problem)
         user, _ = problem.pairs
-        held = self.tasks[problem.members]
+        held = self.tasks[self._owner] * problem.part
         alone = np.full(problem.n, np.inf)
         np.minimum.at(alone, user, 1 / rows.matrix.max(axis=0).toarray().ravel())
         scale = np.where(held > 0, held, alone)
@@ -102,9 +107,9 @@ class Room:
         cost[-1] = 1.0
         low = np.concatenate([np.zeros(problem.n), np.full(len(rows.machine), -INFINITY)])
         high = np.concatenate([np.full(problem.n, INFINITY), np.zeros(len(rows.machine))])
-        whole = sparse.bmat([[user_rows(problem), None], [matrix, crowd]], format="csr")
+        stated = sparse.bmat([[user_rows(problem), None], [matrix, crowd]], format="csr")
         self._problem, self._rows, self._scale = problem, rows, scale
-        return load(cost, np.full(len(user) + 1, INFINITY), whole, low, high)
+        return load(cost, np.full(len(user) + 1, INFINITY), stated, low, high)
 
 
 TIED = 1e-12
@@ -120,6 +125,16 @@ class Grown:
         self.room = room
         if instance.machines is not None:
             self.machine_capacity = room / instance.counts[:, None]
+
+    @cached_property
+    def exact_capacity(self) -> tuple[Fraction, ...]:
+        """Capacity of the whole cluster, (m,)."""
+        return tuple(map(Fraction, self.capacity.tolist()))
+
+    @cached_property
+    def exact_machine_capacity(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Capacity of one machine of each class, k rows of m."""
+        return tuple(tuple(map(Fraction, row)) for row in self.machine_capacity.tolist())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._instance, name)

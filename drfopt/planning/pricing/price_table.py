@@ -171,7 +171,17 @@ PRICED = {
 
 @dataclass(frozen=True, eq=False)
 class Prices(Result):
-    """What one more unit of everything is worth under a policy."""
+    """What one more unit of everything is worth under a policy.
+
+    Attributes
+    ----------
+    instance : Instance
+    policy : str
+    allocation : Allocation
+        At which the rates are taken.
+    units : tuple of Worth
+        Machine classes, or resources of a pool, and limits.
+    """
 
     _schema = "drfopt prices 1"
     _rows = "units"

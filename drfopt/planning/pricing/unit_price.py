@@ -30,11 +30,13 @@ from ...base.errors import PolicyError, SolverError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
 from ...engines.problem import Problem
+from ...engines.promised import kept
 from ...model.allocation import Allocation
-from ...model.instance import Instance
+from ...model.instance import FEATURES, Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import solve
 from .binding_rounds import held
+from .clock_slopes import divided
 from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
 from .price_table import Prices, Side, Worth
@@ -50,6 +52,9 @@ ON_LINE = 1e-9
 NEXT = 1e-7
 """Part of what there is, below which a piece is no piece: another begins right here."""
 
+NOISE = 1e-7
+"""A slope that moves less than this part of a user's tasks when everything is doubled is what differences left of 0."""
+
 CUTS = 100
 """Programs for one side: more than have ever been needed."""
 
@@ -63,16 +68,25 @@ class Piece:
 
 
 class Sums:
-    """The largest sum of levels under a policy, for a cluster that grows or shrinks."""
+    """The largest sum of levels under a policy, for a cluster that grows or shrinks.
 
-    def __init__(self, instance: Instance, policy: Policy):
+    Floors of guarantees stay as they are, and rules are left out of a sum that is not `ruled`.
+    """
+
+    def __init__(self, instance: Instance, policy: Policy, ruled: bool = True):
         self.instance = instance
         self._problem = Problem(instance, policy)
         self._none = self._problem.n == 0
         if not self._none:
             from ...engines.sums import program
 
-            self._stated = program(self._problem, self._problem.rates, self._problem.limits)
+            by_type, promised = self._problem.by_type, None
+            rates, limits = self._problem.rates, by_type.limits
+            if "organisation" in instance.features and ruled:
+                promised = kept(self._problem)
+                rates = promised.rates
+                limits = np.minimum(limits, np.where(promised.stopped, promised.floors, np.inf)[by_type.user])
+            self._stated = program(by_type, rates[by_type.user], limits, promised)
             self.now, self._prices = self._solved(np.zeros_like(instance.room))
 
     def price(self, unit: Unit) -> float:
@@ -100,7 +114,14 @@ class Sums:
                 slope = steeper
                 continue
             step = min(step, end)
-            value, prices = self._solved(sign * step * unit.growth)
+            try:
+                value, prices = self._solved(sign * step * unit.growth)
+            except SolverError:
+                # So far down not even the floors of guarantees fit.
+                if step <= NEXT * unit.now:
+                    raise
+                end = step / 2
+                continue
             if value >= self.now + slope * step - ON_LINE * self.now:
                 return Piece(sign * slope, step)
             other = sign * float((prices * unit.growth).sum())
@@ -169,7 +190,8 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
 def _by_sums(allocation: Allocation, totals: Sums) -> Look:
     """Look at a sum: its value has a slope, its optimum leaves a choice."""
     policy = policy_named(allocation.policy)
-    sums = totals if policy.measure == TOTAL.measure else Sums(allocation.instance, policy)
+    ruled = "organisation" in allocation.instance.features
+    sums = totals if policy.measure == TOTAL.measure and not ruled else Sums(allocation.instance, policy)
 
     def look(unit: Unit, more: bool) -> Side | None:
         end = unit.end(more)
@@ -201,6 +223,34 @@ def _by_market(allocation: Allocation, totals: Sums) -> Look:
             total.price,
             unit.until(more, total.reach),
         )
+
+    return look
+
+
+def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
+    """Look at rules of an organisation, or types on machines: changed clusters are divided, by the same stops."""
+    near = divided(allocation)
+    policy, instance = policy_named(allocation.policy), allocation.instance
+
+    def look(unit: Unit, more: bool) -> Side | None:
+        end = unit.end(more)
+        if end <= ROUNDING * unit.now:
+            return None
+        found = near.near(unit, more)
+        tasks = np.where(np.abs(found.tasks) * unit.now > NOISE * allocation.tasks, found.tasks, 0.0)
+        below = ~instance.unplaced() & (allocation.tasks > 0) & (allocation.tasks < instance.limits * (1 - LEVEL))
+        lowest = None
+        if below.any():
+            least = allocation.levels[below].min()
+            tied = found.levels[below & (allocation.levels <= least + LEVEL * abs(least))]
+            lowest = float(tied.min() if more else tied.max())
+            lowest = 0.0 if abs(lowest) * unit.now <= NOISE * abs(least) else lowest
+        shares = found.shares if abs(found.shares) * unit.now > NOISE * allocation.dominant_shares.sum() else 0.0
+        total = totals.side(unit, more, end)
+        price, until = near.price(unit), unit.now + (found.reach if more else -found.reach)
+        if policy.objective == "alpha":
+            return Side(price, lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
+        return Side(price, lowest, shares, tasks, until, total.price, unit.until(more, total.reach))
 
     return look
 
@@ -254,10 +304,11 @@ def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str 
         raise PolicyError(
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
         )
-    chosen.check(instance)
+    chosen.check(instance, knows=FEATURES)
     allocation = solve(instance, chosen)
-    totals = Sums(instance, TOTAL)
-    look = LOOKS[chosen.objective](allocation, totals)
+    totals = Sums(instance, TOTAL, ruled=False)
+    beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
+    look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)
     named = units_of(instance) if units is None else units
     wanted = [unit if isinstance(unit, Unit) else unit_named(instance, unit) for unit in named]
     worths = []

@@ -4,7 +4,7 @@ A unit of a resource on machines is spread over all machines in proportion to wh
 resource of a class evenly over its machines.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ...base.errors import InstanceError, suggestion
 from ...model.instance import Instance, Machine
 from ...model.naming import some
+from ...model.task_types import given_types
 
 __all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
 
@@ -117,10 +118,15 @@ def _bounds(instance: Instance, k: int, j: int) -> tuple[float, float]:
     capacity = instance.machine_capacity[k]
     if not capacity[j] > 0:
         return 0.0, np.inf
-    demand = instance.demands[:, j]
-    fits = instance.fits[:, k]
-    others = np.delete(instance.demands, j, axis=1) <= np.delete(capacity, j)
-    waiting = instance.eligible[:, k] & ~fits & others.all(axis=1)
+    demands, fits, eligible = instance.demands, instance.fits[:, k], instance.eligible[:, k]
+    if (types := instance.type_table) is not None:
+        demands, fits = types.demands, types.fits[:, k]
+        kinds = [kind for row in instance.task_types or () for kind in row or (None,)]
+        named = [kind is None or not kind.machines or instance.machine_names[k] in kind.machines for kind in kinds]
+        eligible = eligible[types.owner] & np.array(named)
+    others = np.delete(demands, j, axis=1) <= np.delete(capacity, j)
+    waiting = eligible & ~fits & others.all(axis=1)
+    demand = demands[:, j]
     return float(demand[fits].max(initial=0.0) / capacity[j]), float(demand[waiting].min(initial=np.inf) / capacity[j])
 
 
@@ -134,6 +140,8 @@ def grown(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, floa
 
     Parts of machines are whole machines of a cluster that is `FINE` times as large, tasks and limits with it.
     """
+    if instance.organisation is not None or instance.task_types is not None:
+        return _grown_exactly(instance, unit, amount)
     common: dict[str, Any] = {"users": instance.users, "resources": instance.resources, "weights": _weights(instance)}
     if instance.machines is None:
         capacity = (instance.room + amount * unit.growth)[0]
@@ -151,6 +159,31 @@ def grown(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, floa
     eligible = np.ascontiguousarray(instance.eligible[:, there])
     limits = instance.limits * times
     return Instance(instance.demands, machines=machines, eligible=eligible, max_tasks=limits, **common), times
+
+
+def _grown_exactly(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, float]:
+    """Return the same of an instance whose rules and task types are amounts, too, and grow with finer machines."""
+    parts, times = instance.parts(), 1
+    if instance.machines is None:
+        parts["capacity"] = (instance.room + amount * unit.growth)[0]
+        return Instance(**parts), 1.0
+    if unit.kind == "machine":
+        times, rows = FINE, instance.machine_capacity
+        counts = instance.counts * FINE + np.where(unit.growth.any(axis=1), round(FINE * amount), 0)
+    else:
+        counts, rows = instance.counts, (instance.room + amount * unit.growth) / instance.counts[:, None]
+    named = zip(instance.machine_names, rows, counts.tolist(), strict=True)
+    parts["machines"] = [Machine(name, row, count) for name, row, count in named]
+    if times > 1:
+        parts["demands"] = [
+            [replace(kind, count=kind.count * times) for kind in row] if given_types(row) else row
+            for row in parts["demands"]
+        ]
+        limits = parts["max_tasks"]
+        parts["max_tasks"] = None if limits is None else [None if u is None else u * times for u in limits]
+        if (rules := parts["organisation"]) is not None:
+            parts["organisation"] = rules.times(times)
+    return Instance(**parts), float(times)
 
 
 def _weights(instance: Instance) -> np.ndarray | None:

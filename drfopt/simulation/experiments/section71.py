@@ -18,7 +18,7 @@ from ..run import Run
 from ..scenario import Scenario
 from ..trials import Trials, simulate_each
 
-__all__ = ["PHASES", "PUBLISHED", "RULES", "phase_shares", "run_rules"]
+__all__ = ["PHASES", "RULES", "phase_shares", "run_rules"]
 
 RULES = ("drf-stop", "drf")
 """Algorithm 1 as printed, and passing over whoever does not fit."""
@@ -28,13 +28,6 @@ PHASES = ((0.0, 120.0), (120.0, 240.0), (240.0, 360.0))
 
 SETTLED = 20.0
 """Seconds after which the last task of the phase before has ended: tasks run 15 at most."""
-
-PUBLISHED = (
-    {"job1": 0.70, "job2": 0.75},
-    {"job1": 0.50, "job2": 0.50},
-    None,
-)
-"""Dominant shares that the paper's text names, phase by phase; of the third it says that they are not exactly equal."""
 
 
 def run_rules(seed: int = 0, replications: int = 1, **how: Any) -> Trials:

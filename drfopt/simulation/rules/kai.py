@@ -67,7 +67,7 @@ def divide(total: Amount, queues: Mapping[Name, KaiQueue], unit: int = 1) -> tup
     unit : int
         Of so much a part is rounded down to multiples.
 
-    >>> shares, _ = divide(11, {"a": Queue(2, 10, weight=1), "b": Queue(2, 10, weight=4)})
+    >>> shares, _ = divide(11, {"a": KaiQueue(2, 10, weight=1), "b": KaiQueue(2, 10, weight=4)})
     >>> {name: int(share) for name, share in shares.items()}
     {'a': 3, 'b': 8}
     """

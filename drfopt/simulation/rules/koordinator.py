@@ -48,7 +48,8 @@ class QuotaGroup:
 def runtime_quotas(total: int, groups: Mapping[Name, QuotaGroup]) -> dict[Name, int]:
     """Return the runtime quota of each group.
 
-    >>> runtime_quotas(10, {"a": Group(2, weight=1), "b": Group(9, weight=1), "c": Group(9, weight=1)})
+    >>> groups = {"a": QuotaGroup(2, weight=1), "b": QuotaGroup(9, weight=1), "c": QuotaGroup(9, weight=1)}
+    >>> runtime_quotas(10, groups)
     {'a': 2, 'b': 4, 'c': 4}
     """
     requests = {name: group.request for name, group in groups.items()}

@@ -112,7 +112,8 @@ def compare(one: YarnQueue, other: YarnQueue, cluster: Amounts, faults: Collecti
     PolicyError
         When a fault is unknown.
 
-    >>> compare(Queue({"memory": 4000, "cores": 3}), Queue({"memory": 2000, "cores": 5}), {"memory": 8000, "cores": 8})
+    >>> one, other = YarnQueue({"memory": 4000, "cores": 3}), YarnQueue({"memory": 2000, "cores": 5})
+    >>> compare(one, other, {"memory": 8000, "cores": 8})
     -1
     """
     for fault in faults:
@@ -288,7 +289,7 @@ class ShareBounds:
 def fair_shares(total: int, claims: Sequence[ShareBounds]) -> list[int]:
     """Return the fair share of each queue.
 
-    >>> fair_shares(40, [Claim(), Claim(maximum=50), Claim(maximum=11), Claim(maximum=3)])
+    >>> fair_shares(40, [ShareBounds(), ShareBounds(maximum=50), ShareBounds(maximum=11), ShareBounds(maximum=3)])
     [13, 13, 11, 3]
     """
     bounded = all(claim.maximum is not None for claim in claims)

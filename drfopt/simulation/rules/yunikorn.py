@@ -59,7 +59,7 @@ class YunikornQueue:
 def fair_share(queue: YunikornQueue) -> Fraction:
     """Return the largest fraction of a guarantee, or of the cluster, that the queue uses.
 
-    >>> fair_share(Queue({"cpu": 100, "memory": 2500}, guaranteed={"cpu": 1000, "memory": 5000}))
+    >>> fair_share(YunikornQueue({"cpu": 100, "memory": 2500}, guaranteed={"cpu": 1000, "memory": 5000}))
     Fraction(1, 2)
     """
     largest = Fraction(0)

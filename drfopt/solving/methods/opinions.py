@@ -254,7 +254,7 @@ def _left(problem: Problem) -> float | None:
 
 
 def _exact_chain_takes(problem: Problem) -> bool:
-    plain = _plain(problem) and problem.instance.machines is not None and problem.instance.type_table is None
+    plain = _plain(problem) and problem.instance.machines is not None
     return bool(plain and problem.n) and len(problem.pairs[0]) <= EXACT_PAIRS
 
 

@@ -118,6 +118,18 @@ def _leader_and_workers(spec: TreePart) -> Iterator[Template]:
     yield "worker", replicas * max(0, size - 1), whole["workerTemplate"]
 
 
+def _wrapped(spec: TreePart) -> Iterator[Template]:
+    for component in spec["components"].each():
+        inner = component["template"]
+        kind, group = inner["kind"].text(), inner["apiVersion"].text().rpartition("/")[0]
+        if kind == "Pod":
+            yield name(inner), 1, inner
+        for known, groups, templates in OWNERS:
+            if kind == known and group in groups:
+                for own, count, template in templates(inner["spec"]):
+                    yield f"{name(inner)}/{own}".rstrip("/"), count, template
+
+
 OWNERS: tuple[tuple[str, tuple[str, ...], Callable[[TreePart], Iterator[Template]]], ...] = (
     ("Deployment", ("apps", "extensions", ""), _one("replicas")),
     ("StatefulSet", ("apps", ""), _one("replicas")),
@@ -129,6 +141,7 @@ OWNERS: tuple[tuple[str, tuple[str, ...], Callable[[TreePart], Iterator[Template
     ("RayJob", ("ray.io",), lambda spec: _ray_cluster(spec["rayClusterSpec"])),
     ("RayService", ("ray.io",), lambda spec: _ray_cluster(spec["rayClusterConfig"])),
     ("RayCluster", ("ray.io",), _ray_cluster),
+    ("AppWrapper", ("workload.codeflare.dev",), _wrapped),
     ("LeaderWorkerSet", ("leaderworkerset.x-k8s.io",), _leader_and_workers),
     *(
         (kind, ("kubeflow.org",), _replica_specs)

@@ -6,6 +6,7 @@
     scontrol show node, scontrol show job                                      nodes, jobs
     sshare -a -P                                                weights (RawShares) of accounts and users
     sacctmgr -P show assoc format=Account,User,Share,GrpTRES    weights and ceilings (GrpTRES)
+    sacctmgr dump                                               the same
 
 and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``, ``sacctmgr show assoc``. A job
 on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current

@@ -114,6 +114,10 @@ ENTRY = re.compile(r"(?P<key>[A-Za-z][\w:/.-]*)=(?P<value>.*)")
 ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
 """How an entry of ``scontrol show`` begins."""
 
+LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
+FIELD = re.compile(r":(?=[A-Z][A-Za-z]*=)")
+"""What is before a field of ``sacctmgr dump``; a type of devices, ``gres/gpu:a100=1``, is in small letters."""
+
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
 EXPECTED = "what sinfo, squeue, sacct, sshare, sacctmgr or scontrol show print, with its header"
@@ -164,6 +168,9 @@ def rows(file: File) -> Iterator[SlurmRow]:
     lines = file.text.splitlines()
     if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
         yield from _entries(file, lines)
+        return
+    if any(LOADED.match(line) for line in lines):
+        yield from _loaded(file, lines)
         return
     header: _Header | None = None
     for number, line in enumerate(lines, start=1):
@@ -320,6 +327,27 @@ def _entry(kind: str, at: str, told: Mapping[str, str]) -> SlurmRow:
         if "ArrayTaskId" in cells and not cells["ArrayTaskId"].isdecimal():
             cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
     return SlurmRow(at, kind, _settled(cells))
+
+
+def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
+    """Yield what ``sacctmgr dump`` writes: accounts and users below the parent that was named last."""
+    parent = "root"
+    for number, line in enumerate(lines, start=1):
+        match = LOADED.match(line)
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        at = f"{file.place}: line {number}"
+        if match is None:
+            raise failure(at, "is no line of sacctmgr dump: write Cluster, Parent, Account or User - 'name':...")
+        name = match["name"]
+        told = dict(part.partition("=")[::2] for part in FIELD.split(match["rest"].strip()) if "=" in part)
+        cells = {"Share": told.get("Fairshare", ""), "GrpTRES": told.get("GrpTRES", "").strip("'")}
+        if match["what"] == "Parent":
+            parent = name
+        elif match["what"] == "Account":
+            yield SlurmRow(at, "limits", cells | {"Account": name, "Parent": parent})
+        elif match["what"] == "User" and (name, parent) != ("root", "root"):
+            yield SlurmRow(at, "limits", cells | {"Account": parent, "User": name})
 
 
 def _near(names: tuple[str, ...]) -> str:

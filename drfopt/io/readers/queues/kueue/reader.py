@@ -12,7 +12,7 @@ from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of,
 from ...kubernetes.objects import Objects, name
 from ..tree import QueueNode, organised
 from .quotas import API, QuotaNode, Quotas, quotas
-from .workloads import tasks
+from .workloads import local_queues, tasks
 
 __all__ = ["read"]
 
@@ -40,9 +40,10 @@ def read(files: Sequence[File], asked: Asked) -> Contents:
     called = {room: "/".join(part for part in room if part) for room in rooms}
     pool = next(iter(rooms.values())) if len(rooms) == 1 else None
     homes = dict.fromkeys(_classes(forest), POOL) if pool is not None else called
-    wanted, endless = tasks(objects, forest, homes, asked.saturate, notes)
+    local = local_queues(objects, asked.user_by == "localqueue", notes)
+    wanted, endless = tasks(objects, forest, homes, local, asked.saturate, notes)
     # Who has no task keeps what is not lent; saturated queues have.
-    idle = forest.queues.keys() - {task.user for task in wanted} if not asked.saturate else set()
+    idle = set() if asked.saturate else forest.queues.keys() - {local.queue_of(task.user) for task in wanted}
     if rooms:
         _keep_unlent(rooms, forest, idle, notes)
     flavors = _flavors(objects)
@@ -59,7 +60,14 @@ def read(files: Sequence[File], asked: Asked) -> Contents:
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
     objects.tell_rest()
-    groups, members = organised(_queues(forest, idle), dict.fromkeys(task.user for task in wanted), notes)
+    queues = _queues(forest, idle)
+    if local.users:
+        queues += [
+            QueueNode(local.user(queue, *key), queue, weight, label="|".join(key))
+            for key, (queue, weight) in local.queues.items()
+            if queue in forest.queues
+        ]
+    groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes)
 
     def why(needs: tuple[str, PodNeeds], features: tuple[Class | None, Features | None]) -> str:
         queue, asked_of = forest.queues[needs[0]], needs[1]
@@ -88,7 +96,7 @@ def read(files: Sequence[File], asked: Asked) -> Contents:
         members=members,
         endless=endless,
         shape=asked.shape,
-        wants=lambda queue: (queue, ANYWHERE),
+        wants=lambda queue: (local.queue_of(queue), ANYWHERE),
         missing=why,
     )
 

@@ -1,6 +1,7 @@
 """What wants to run under Kueue: Workloads with their pod sets, or pods that name their LocalQueue."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ....text.parts import TreePart
@@ -10,7 +11,7 @@ from ...kubernetes.objects import Objects, name, namespace
 from ...kubernetes.pods import pod_of, pods
 from .quotas import API, Key, QuotaNode, Quotas
 
-__all__ = ["tasks"]
+__all__ = ["LocalQueues", "local_queues", "tasks"]
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -19,8 +20,51 @@ ADMITTED = ("Admitted", "QuotaReserved")
 """Conditions of a workload that is over, and of one that has its quota."""
 
 
+@dataclass(frozen=True)
+class LocalQueues:
+    """The LocalQueues by namespace and name: of which ClusterQueue each is, and its weight there.
+
+    Attributes
+    ----------
+    users : bool
+        Whether they are the users, and not their ClusterQueues.
+    """
+
+    queues: Mapping[tuple[str, str], tuple[str, Fraction]]
+    users: bool = False
+
+    def queue(self, place: str, called: str) -> str:
+        """Return the ClusterQueue of one, empty where it is not listed."""
+        return self.queues.get((place, called), ("", Fraction(1)))[0]
+
+    def user(self, queue: str, place: str, called: str) -> str:
+        """Return whose the tasks of a LocalQueue are."""
+        return f"{place}/{called}" if self.users and (place, called) in self.queues else queue
+
+    def queue_of(self, user: str) -> str:
+        """Return the ClusterQueue of a user."""
+        place, _, called = user.partition("/")
+        return (self.queue(place, called) if self.users else "") or user
+
+
+def local_queues(objects: Objects, users: bool, notes: Notes) -> LocalQueues:
+    """Return the LocalQueues that are listed."""
+    found = {}
+    for item in objects.take("LocalQueue", API):
+        weight = item["spec"]["fairSharing"]["weight"]
+        if weight and not users:
+            notes.unused("weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue", name(item))
+        found[namespace(item), name(item)] = (item["spec"]["clusterQueue"].text(), weight.amount(missing=1))
+    return LocalQueues(found, users)
+
+
 def tasks(
-    objects: Objects, forest: Quotas, classes: Mapping[tuple[str, str], str], saturate: bool, notes: Notes
+    objects: Objects,
+    forest: Quotas,
+    classes: Mapping[tuple[str, str], str],
+    local: LocalQueues,
+    saturate: bool,
+    notes: Notes,
 ) -> tuple[list[Task], Collection[str]]:
     """Return tasks whose needs are (the queue, what its pods ask of a node), and the queues that want ever more.
 
@@ -31,9 +75,6 @@ def tasks(
     saturate : bool
         Whether queues without tasks are given some elsewhere.
     """
-    local = {
-        (namespace(item), name(item)): item["spec"]["clusterQueue"].text() for item in objects.take("LocalQueue", API)
-    }
     workloads = objects.take("Workload", API)
     if not workloads:
         return _of_pods(objects, forest, local, saturate, notes)
@@ -50,7 +91,8 @@ def tasks(
             notes.unused("Workload that is not active", told)
             continue
         admission = item["status"]["admission"]
-        queue = admission["clusterQueue"].text() or local.get((namespace(item), item["spec"]["queueName"].text()), "")
+        asked = item["spec"]["queueName"].text()
+        queue = admission["clusterQueue"].text() or local.queue(namespace(item), asked)
         if queue not in forest.queues:
             notes.unused("Workload whose queue is not listed", f"{told}, queue {item['spec']['queueName'].text()!r}")
             continue
@@ -64,7 +106,8 @@ def tasks(
             assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
-            found.append(Task(queue, pod.demand, pod.count, (queue, pod.needs), title, home))
+            user = local.user(queue, namespace(item), asked)
+            found.append(Task(user, pod.demand, pod.count, (queue, pod.needs), title, home))
     return found, ()
 
 
@@ -73,18 +116,20 @@ def _conditions(item: TreePart) -> set[str]:
 
 
 def _of_pods(
-    objects: Objects, forest: Quotas, local: Mapping[tuple[str, str], str], saturate: bool, notes: Notes
+    objects: Objects, forest: Quotas, local: LocalQueues, saturate: bool, notes: Notes
 ) -> tuple[list[Task], Collection[str]]:
     """Return the pods that name a LocalQueue, or whose owner does; without any, what every queue uses, or its quota."""
     found: list[Task] = []
     for pod in pods(objects, notes):
-        queue = local.get((pod.namespace, pod.labels.get(QUEUE, "")), "")
+        asked = pod.labels.get(QUEUE, "")
+        queue = local.queue(pod.namespace, asked)
         if queue in forest.queues:
-            found.append(Task(queue, pod.demand, pod.count, (queue, pod.needs), pod.owner))
+            user = local.user(queue, pod.namespace, asked)
+            found.append(Task(user, pod.demand, pod.count, (queue, pod.needs), pod.owner))
         else:
             called = f", LocalQueue {pod.labels[QUEUE]}" if QUEUE in pod.labels else ""
             notes.unused("pod in no queue that is listed", f"{pod.namespace}/{pod.name}{called}", pod.count)
-    if found or saturate:
+    if found or saturate or local.users:
         return found, ()
     for queue, quota in forest.queues.items():
         amounts = {"uses": quota.used, "has as quota": quota.nominal}

@@ -1,0 +1,358 @@
+"""Properties where users have several task types on machines, or an organisation's rules: what is defined there.
+
+With rules, whose part of the cluster is whose is for the rules to say, so that comparisons of one user with its part,
+or with another user, mean nothing: sharing incentive, envy, and fairness on one resource are *not defined*.  What
+compares a division with another one is: nobody could have more without another having less (and all rules kept),
+nobody loses when another leaves or the cluster grows, nobody gains by a report of its demand that is not true.
+
+With task types and no rules a user's part of every machine and another's bundle are rooms, and the most tasks it could
+run in a room, every type on its own classes, is a linear program.
+
+Numbers here are floats with a certificate: what they decide is decided beyond `CLEAR`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from ..base.deadline import Deadline
+from ..base.errors import DrfoptError, PolicyError, TimeLimitError
+from ..base.progress import report
+from ..model.instance import Instance, Machine
+from ..model.policies import Policy
+from ..solving.allocating import solve
+from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
+
+__all__ = ["beyond", "findings"]
+
+CLEAR = 1e-6
+"""Part of a user's tasks from which on a difference is one: far above the error of certified floats."""
+
+TINY = 1e-9
+"""Part of the most that anybody has, which is nothing to who has nothing."""
+
+NEVER = 1e300
+"""Part of a ceiling of 0 that a task is."""
+
+REPORTS = (0.5, 0.9, 1.1, 2.0, 4.0)
+"""Times its demand of a resource, that a user is made to report."""
+
+UNDEFINED_BY_RULES = (
+    "sharing-incentive",
+    "envy-freeness",
+    "single-resource-fairness",
+    "bottleneck-fairness",
+    "envy-up-to-one-task",
+    "no-justified-complaints",
+)
+UNDEFINED_OF_TYPES = UNDEFINED_BY_RULES[2:]
+"""What speaks of one task of a user, or of one pool."""
+
+PAIRS = 200
+"""Reports of two users together that are tried at most."""
+
+
+@dataclass(frozen=True)
+class Loss(Witness):
+    """A user who has less than something that it could have, or had before."""
+
+    property = ""
+    user: str
+    tasks: float
+    instead: float
+    when: str
+
+    def __str__(self) -> str:
+        return f"user {self.user} runs {self.tasks:.6g} tasks, and {self.instead:.6g} {self.when}"
+
+
+def beyond(instance: Instance) -> bool:
+    """Say whether an instance has rules or task types that the exact audits do not speak of."""
+    return bool(instance.features - {"types"})
+
+
+def findings(
+    instance: Instance, policy: Policy, asked: tuple[str, ...], by_default: bool, deadline: Deadline
+) -> tuple[tuple[Finding, ...], str]:
+    """Return the findings on properties of these names, and what has to be said of those that are left out.
+
+    Raises
+    ------
+    PolicyError
+        When one was asked for by name that is not defined here.
+    """
+    ruled = "organisation" in instance.features
+    rules = instance.organisation.rules if ruled and instance.organisation is not None else "several task types"
+    undefined = UNDEFINED_BY_RULES if ruled else UNDEFINED_OF_TYPES
+    out = [name for name in asked if name in undefined]
+    if out and not by_default:
+        able = ", ".join(name for name in CHECKS if name not in undefined)
+        raise PolicyError(f"{out[0]} is not defined under {rules}: defined are {able}")
+    scene = _Scene(instance, policy, deadline)
+    found: list[Finding] = []
+    for name in (name for name in asked if name not in out):
+        report(f"auditing {name}")
+        try:
+            found.append(CHECKS[name](scene))
+        except TimeLimitError:
+            if not found:
+                raise
+            found.append(Finding(name, UNDECIDED, exact=False, note="the time limit ran out", cut_short=True))
+    return tuple(found), f"not defined under {rules}: {', '.join(out)}" if out else ""
+
+
+class _Scene:
+    """An instance under a policy, and divisions of changed ones."""
+
+    def __init__(self, instance: Instance, policy: Policy, deadline: Deadline):
+        self.instance, self.policy, self.deadline = instance, policy, deadline
+        self.truth = solve(instance, policy)
+        self.tasks = np.asarray(self.truth.tasks, dtype=float)
+        self.tied = policy.objective == "sum"
+
+    def after(self, **changes: Any) -> np.ndarray:
+        """Return the tasks of a changed instance."""
+        self.deadline.check("the audit")
+        return np.asarray(solve(Instance(**(self.instance.parts() | changes)), self.policy).tasks, dtype=float)
+
+    def finding(self, name: str, losses: Iterator[Loss], decided: bool) -> Finding:
+        """Return the verdict: a loss, if there is one."""
+        trials = 0
+        for trials, loss in enumerate(losses, start=1):  # noqa: B007 -- how many there were is told
+            if loss.instead > loss.tasks * (1 + CLEAR) + TINY * float(self.tasks.max(initial=0.0)):
+                return Finding(name, FAILS, loss, exact=False, tied=self.tied)
+        note = "to the error of the tasks, which are computed in floats" if decided else ""
+        verdict = HOLDS if decided else UNDECIDED
+        return Finding(name, verdict, exact=False, trials=0 if decided else trials, note=note, tied=self.tied)
+
+
+def _pareto(scene: _Scene) -> Finding:
+    """Ask a linear program for the most tasks all could have besides what they have, rules kept."""
+    from ..engines.problem import Problem
+    from ..engines.promised import Promised
+    from ..engines.sums import most_tasks
+
+    instance, problem = scene.instance, Problem(scene.instance, scene.policy)
+    name = "pareto-efficiency"
+    if not problem.n:
+        return Finding(name, HOLDS)
+    held = scene.tasks[problem.members]
+    ceilings = np.zeros((0, problem.n))
+    if instance.organisation is not None and any(group.ceiling for group in instance.organisation.groups):
+        ceilings = np.array(list(_ceilings(instance)))[:, problem.members]
+    none = np.zeros(problem.n, dtype=bool)
+    promised = Promised(held, none, np.ones(problem.n), np.ones(problem.n), ceilings, ())
+    scale = np.where(held > 0, held, max(float(held.max(initial=0.0)), 1.0))
+    more = most_tasks(problem, 1 / scale, promised)
+    rows = (
+        Loss(instance.users[i], float(x), float(y), "would take nothing from anybody else")
+        for i, x, y in zip(problem.members.tolist(), held, more, strict=True)
+    )
+    return scene.finding(name, rows, decided=True)
+
+
+def _ceilings(instance: Instance) -> Iterator[np.ndarray]:
+    """Yield what one task of everybody is of each group's ceiling, (n,)."""
+    from ..model.hierarchy import members_of
+
+    below = members_of(instance.organisation, instance.n)
+    for group in instance.organisation.groups if instance.organisation is not None else ():
+        for resource, most in group.ceiling.items():
+            column = np.zeros(instance.n)
+            demand = instance.demands[below[group.name], instance.resources.index(resource)]
+            # Below a ceiling of 0 nobody has anything, whatever the others do.
+            column[below[group.name]] = demand / float(most) if most else np.where(demand > 0, NEVER, 0.0)
+            yield column
+
+
+def _alone(scene: _Scene) -> Finding:
+    """Compare everybody's tasks with those in its part of every machine."""
+    instance = scene.instance
+    weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
+    part = np.broadcast_to(weights / weights.sum(axis=0), instance.demands.shape)
+    rows = (
+        Loss(user, scene.tasks[i], _most(instance, i, instance.room * part[i]), "alone in its part of every machine")
+        for i, user in enumerate(instance.users)
+    )
+    return scene.finding("sharing-incentive", rows, decided=True)
+
+
+def _envy(scene: _Scene) -> Finding:
+    """Compare everybody's tasks with those on the bundle of every other, class by class, scaled to its weight."""
+    instance, types = scene.instance, scene.instance.type_table
+    placed = scene.truth.placed_by_type
+    rooms = [np.asarray(placed)[types.owner == k].T @ types.demands[types.owner == k] for k in range(instance.n)]
+    weights = instance.weights if instance.weights_per_resource else np.repeat(instance.weights[:, None], instance.m, 1)
+
+    def rows() -> Iterator[Loss]:
+        for i, user in enumerate(instance.users):
+            for k, other in enumerate(instance.users):
+                if i != k:
+                    scene.deadline.check("the audit")
+                    instead = _most(instance, i, rooms[k] * (weights[i] / weights[k]))
+                    yield Loss(user, scene.tasks[i], instead, f"with what user {other} holds, scaled to its weight")
+
+    return scene.finding("envy-freeness", rows(), decided=True)
+
+
+def _most(instance: Instance, i: int, room: np.ndarray) -> float:
+    """Return the most tasks of a user in a room (k, m), every type on classes on which one fits as they are."""
+    from scipy.optimize import linprog
+
+    types = instance.type_table
+    mine = np.flatnonzero(types.owner == i)
+    pairs = [(q, k) for q in mine.tolist() for k in np.flatnonzero(types.fits[q]).tolist()]
+    if instance.unplaced()[i] or not all(types.fits[q].any() for q in mine) or not instance.limits[i]:
+        return 0.0
+    # In units of what the room as it is carries of each pair.
+    size = np.array([_carried(types.demands[q], instance.room[k]) for q, k in pairs])
+    filled = np.zeros((instance.k * instance.m, len(pairs) + 1))
+    mixed = np.zeros((len(mine), len(pairs) + 1))
+    for p, (q, k) in enumerate(pairs):
+        whole = np.where(instance.room[k] > 0, instance.room[k], 1.0)
+        filled[k * instance.m : (k + 1) * instance.m, p] = types.demands[q] * size[p] / whole
+        mixed[mine.tolist().index(q), p] = size[p] / (types.part[q] * size.max())
+    mixed[:, -1] = -1.0
+    whole = np.where(instance.room > 0, instance.room, 1.0)
+    top = instance.limits[i] / size.max()
+    found = linprog(
+        np.append(np.zeros(len(pairs)), -1.0),
+        A_ub=filled,
+        b_ub=(room / whole).ravel(),
+        A_eq=mixed,
+        b_eq=np.zeros(len(mine)),
+        bounds=[(0, None)] * len(pairs) + [(0, None if top == np.inf else top)],
+        method="highs",
+    )
+    return float(-found.fun * size.max()) if found.status == 0 else 0.0
+
+
+def _carried(demand: np.ndarray, room: np.ndarray) -> float:
+    needed = demand > 0
+    return float((room[needed] / demand[needed]).min())
+
+
+def _population(scene: _Scene) -> Finding:
+    """Let every user leave, and look at the others."""
+
+    def rows() -> Iterator[Loss]:
+        instance = scene.instance
+        for i, user in enumerate(instance.users if instance.n > 1 else ()):
+            stay = [h for h in range(instance.n) if h != i]
+            for h, x in zip(stay, scene.after(**_without(instance, stay)), strict=True):
+                yield Loss(instance.users[h], float(x), float(scene.tasks[h]), f"while user {user} is there")
+
+    return scene.finding("population-monotonicity", rows(), decided=scene.policy.objective != "sum")
+
+
+def _without(instance: Instance, stay: list[int]) -> dict[str, Any]:
+    """Return the arguments of an instance that change when only some users stay."""
+    parts, names = instance.parts(), {instance.users[h] for h in stay}
+    changes: dict[str, Any] = {"users": [instance.users[h] for h in stay]}
+    for key in ("demands", "weights", "max_tasks", "eligible"):
+        changes[key] = None if parts[key] is None else [parts[key][h] for h in stay]
+    if changes["eligible"] is not None:
+        changes["eligible"] = np.array(changes["eligible"])
+    if (rules := parts["organisation"]) is not None:
+        tables = {key: getattr(rules, key) for key in ("guarantees", "ceilings", "tiers", "paths")}
+        kept = {key: {user: v for user, v in table.items() if user in names} for key, table in tables.items()}
+        changes["organisation"] = replace(rules, **kept)
+    return changes
+
+
+def _growth(scene: _Scene) -> Finding:
+    """Let the cluster grow a little and a lot, a resource or a class at a time."""
+    instance = scene.instance
+    changes: list[tuple[str, dict[str, Any]]] = []
+    for times in (Fraction(11, 10), Fraction(2)):
+        if instance.machines is None:
+            for j, resource in enumerate(instance.resources):
+                more = [c * times if h == j else c for h, c in enumerate(instance.exact_capacity)]
+                changes.append((f"{float(times):g} times the {resource}", {"capacity": more}))
+            continue
+        for k, name in enumerate(instance.machine_names):
+            extra = max(1, round(float(times - 1) * instance.machines[k].count))
+            machines = instance.parts()["machines"]
+            machines[k] = Machine(name, machines[k].capacity, machines[k].count + extra)
+            changes.append((f"{extra} more of {name}", {"machines": machines}))
+
+    def rows() -> Iterator[Loss]:
+        for told, change in changes:
+            for user, x, before in zip(instance.users, scene.after(**change), scene.tasks, strict=True):
+                yield Loss(user, float(x), float(before), f"without {told}")
+
+    return scene.finding("resource-monotonicity", rows(), decided=False)
+
+
+def _reports(scene: _Scene) -> Finding:
+    """Let every user with one demand report more, or less, of a resource that it needs."""
+    instance = scene.instance
+
+    def rows() -> Iterator[Loss]:
+        for i, user in enumerate(instance.users):
+            if instance.task_types is not None and instance.task_types[i] is not None:
+                continue
+            for j in np.flatnonzero(instance.demands[i]).tolist():
+                for times in REPORTS:
+                    demands = instance.parts()["demands"]
+                    demands[i] = [d * Fraction(times) if h == j else d for h, d in enumerate(demands[i])]
+                    try:
+                        tasks = scene.after(demands=demands)
+                    except TimeLimitError:
+                        raise
+                    except DrfoptError:
+                        continue
+                    # What it is given carries so many of its own tasks.
+                    runs = min(float(tasks[i]) * min(times, 1.0), float(instance.limits[i]))
+                    told = f"by reporting {times:g} times its demand of {instance.resources[j]}"
+                    yield Loss(user, float(scene.tasks[i]), runs, told)
+
+    return scene.finding("strategy-proofness", rows(), decided=False)
+
+
+def _pairs(scene: _Scene) -> Finding:
+    """Let two users report together; both have to gain."""
+    instance = scene.instance
+    single = [i for i in range(instance.n) if instance.task_types is None or instance.task_types[i] is None]
+    tries = (
+        (i, k, (j, times), (h, again))
+        for i, k in combinations(single, 2)
+        for j in np.flatnonzero(instance.demands[i]).tolist()
+        for h in np.flatnonzero(instance.demands[k]).tolist()
+        for times in (0.5, 2.0)
+        for again in (0.5, 2.0)
+    )
+
+    def rows() -> Iterator[Loss]:
+        for i, k, (j, times), (h, again) in islice(tries, PAIRS):
+            demands = instance.parts()["demands"]
+            for user, resource, factor in ((i, j, times), (k, h, again)):
+                demands[user] = [d * Fraction(factor) if r == resource else d for r, d in enumerate(demands[user])]
+            try:
+                tasks = scene.after(demands=demands)
+            except TimeLimitError:
+                raise
+            except DrfoptError:
+                continue
+            runs = [min(float(tasks[u]) * min(t, 1.0), float(instance.limits[u])) for u, t in ((i, times), (k, again))]
+            # Whoever gains least of the two: both have to.
+            u, gained = min(((i, runs[0]), (k, runs[1])), key=lambda row: row[1] - scene.tasks[row[0]])
+            yield Loss(instance.users[u], float(scene.tasks[u]), gained, "where two users report together")
+
+    return scene.finding("group-strategy-proofness", rows(), decided=False)
+
+
+CHECKS: dict[str, Callable[[_Scene], Finding]] = {
+    "sharing-incentive": _alone,
+    "strategy-proofness": _reports,
+    "envy-freeness": _envy,
+    "pareto-efficiency": _pareto,
+    "population-monotonicity": _population,
+    "resource-monotonicity": _growth,
+    "group-strategy-proofness": _pairs,
+}
+"""What is looked at here; what of it is defined depends on whether there are rules."""

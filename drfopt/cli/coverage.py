@@ -1,0 +1,281 @@
+"""Which questions can be asked of which instance: every refusal there is, by what is asked and what the instance has.
+
+A row says when a command has no answer, and why in one line; what no row speaks of is answered, and proven, or with a
+bound where `BOUNDED` says so.  The manual's table is made of these rows, a test asks every cell of it on a small
+instance, and ``convert`` tells at once what cannot be asked of what it wrote.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..engines.problem import Problem
+from ..engines.registry import engines_for
+from ..model.instance import Instance
+from ..model.policies import Policy, policy_named
+
+__all__ = ["BOUNDED", "QUESTIONS", "ROWS", "Asked", "Bounded", "Refusal", "bounded", "refusal", "unanswered"]
+
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    "solve": ("divisible", "whole", "exact"),
+    "verify": ("divisible", "whole", "exact"),
+    "compare": ("divisible", "whole"),
+    "crosscheck": ("divisible", "whole"),
+    "audit": ("divisible", "whole"),
+    "schedule": ("divisible",),
+    "explain": ("divisible",),
+    "whatif": ("divisible", "whole", "exact"),
+    "price": ("divisible",),
+    "sweep": ("divisible", "whole"),
+    "size": ("divisible", "whole"),
+    "rebalance": ("divisible",),
+    "report": ("divisible", "whole"),
+    "export": ("divisible", "whole"),
+}
+"""Commands, and the tasks with which each can be asked; rebalance is about whole tasks, whatever it is asked with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question: a command on an instance, under a policy, with divisible or whole tasks or in exact numbers."""
+
+    command: str
+    tasks: str
+    instance: Instance
+    policy: Policy
+
+    @property
+    def whole(self) -> bool:
+        """Whether tasks are whole."""
+        return self.tasks == "whole" or self.command == "rebalance"
+
+    @property
+    def ruled(self) -> bool:
+        """Whether there are rules of an organisation beyond ceilings of single users."""
+        return "organisation" in self.instance.features
+
+    @property
+    def typed(self) -> bool:
+        """Whether some user has several task types."""
+        return self.instance.task_types is not None
+
+    @property
+    def family(self) -> str:
+        """``leximin``, ``alpha``, ``sum``, ``servers`` or ``formulation``."""
+        return self.policy.objective
+
+    @property
+    def ordered(self) -> bool:
+        """Whether some are served before others."""
+        rules = self.instance.organisation
+        if rules is None:
+            return False
+        late = any(rules.last) or any(not group.weight for group in rules.groups)
+        return late or any(rules.tiers) or any(group.tier for group in rules.groups)
+
+    @property
+    def levelled(self) -> bool:
+        """Whether guarantees mean levels rather than floors."""
+        rules = self.instance.organisation
+        promised = rules is not None and (any(rules.guarantees) or any(group.guarantee for group in rules.groups))
+        return bool(promised and rules is not None and rules.meaning != "floor")
+
+    @property
+    def exact(self) -> bool:
+        """Whether an exact answer was asked for and there is an engine for it."""
+        return bool(engines_for(Problem(self.instance, self.policy), exact=True))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A row: when there is no answer, and why."""
+
+    name: str
+    when: Callable[[Asked], bool]
+    reason: str
+
+
+MARKETS = ("alpha", "sum")
+LEXIMIN_ONLY = ("schedule", "rebalance")
+NOTHING_KNOWN = ("servers", "formulation")
+
+ROWS = (
+    Refusal(
+        "levels only",
+        lambda a: a.command in LEXIMIN_ONLY and a.family != "leximin",
+        "task by task, and move by move, levels are compared, which the notion does not do",
+    ),
+    Refusal(
+        "whole types",
+        lambda a: a.whole and a.typed,
+        "an optimum of whole tasks of several types of one user is not defined yet",
+    ),
+    Refusal(
+        "whole rules",
+        lambda a: a.whole and a.ruled,
+        "an optimum of whole tasks under guarantees, tiers or groups is not defined yet; drfopt schedule serves them",
+    ),
+    Refusal(
+        "order",
+        lambda a: a.family in MARKETS and a.ordered,
+        "a market or sum knows no order of service, which tiers and weights of 0 are",
+    ),
+    Refusal(
+        "levels",
+        lambda a: a.family in MARKETS and a.levelled,
+        "a market or sum knows guarantees as floors only, not surplus or normalised ones",
+    ),
+    Refusal(
+        "no levels",
+        lambda a: a.family in NOTHING_KNOWN and a.ruled,
+        "the policy makes no levels rise together, which guarantees, tiers and groups are about",
+    ),
+    Refusal(
+        "formulation types",
+        lambda a: a.family == "formulation" and "types on machines" in a.instance.features,
+        "a formulation file is given one task a user: there is no place for several types on machines",
+    ),
+    Refusal(
+        "servers limits",
+        lambda a: a.family == "servers" and a.instance.limited,
+        "every machine is divided by itself, and knows no limit, count of tasks or ceiling on all of them",
+    ),
+    Refusal(
+        "servers whole",
+        lambda a: a.family == "servers" and a.whole,
+        "every machine is filled by itself with divisible tasks; of whole ones the notion is not defined",
+    ),
+    Refusal(
+        "scalar",
+        lambda a: a.policy.weights == "scalar" and a.instance.weights_per_resource,
+        "the notion has one weight a user",
+    ),
+    Refusal(
+        "counted",
+        lambda a: (
+            a.policy.measure in ("tasks", "alone")
+            and a.instance.organisation is not None
+            and bool(a.instance.organisation.excluded)
+        ),
+        "the notion counts tasks and not resources, of which some are excluded",
+    ),
+    Refusal(
+        "alike",
+        lambda a: a.policy.measure == "alone" and a.instance.type_table is not None,
+        "the notion compares numbers of tasks that are alike, and on machines types are not",
+    ),
+    Refusal(
+        "resource",
+        lambda a: (
+            a.policy.measure == "single" and bool(np.any(a.instance.demands[:, a.policy.column(a.instance) or 0] == 0))
+        ),
+        "the notion compares shares of one resource, and some user demands none of it",
+    ),
+    Refusal(
+        "whole powers",
+        lambda a: a.whole and a.family == "alpha" and a.policy.alpha != 1,
+        "of whole tasks only the Nash product is defined",
+    ),
+    Refusal(
+        "irrational",
+        lambda a: a.tasks == "exact" and a.family == "alpha" and not float(a.policy.alpha).is_integer(),
+        "marginal utilities of a power that is no whole number are irrational: the answer in floats has a certificate",
+    ),
+    Refusal(
+        "exact",
+        lambda a: a.tasks == "exact" and not a.exact,
+        "no engine computes this in fractions; the answer in floats has a certificate",
+    ),
+    Refusal(
+        "priced",
+        lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
+        "nothing is known of what holds users under the notion, so that nothing has a price",
+    ),
+    Refusal(
+        "explained",
+        lambda a: a.command == "explain" and a.family in NOTHING_KNOWN,
+        "nothing is known of what stops users under the notion",
+    ),
+    Refusal(
+        "scheduled types",
+        lambda a: a.command == "schedule" and a.typed and a.ruled,
+        "in which order types of one user are started under rules is not defined",
+    ),
+)
+"""Every reason, the first that holds being the one that is told."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A row of what is answered, but with a bound or in part: when, and in what way."""
+
+    command: str
+    when: Callable[[Asked], bool]
+    reason: str
+
+
+BOUNDED = (
+    Bounded(
+        "verify",
+        lambda a: a.ruled or a.whole or a.family == "formulation",
+        "of rules, whole tasks and formulation files feasibility is decided; whether nothing is better is not, but for "
+        "whole tasks of a small pool",
+    ),
+    Bounded(
+        "crosscheck",
+        lambda a: a.family in NOTHING_KNOWN or (a.whole and a.instance.machines is not None) or a.typed or a.ruled,
+        "undecided where fewer than two authors answer",
+    ),
+    Bounded(
+        "audit",
+        lambda a: a.ruled or "types on machines" in a.instance.features,
+        "what compares a user with its part, or with another, is not defined under rules and left out; the rest is "
+        "decided of certified floats, or by trials",
+    ),
+    Bounded("size", lambda a: True, "proven to be the cheapest, or the best known with its bound when the time is up"),
+    Bounded("rebalance", lambda a: True, "proven to be the fewest moves, or those known when the time is up"),
+)
+"""What may be answered with a bound, or in part; all other answers are proven, whole tasks on machines as far as time
+goes."""
+
+
+def bounded(asked: Asked) -> Bounded | None:
+    """Return in what way a question may be answered in part; None where its answer is proven."""
+    return next((row for row in BOUNDED if row.command == asked.command and row.when(asked)), None)
+
+
+def refusal(asked: Asked) -> Refusal | None:
+    """Return why a question has no answer; None where it has one."""
+    return next((row for row in ROWS if row.when(asked)), None)
+
+
+def unanswered(instance: Instance, policies: Iterable[str] = ("drf", "ceei", "utilitarian")) -> list[str]:
+    """Return a line for each reason for which something cannot be asked of an instance, and what."""
+    lost: dict[tuple[str, str], list[str]] = {}
+    for command, kinds in QUESTIONS.items():
+        for tasks in kinds:
+            option = {"whole": " --integer", "exact": " --exact"}.get(tasks, "")
+            for name in policies:
+                row = refusal(Asked(command, tasks, instance, policy_named(name)))
+                if row is not None and row.name != "levels only":
+                    lost.setdefault((command + option, row.reason), []).append(name)
+    by_reason: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (what, reason), names in lost.items():
+        by_reason.setdefault((reason, tuple(names)), []).append(what)
+    every = tuple(policies)
+    return [
+        f"cannot be asked{'' if names == every else ' under ' + ', '.join(names)}: {', '.join(_short(what))} ({reason})"
+        for (reason, names), what in by_reason.items()
+    ]
+
+
+def _short(what: list[str]) -> list[str]:
+    """Return commands with every command that an option is lost to as that option alone."""
+    found = list(what)
+    for option, tasks in (("--integer", "whole"), ("--exact", "exact"), ("", "divisible")):
+        able = [f"{command} {option}".strip() for command, kinds in QUESTIONS.items() if tasks in kinds]
+        able = [name for name in able if name.split()[0] not in LEXIMIN_ONLY]
+        if set(able) <= set(found):
+            found = [name for name in found if name not in able] + [option or "every command"]
+    return found

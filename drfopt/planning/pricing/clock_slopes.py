@@ -1,0 +1,272 @@
+"""Slopes where users have task types on machines, guarantees, tiers or groups: the clock, run in a changed cluster.
+
+The stops of the clock (`drfopt.model.hierarchy`) have prices of a unit.  When the room changes a little, each stop is
+where the tasks at its moment spend the new room at the same prices, which is found without a program; the division so
+found is *proven* like any other: it can be placed (a program), and the stops are replayed by the judge of
+`drfopt.certificates.stops`.  Where that fails, something else binds on this side, and the changed cluster is divided
+anew.  Slopes are drawn through the division there is and two that are proven, so near that a curve is a line.
+
+Of a market or a sum there are no stops: the changed clusters are divided.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import DrfoptError, SolverError
+from ...base.tolerances import LEVEL
+from ...certificates.chain import firm
+from ...certificates.stops import costs, replayed
+from ...engines.hierarchy import stops
+from ...engines.problem import Problem
+from ...model.allocation import Allocation
+from ...model.hierarchy import Ascent, Halt
+from ...model.policies import Policy, policy_named
+from ...solving.allocating import solve
+from .feasible_growth import TIGHT, Grown, Room
+from .units import Unit, fine, grown
+
+__all__ = ["Divided", "Near", "divided"]
+
+STEP = 2e-5
+"""Part of what there is, at which the clock is run again: a curve is off its line by the square of it, and the rounding
+of tasks is this many times as large in a slope."""
+
+APART = 1e-4
+"""The same where the changed cluster is divided anew, to the accuracy of its certificate."""
+
+SMALLER, TRIES = 10, 4
+"""How much nearer one looks where what binds changes in between, and how often."""
+
+BENT = 1e-2
+"""Part of a slope by which two of them may differ before they are called those of two lines."""
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Slopes (n,) of tasks and levels for each unit more, and how far they are proven."""
+
+    tasks: np.ndarray
+    levels: np.ndarray
+    shares: float
+    reach: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A division of a changed cluster: tasks and levels (n,), sum of dominant shares, and its stops.
+
+    Their prices are those of the classes of a `room` (k, m).
+    """
+
+    tasks: np.ndarray
+    levels: np.ndarray
+    shares: float
+    halts: tuple[Halt, ...] = ()
+    room: Any = None
+
+
+def divided(allocation: Allocation) -> "Divided":
+    """Return who looks at the sides of a unit of an allocation with rules of an organisation, or types on machines."""
+    leximin = policy_named(allocation.policy).objective == "leximin"
+    return _Clocked(allocation) if leximin else Divided(allocation)
+
+
+class Divided:
+    """Slopes by dividing changed clusters."""
+
+    part = APART
+
+    def __init__(self, allocation: Allocation):
+        self.allocation, self.instance = allocation, allocation.instance
+        self.policy: Policy = policy_named(allocation.policy)
+        self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
+
+    def price(self, unit: Unit) -> float:
+        """Return the shadow price of a unit: of the market, or of the level at which the clock stops first."""
+        prices = np.zeros_like(self.instance.room) if self.allocation.prices is None else self.allocation.prices
+        return float((np.atleast_2d(prices) * unit.growth).sum())
+
+    def near(self, unit: Unit, more: bool) -> Near:
+        """Return the slopes on one side.
+
+        Raises
+        ------
+        SolverError
+            When no two divisions next to the one there is lie on one line with it.
+        """
+        sign = 1.0 if more else -1.0
+        step = min(self.part * unit.now, unit.end(more) / 2)
+        found: Near | None = None
+        for _ in range(TRIES):
+            step = fine(unit, step)
+            try:
+                far, close = self.at(unit, 2 * sign * step, None), None
+                close = self.at(unit, sign * step, far)
+            except DrfoptError:
+                close = None
+            if close is not None:
+                found, bent = self._through(close, far, sign * step)
+                if not bent:
+                    return found
+            if unit.kind == "machine" and step <= fine(unit, 0.0):
+                break
+            step /= SMALLER
+        if found is None:
+            raise SolverError(
+                f"no division is proven right {'above' if more else 'below'} {unit.now:g} of {unit.name!r}: "
+                "compare two clusters with whatif instead"
+            )
+        return found
+
+    def _through(self, close: _Point, far: _Point, step: float) -> tuple[Near, bool]:
+        """Return the slopes of a parabola through three points, and whether it is too bent to be one line."""
+
+        def slope(name: str) -> Any:
+            zero, one, two = (getattr(point, name) for point in (self.base, close, far))
+            return (4 * (one - zero) - (two - zero)) / (2 * step)
+
+        first, second = close.tasks - self.base.tasks, far.tasks - close.tasks
+        size = max(float(np.abs(first).max(initial=0.0)), LEVEL * float(self.base.tasks.max(initial=0.0)))
+        bent = float(np.abs(first - second).max(initial=0.0)) > BENT * size
+        return Near(slope("tasks"), slope("levels"), float(slope("shares")), 2 * abs(step)), bent
+
+    def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
+        """Return the division with so much more of a unit."""
+        cluster, times = grown(self.instance, unit, amount)
+        found = solve(cluster, self.policy)
+        return _Point(found.tasks / times, found.levels, float(found.dominant_shares.sum()))
+
+
+class _Clocked(Divided):
+    """The same of a leximin, by its stops."""
+
+    part = STEP
+
+    def __init__(self, allocation: Allocation):
+        super().__init__(allocation)
+        self.ascent = Ascent(self.instance, self.policy)
+        given = allocation.certificate.evidence.get("halts")
+        # Of a plain leximin the proof is a chain of rounds: its clock is run here.
+        found = (
+            [halt for halt, _ in stops(Problem(self.instance, self.policy), self.ascent)] if given is None else given
+        )
+        self.halts = tuple(replace(halt, prices=np.array(halt.prices, dtype=float)) for halt in found)
+        self.room = Room(self.instance, self.policy, allocation.tasks)
+        # By the same arithmetic as the divisions beside it, so that differences have no rounding of another engine.
+        self.base = self._run(self.instance.room, self.halts, self.instance.room) or self.base
+
+        self.found: dict[tuple, Near] = {}
+
+    def near(self, unit: Unit, more: bool) -> Near:
+        """Return the slopes on one side, those of another unit where no stop can tell the two apart."""
+        room = self.instance.room
+        paid = [
+            float((h.prices * np.divide(unit.growth, room, where=room > 0, out=np.zeros_like(room))).sum())
+            for h in self.halts
+        ]
+        key = (more, tuple(unit.growth.sum(axis=0).tolist()), tuple(paid))
+        if (known := self.found.get(key)) is None:
+            known = self.found[key] = super().near(unit, more)
+            return known
+        # What remains to be seen is whether there is a place for the tasks.
+        reach = min(2 * self.part * unit.now, unit.end(more))
+        step = reach if more else -reach
+        if self.room.asked(self.base.tasks + step * known.tasks, room + step * unit.growth) > 1 + 2 * TIGHT:
+            return super().near(unit, more)
+        return replace(known, reach=reach)
+
+    def price(self, unit: Unit) -> float:
+        """Return how the level at which the clock first stops somebody for good rises, shares staying as they are."""
+        standing, room = self.ascent.start(), self.instance.room
+        for halt in self.halts:
+            moment = self.ascent.moment(standing)
+            there = moment.tasks(halt.place)
+            if not halt.promising and len(halt.finished):
+                paid = np.divide(firm(halt.prices), room, where=room > 0, out=np.zeros_like(room))
+                gained, before = float((paid * unit.growth).sum()), _before(moment, halt)
+                if before is None or not gained:
+                    return 0.0
+                price = _costs(self.ascent, firm(halt.prices), halt.bounds)
+                spent = float(price @ (there - before[1])) / float(halt.place.time - before[0])
+                return gained / spent if spent > 0 else 0.0
+            standing = self.ascent.after(standing, there, halt.finished)
+        return 0.0
+
+    def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
+        """Return the division with so much more of a unit: by the stops there are, or those of the other division."""
+        room = self.instance.room + amount * unit.growth
+        found = self._run(room, self.halts, self.instance.room)
+        if found is None and other is not None:
+            found = self._run(room, other.halts, other.room)
+        elif found is None:
+            cluster, _ = grown(self.instance, unit, amount)
+            halts = tuple(h for h, _ in stops(Problem(cluster, self.policy), Ascent(cluster, self.policy)))
+            found = self._run(room, halts, room)
+        if found is None:
+            raise SolverError("what binds changes in between")
+        return found
+
+    def _run(self, room: np.ndarray, halts: tuple[Halt, ...], of: np.ndarray) -> _Point | None:
+        """Return the division of a cluster with this room (k, m) that stops lead to, proven; None if it is not.
+
+        Prices of the stops are those of whole classes of a room `of`; a unit keeps its price.
+        """
+        instance: Any = Grown(self.instance, room)
+        made = list[Halt]()
+        try:
+            ascent = Ascent(instance, self.policy, rounded=True)
+            standing = ascent.start()
+            for halt in halts:
+                if ascent.over(standing):
+                    break
+                moment = ascent.moment(standing)
+                prices = np.divide(firm(halt.prices) * room, of, where=of > 0, out=np.zeros_like(room))
+                place = moment.end
+                if len(halt.finished):
+                    budget = float(prices.sum() + np.sum(halt.bounds))
+                    place = _where(moment, _costs(ascent, prices, halt.bounds), budget)
+                made.append(Halt(standing.promising, place, halt.finished, prices, halt.bounds))
+                standing = ascent.after(standing, moment.tasks(place), halt.finished)
+            fault = replayed(ascent, standing.has, tuple(made))
+        except DrfoptError:
+            return None
+        tasks, first = standing.has, self.instance.m + 1
+        over = any(tasks @ ascent.columns[:, c] > most * (1 + TIGHT) for c, most in ascent.room.items() if c >= first)
+        if fault or over or self.room.asked(tasks, room) > 1 + 2 * TIGHT:
+            return None
+        shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
+        return _Point(tasks, ascent.levels(tasks), float(shares @ tasks), halts, of)
+
+
+def _before(moment: Any, halt: Halt) -> tuple[float, np.ndarray] | None:
+    """Return time and tasks at the point of the curve before a stop; None where the level jumps there."""
+    points = np.flatnonzero((moment.phase == halt.place.phase) & (moment.curve.time < halt.place.time))
+    if not points.size:
+        return None
+    point = int(points[-1])
+    return float(moment.curve.time[point]), moment.tasks(moment.place(point))
+
+
+def _costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return what a task of each user costs, (n,); 0 for who fits nowhere."""
+    price = costs(ascent, prices, bounds)
+    return np.where(np.isfinite(price), price, 0.0)
+
+
+def _where(moment: Any, price: np.ndarray, budget: float) -> Any:
+    """Return the place at which the tasks of a moment cost a budget: the curve's end where they never do."""
+    last = len(moment.level) - 1
+
+    def spent(point: int) -> float:
+        return float(price @ moment.tasks(moment.place(point)))
+
+    low, high = 0, last
+    if spent(last) <= budget:
+        return moment.end
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if spent(middle) <= budget else (low, middle)
+    here, there = spent(low), spent(high)
+    return moment.place(low, min(max((budget - here) / (there - here), 0.0), 1.0) if there > here else 0)

@@ -1,0 +1,98 @@
+"""Prices under rules of an organisation and with task types on machines: slopes are those of clusters divided again."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, price, solve
+from drfopt.model.policies import policy_named
+from drfopt.planning.pricing import clock_slopes
+from drfopt.planning.pricing.units import units_of
+
+USERS = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 2, "memory": 1}, "C": {"cpu": 1, "memory": 1}}
+RULES = {
+    "guarantee": {"guarantees": {"A": {"cpu": 4}}},
+    "broken guarantees": {"guarantees": {"A": {"cpu": 5}, "B": {"cpu": 6}}},
+    "ceiling of a group": {"paths": {"A": "g", "B": "g"}, "groups": [Group("g", 2, ceiling={"cpu": 3})]},
+    "guarantee of a group": {"paths": {"A": "g", "B": "g"}, "groups": [Group("g", 1, guarantee={"cpu": 7})]},
+    "tiers": {"tiers": {"A": 1}},
+}
+
+
+def pool(capacity=None, **rules):
+    return Instance(USERS, capacity or {"cpu": 9, "memory": 18}, organisation=Organisation(**rules))
+
+
+def machines(cpu=8, **rules):
+    kinds = [TaskType({"cpu": 2, "gpu": 1}, 60), TaskType({"cpu": 4}, 30, ["cpu"])]
+    users = {"team": kinds, "batch": {"cpu": 1}, "gpus": {"cpu": 1, "gpu": 1}}
+    classes = [Machine("cpu", {"cpu": 16}, 2), Machine("gpu", {"cpu": cpu, "gpu": 4}, 2)]
+    return Instance(users, machines=classes, organisation=Organisation(**rules) if rules else None)
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+@pytest.mark.parametrize(("resource", "now"), [("cpu", 9), ("memory", 18)])
+def test_slopes_in_a_pool_are_those_of_fractions(rules, resource, now):
+    """The oracle divides a pool with a hair more, and less, in fractions; both sides of every rule."""
+    found = price(pool(**rules), units=[resource])[resource]
+    base = solve(pool(**rules), exact=True).tasks
+    for side, sign in ((found.more, 1), (found.less, -1)):
+        step = sign * Fraction(now, 10**12)
+        after = solve(pool({"cpu": 9, "memory": 18} | {resource: now + step}, **rules), exact=True).tasks
+        truth = np.array([float((x - y) / step) for x, y in zip(after, base, strict=True)])
+        assert side.tasks == pytest.approx(truth, rel=1e-6, abs=1e-7 * float(max(base)) / now)
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "alpha:2"])
+@pytest.mark.parametrize("rules", [{}, {"guarantees": {"gpus": {"gpu": 3}}}], ids=["types", "types and guarantee"])
+def test_slopes_on_machines_are_those_of_dividing_again(policy, rules):
+    instance = machines(**rules)
+    found = price(instance, policy, units=["gpu/cpu"])["gpu/cpu"]
+    step = 1e-3
+    sides = [solve(machines(cpu=8 + sign * step / 2, **rules), policy).tasks for sign in (1, -1)]
+    truth = (sides[0] - sides[1]) / (2 * step)
+    mean = (found.more.tasks + found.less.tasks) / 2
+    assert mean == pytest.approx(truth, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+def test_the_clock_and_the_links_say_the_same(policy):
+    """Of a plain leximin the links know the slopes (`binding_rounds`): two ways that share no equations."""
+    users = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"cpu": 1}}
+    classes = [Machine("x", {"cpu": 9, "memory": 18}, 2), Machine("y", {"cpu": 6, "memory": 4})]
+    instance = Instance(users, machines=classes, weights={"A": 2}, max_tasks={"C": 3})
+    known = price(instance, policy)
+    look = clock_slopes.divided(solve(instance, policy))
+    for worth in known.units:
+        for side, more in ((worth.more, True), (worth.less, False)):
+            if side is not None:
+                assert look.near(worth.unit, more).tasks == pytest.approx(side.tasks, rel=1e-6, abs=1e-6)
+                assert look.price(worth.unit) == pytest.approx(side.price, rel=1e-9) or worth.two_sided
+
+
+def test_sums_with_floors_have_prices_on_both_sides():
+    """All of cpu is spent: a unit more goes to C, a share of 1/9; memory is left."""
+    found = price(pool(guarantees={"A": {"cpu": 4}}), "throughput")
+    assert found["cpu"].more.price == pytest.approx(1)
+    assert 4 <= found["cpu"].less.until < 5  # with less than 4 the floor does not fit
+    assert found["memory"].more.price == 0
+    json.dumps(found.to_dict())
+
+
+def test_an_order_of_service_has_no_prices_in_a_market():
+    with pytest.raises(PolicyError, match="an order in which some are served before others"):
+        price(pool(tiers={"A": 1}), "ceei")
+
+
+def test_stops_that_are_wrong_prove_no_division_beside():
+    """Slopes rest on divisions that the judge of stops accepts: with other prices it accepts none."""
+    instance = pool(**RULES["guarantee"])
+    look = clock_slopes.divided(solve(instance))
+    unit = units_of(instance)[0]
+    room = instance.room + 1e-3 * unit.growth
+    assert look._run(room, look.halts, instance.room) is not None
+    wrong = tuple(clock_slopes.replace(halt, prices=halt.prices[:, ::-1].copy()) for halt in look.halts)
+    assert look._run(room, wrong, instance.room) is None
+    assert policy_named("drf").objective == "leximin"
