@@ -29,8 +29,17 @@ from ...model.instance import Instance
 
 __all__ = ["tasks"]
 
-FIRST, LAST, FASTER = 1.0, 1e-12, 0.3
-"""Smoothing m at the start and at the end, and the factor from one stage to the next."""
+LAST = 1e-12
+"""Smoothing m at the end: a thousandth of the accuracy of levels."""
+
+FIRST, FASTER = 1.0, 0.3
+"""Smoothing m at the start, and the factor from one stage to the next."""
+
+ALONE = 1e-12
+"""Part of a user outside of one class below which it has no other to go to: there large numbers would cancel."""
+
+SHIFT = 1e-14
+"""What is first added to a scaled curvature that rounding has left without an inverse."""
 
 SLOWEST = 0.97
 """Factor at which it is given up."""
@@ -44,7 +53,10 @@ SHORTEST = 1e-6
 SETTLED = 1e-9
 """Relative change of levels at the end, while the smoothing falls to a hundredth: a tenth of what they may be off."""
 
-NEAR, SAME = 0.01, 1e-13
+SAME = 1e-13
+"""Change of what users pay that rounding may make."""
+
+NEAR = 0.01
 """A stage is done when a step changes what users pay by this part of the smoothing, or by rounding only.  The gradient
 says nothing there: rounding moves users between classes that cost the same, and no price is moved by that."""
 
@@ -194,8 +206,7 @@ class _Market:
         weighted = self.e * p
         mean = spread[:, :, None] * weighted
         flat = mean.reshape(n, -1)
-        # Who is in one place has no other to go to; there large numbers would cancel.
-        moves = spread.max(axis=1) < 1 - 1e-12
+        moves = spread.max(axis=1) < 1 - ALONE
         inverse = np.where(moves, 1 / width, 0.0)
         gives = np.where(y < self.u, y / (self.alpha * q), 0.0)
         matrix = flat.T @ (flat * (gives - y * inverse)[:, None])
@@ -214,6 +225,6 @@ class _Market:
                 factor = linalg.cho_factor(matrix + shift * np.eye(len(matrix)))
                 return -linalg.cho_solve(factor, scaled / scale) / scale
             except linalg.LinAlgError:
-                shift = max(10 * shift, 1e-14)
+                shift = max(10 * shift, SHIFT)
                 if shift > 1:
                     raise SolverError("the smoothed dual has a curvature that floats cannot invert") from None
