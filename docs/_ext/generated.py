@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import measured
 import typer
 
 from benchmarks import headlines, page
@@ -217,6 +218,7 @@ def write(app: Any) -> None:
     part("comparison", headlines.compared(page.read()))
     part("claims", claim_rows.table((claim_rows.POSITIVE,)))
     part("second-authors", second_authors())
+    (GENERATED / "measured.md").write_text(measured.page(), encoding="utf-8")
     command_line()
     documents()
     gallery()

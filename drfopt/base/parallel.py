@@ -7,6 +7,7 @@ asking.
 Threads of the linear algebra below numpy and scipy, which compete with ours and with each other.
 """
 
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -24,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from .errors import DrfoptError, EngineError, SolverError
 from .progress import report
 
-__all__ = ["ALONE", "Workers", "one_thread", "spread"]
+__all__ = ["ALONE", "Workers", "cores", "one_thread", "spread"]
 
 
 Item = TypeVar("Item")
@@ -286,3 +287,9 @@ def one_thread() -> Iterator[None]:
 def _libraries(scipy_too: bool) -> ThreadpoolController:
     """Return who has a say over the libraries that are loaded; scipy brings one of its own when it is."""
     return ThreadpoolController()
+
+
+def cores() -> int:
+    """Return the number of cores this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1

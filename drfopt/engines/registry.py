@@ -6,6 +6,8 @@ An engine declares what it can take; ``auto`` is the first row of the table that
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..base.errors import EngineError
 from ..base.parallel import one_thread
 from ..base.registry import Registry
@@ -44,6 +46,9 @@ class Engine:
         Whether one that is organised takes task types on machines without such rules as well.
     types : bool
         Whether it takes users with several task types on machines.
+    crowded : tuple of int or None
+        Pairs (user, class), pairs for each user, and cells (class, resource): ``auto`` passes it over where there are
+        fewer of the first two or more of the last. One factorisation of the cells is shared by all users.
     most : int or None
         Users beyond whom it is too slow to be asked where another failed, or beside another.
     then : tuple of str
@@ -64,6 +69,7 @@ class Engine:
     plain: bool = False
     divides: bool = False
     types: bool = False
+    crowded: tuple[int, int, int] | None = None
     most: int | None = None
     then: tuple[str, ...] = ()
 
@@ -116,6 +122,17 @@ ENGINES = Registry(
         LEXIMIN,
         POOL,
         then=("rational",),
+    ),
+    Engine(
+        "interior-chain",
+        "leximin.interior_chain",
+        "leximin round by round, by an interior point method that factorises the classes only",
+        LEXIMIN,
+        MACHINES,
+        divides=True,
+        types=True,
+        crowded=(1_000, 4, 4_000),
+        then=("lp-chain",),
     ),
     Engine(
         "lp-chain",
@@ -284,9 +301,10 @@ ENGINES = Registry(
         "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
-        POOL,
+        ANYWHERE,
         exact=True,
         organised=True,
+        types=True,
         most=1_000,
     ),
     Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
@@ -316,7 +334,7 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     if name == "auto":
         if not able:
             raise EngineError(f"no engine takes {_what(problem, exact)}")
-        return next((engine for engine in able if _small_enough(engine, problem)), able[0])
+        return next((engine for engine in able if _suits(engine, problem)), able[0])
     chosen = ENGINES.named(name)
     if chosen not in able:
         raise EngineError(
@@ -333,8 +351,15 @@ def others(engine: Engine, problem: Problem) -> tuple[Engine, ...]:
     )
 
 
-def _small_enough(engine: Engine, problem: Problem) -> bool:
-    if engine.largest is None or problem.instance.machines is None:
+def _suits(engine: Engine, problem: Problem) -> bool:
+    """Say whether the size of the problem is one at which the engine is quick."""
+    if problem.instance.machines is None:
+        return True
+    if engine.crowded is not None:
+        pairs, each, cells = engine.crowded
+        there = int(np.count_nonzero(problem.instance.fits[problem.members]))
+        return there >= max(pairs, each * problem.n) and problem.k * problem.m <= cells
+    if engine.largest is None:
         return True
     from .whole.milp import columns
 

@@ -38,9 +38,6 @@ class Merged:
         Size of the class in its kind.
     owner, place : int arrays (pairs,)
         Group and kind of each pair on which a task fits, group by group.
-    matrix : sparse array (rows, pairs)
-        What one unit of a pair's amount fills of each row.
-    row_kind, row_resource : int arrays (rows,)
     proportions : array (groups, m)
         Demands of a group, the largest 1.
     room : array (kinds, m)
@@ -52,9 +49,6 @@ class Merged:
     part: np.ndarray
     owner: np.ndarray
     place: np.ndarray
-    matrix: sparse.csc_array
-    row_kind: np.ndarray
-    row_resource: np.ndarray
     proportions: np.ndarray
     room: np.ndarray
 
@@ -88,14 +82,50 @@ class Merged:
 
         owner, place = np.nonzero(fits[:, used[example]])
         scale = largest / problem.rates
-        matrix, row_kind, row_resource = _rows(proportions, room, owner, place)
-        return cls(group, scale, kind, part, owner, place, matrix, row_kind, row_resource, proportions, room)
+        return cls(group, scale, kind, part, owner, place, proportions, room)
 
-    def prices(self, prices: np.ndarray, k: int, m: int) -> np.ndarray:
-        """Return prices of rows (rows,) as prices of whole classes, (k, m)."""
+    def rows(self, pairs: np.ndarray) -> tuple[np.ndarray, sparse.csc_array]:
+        """Return the rows that some pairs enter, numbered through kinds and resources, (rows,), and what one unit of a
+        pair's amount fills of each, (rows, pairs)."""
+        m = self.room.shape[1]
+        owner, place = self.owner[pairs], self.place[pairs]
+        need = self.proportions[owner]
+        pair, resource = np.nonzero(need)
+        present, row = np.unique(place[pair] * m + resource, return_inverse=True)
+        entries = need[pair, resource] / self.room.ravel()[present][row]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(owner)))])
+        return present, sparse.csc_array((entries, row, starts), shape=(len(present), len(owner)))
+
+    def prices(self, rows: np.ndarray, prices: np.ndarray, k: int, m: int) -> np.ndarray:
+        """Return prices of some rows (rows,) as prices of whole classes, (k, m)."""
         table = np.zeros((len(self.room) + 1, m))
-        table[self.row_kind, self.row_resource] = prices
+        table.ravel()[rows] = prices
         return table[self.kind] * self.part[:, None]
+
+    def joined(self, pairs: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which rows some pairs of some groups hold together, as edges (2, e), and a row of each group (g,)."""
+        kinds, m = self.room.shape
+        owner, place, uses = self.owner[pairs], self.place[pairs], self.proportions > 0
+        first = np.zeros(self.groups, dtype=np.intp)
+        first[owner[::-1]] = place[::-1]
+        root = uses.argmax(axis=1)
+        edges = []
+        present = np.flatnonzero(np.bincount(place, minlength=kinds))
+        for j in range(m):
+            here = uses[groups, j]
+            joined = np.zeros((kinds, kinds), dtype=bool)
+            if len(pairs) == len(groups) * len(present):
+                # All classes are open to all: whoever needs the resource joins its rows.
+                joined[present[0], present] = here.any()
+            else:
+                some = uses[owner, j]
+                joined[first[owner[some]], place[some]] = True
+            edges.append(np.array(np.nonzero(joined)) * m + j)
+            joined = np.zeros((kinds, m), dtype=bool)
+            joined[first[groups[here]], root[groups[here]]] = True
+            kind, resource = np.nonzero(joined)
+            edges.append(np.array([kind * m + resource, kind * m + j]))
+        return np.concatenate(edges, axis=1), first[groups] * m + root[groups]
 
     def amounts(self, problem: Problem, reached: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         """Return the tasks of the problem's pairs, when groups have `reached` (pairs,) and users `tasks` (n,).
@@ -169,17 +199,3 @@ def _alike(values: np.ndarray, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
     return first[order], number[inverse.ravel()]
-
-
-def _rows(
-    proportions: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np.ndarray
-) -> tuple[sparse.csc_array, np.ndarray, np.ndarray]:
-    """Return the matrix of the rows that some pair enters, and kind and resource of each."""
-    m = room.shape[1]
-    need = proportions[owner]
-    pair, resource = np.nonzero(need)
-    present, row = np.unique(place[pair] * m + resource, return_inverse=True)
-    entries = need[pair, resource] / room.ravel()[present][row]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(owner)))])
-    matrix = sparse.csc_array((entries, row, starts), shape=(len(present), len(owner)))
-    return matrix, present // m, present % m

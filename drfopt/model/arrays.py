@@ -8,7 +8,6 @@ A float array that is read-only already, a memory-mapped file above all, is not 
 """
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..base.errors import InstanceError
 from ..base.numbers.quantities import exact
+from ..base.parallel import cores
 
 __all__ = [
     "LARGEST",
@@ -96,7 +96,7 @@ def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) ->
     the first time; passes that compute were measured to win nothing.
     """
     starts = range(0, n, BLOCK)
-    workers = min(_cores(), len(starts) // BLOCKS_PER_CORE) if threads else 1
+    workers = min(cores(), len(starts) // BLOCKS_PER_CORE) if threads else 1
     if workers < 2:
         return [work(slice(start, min(start + BLOCK, n))) for start in starts]
     each = -(-len(starts) // workers)
@@ -120,11 +120,6 @@ def in_mid_range(values: np.ndarray) -> bool:
     if not values.size or (values.min() >= SMALLEST and values.max() <= LARGEST):
         return True
     return bool((((values >= SMALLEST) & (values <= LARGEST)) | (values == 0) | (values == np.inf)).all())
-
-
-def _cores() -> int:
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def thaw(floats: np.ndarray) -> tuple:

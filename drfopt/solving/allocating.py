@@ -322,7 +322,9 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
     if "exact" not in answer.evidence:
-        return prices.certify(problem.instance, problem.policy, tasks, placement, _priced(answer), problem.all_rates)
+        fine = answer.evidence.get("fine")
+        priced = _priced(answer)
+        return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
     found = answer.evidence["exact"]
     exact = _spread(problem, found, exact=True)
     placed = None if found.amounts is None else problem.by_type.placement(found.amounts)

@@ -62,9 +62,9 @@ def test_groups_blocks_and_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(filling, "MOST_GROUPED", 0)
     assert solve(Instance(demands, capacity)).tasks == pytest.approx(whole.tasks, rel=1e-13)
     monkeypatch.setattr(arrays, "BLOCKS_PER_CORE", 1)
-    monkeypatch.setattr(arrays, "_cores", lambda: 2)
+    monkeypatch.setattr(arrays, "cores", lambda: 2)
     threaded = solve(Instance(demands, capacity))
-    monkeypatch.setattr(arrays, "_cores", lambda: 1)
+    monkeypatch.setattr(arrays, "cores", lambda: 1)
     assert (solve(Instance(demands, capacity)).tasks == threaded.tasks).all()
 
 

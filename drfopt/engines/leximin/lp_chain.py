@@ -27,9 +27,9 @@ from ...base.progress import report
 from ...certificates.chain import DEARER, Round
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
-from .lp_round import RoundPart, RoundProgram
+from .lp_round import Cap, RoundPart, RoundProgram
 
-__all__ = ["solve"]
+__all__ = ["solve", "solve_by"]
 
 BUNDLES = 64
 """Into so many bundles the parts of a cluster are put when there are workers, so that the slowest matters little."""
@@ -40,13 +40,20 @@ CAPPED = 1e-12
 
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation, with the chain of rounds that proves it."""
+    return solve_by(problem, RoundProgram)
+
+
+def solve_by(problem: Problem, program: type[RoundProgram]) -> Answer:
+    """Return the same with rounds of some kind."""
     by_type = problem.by_type
-    chain = _Chain(by_type)
+    chain = _Chain(by_type, program)
     parts = chain.parts()
     if problem.workers.several and len(parts) > 1:
         alone = replace(by_type, workers=ALONE)
         bundles = _bundled(parts)
-        for found in problem.workers.spread(partial(_finished, alone), bundles, "bundles of independent parts"):
+        for found in problem.workers.spread(
+            partial(_finished, alone, program), bundles, "bundles of independent parts"
+        ):
             chain.take(*found)
     else:
         chain.finish(parts)
@@ -74,12 +81,14 @@ def _round_of_users(types: ByType, link: Round) -> Round:
 
 Found = tuple[tuple[float, int, int], Round]
 """A round behind its place in the chain, which does not depend on who found it: its level, or that of the round before
-where rounding made it less; how many rounds its part has behind it, which closed classes that it builds on; a user."""
+where rounding made it less; how many rounds its part has behind it, which closed classes that it builds on; a group."""
 
 
-def _finished(problem: Problem, parts: list[RoundPart]) -> tuple[np.ndarray, np.ndarray, list[Found]]:
+def _finished(
+    problem: Problem, program: type[RoundProgram], parts: list[RoundPart]
+) -> tuple[np.ndarray, np.ndarray, list[Found]]:
     """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
-    chain = _Chain(problem)
+    chain = _Chain(problem, program)
     chain.finish(parts)
     return chain.levels, chain.reached, chain.rounds
 
@@ -101,8 +110,8 @@ def _bundled(parts: list[RoundPart]) -> list[list[RoundPart]]:
 class _Chain:
     """The state of the chain: levels of the users, amounts of the pairs, and who waits."""
 
-    def __init__(self, problem: Problem):
-        self.problem = problem
+    def __init__(self, problem: Problem, program: type[RoundProgram]):
+        self.problem, self.program = problem, program
         self.merged = Merged.of(problem)
         self.tops = problem.limits * problem.rates
         self.owner = None
@@ -139,33 +148,59 @@ class _Chain:
         )
         report(f"round {len(self.rounds) + 1}: {known}")
         rising = np.isnan(self.levels)
-        program = RoundProgram(merged, part, self._summed(rising, merged.scale), self._held(rising))
-        level, amounts, prices = program.solve(self.problem, known)
-        self.reached[part.pairs] = amounts
         inside = np.zeros(merged.groups, dtype=bool)
         inside[part.groups] = True
         here = rising & inside[merged.group]
+        program = self.program(merged, part, self._summed(rising, merged.scale), self._held(rising))
+        level, amounts, prices = program.solve(self.problem, known, self.reached[part.pairs], self._cap(part, here))
+        self.reached[part.pairs] = amounts
+        here &= np.isnan(self.levels)
         capped = here & (self.tops <= level * (1 + CAPPED))
-        if capped.any():
-            self.levels[capped] = self.tops[capped]
+        self.levels[capped] = self.tops[capped]
+        here &= ~capped
+        if prices is None or (self.levels[capped] < level * (1 - CAPPED)).any():
             return self._split(part)
+        # Who is at its limit just there is finished by it, and the others by the prices.
         level, multipliers, proven = program.proven(level, prices)
-        if not proven.any():
+        finished = here & np.isin(merged.group, part.groups[proven])
+        if not finished.any() and not capped.any():
             raise SolverError(
                 f"the prices of the round at level {level:.6g} prove no user finished to 1e-9: "
                 "the instance is too badly scaled for floats"
             )
-        finished = here & np.isin(merged.group, part.groups[proven])
         if self.owner is not None:
             finished |= here & np.isin(self.owner, self.owner[finished])
         link = self._told(level, finished, part, program, prices, multipliers)
         reached = max(level, part.level)
-        self.rounds.append(((reached, part.rounds, int(link.finished[0])), link))
+        self.rounds.append(((reached, part.rounds, int(part.groups[0])), link))
         self.levels[finished] = level
         costs = program.costs(prices)
         dearer = costs - multipliers[program.owner] > DEARER * costs
         self.reached[part.pairs[dearer]] = 0
-        return self._split(RoundPart(part.groups, part.pairs[~dearer], True, reached, part.rounds + 1))
+        priced = (*part.priced, (program.rows, prices))
+        pairs = part.pairs[~dearer] if dearer.any() else part.pairs
+        return self._split(RoundPart(part.groups, pairs, True, reached, part.rounds + 1, priced))
+
+    def _cap(self, part: RoundPart, here: np.ndarray) -> Cap | None:
+        """Return what holds those of a part at their limits whom a level has reached; None where nobody has any."""
+        limited = np.flatnonzero(here & np.isfinite(self.tops))
+        if not limited.size:
+            return None
+        limited = limited[np.argsort(self.tops[limited], kind="stable")]
+        tops = self.tops[limited]
+        done = 0
+
+        def cap(level: float) -> tuple[np.ndarray, np.ndarray] | None:
+            nonlocal done
+            met = int(np.searchsorted(tops, level, side="right"))
+            if met <= done:
+                return None
+            self.levels[limited[done:met]] = tops[done:met]
+            done = met
+            rising = np.isnan(self.levels)
+            return self._summed(rising, self.merged.scale)[part.groups], self._held(rising)[part.groups]
+
+        return cap
 
     def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Add up values (n,) of the chosen users of each group, (groups,)."""
@@ -178,18 +213,20 @@ class _Chain:
     def _split(self, part: RoundPart) -> list[RoundPart]:
         """Return the parts of a part that have no capacity in common and somebody who rises."""
         merged, groups = self.merged, self.merged.groups
-        columns = merged.matrix[:, part.pairs]
-        ends = np.repeat(merged.owner[part.pairs], np.diff(columns.indptr))
-        others = groups + columns.indices
-        size = groups + merged.matrix.shape[0]
+        edges, row = merged.joined(part.pairs, part.groups)
         if self.owner is not None:
             # The types of who rises are one part.
+            place = np.full(groups, -1)
+            place[part.groups] = row
             rising = np.flatnonzero(np.isnan(self.levels))
-            ends = np.concatenate([ends, merged.group[rising]])
-            others = np.concatenate([others, size + self.owner[rising]])
-            size += int(self.owner.max()) + 1
-        graph = sparse.coo_array((np.ones(len(ends)), (ends, others)), shape=(size, size))
-        _, label = connected_components(graph, directed=False)
+            ends = place[merged.group[rising]]
+            same = (np.diff(self.owner[rising]) == 0) & (ends[1:] >= 0) & (ends[:-1] >= 0)
+            edges = np.concatenate([edges, [ends[1:][same], ends[:-1][same]]], axis=1)
+        size = merged.room.size
+        graph = sparse.coo_array((np.ones(edges.shape[1]), edges), shape=(size, size))
+        _, of_row = connected_components(graph, directed=False)
+        label = np.full(groups, -1)
+        label[part.groups] = of_row[row]
         rises = np.isin(np.arange(groups), merged.group[np.isnan(self.levels)])
         alive = np.unique(label[part.groups][rises[part.groups]])
         of_group, of_pair = label[part.groups], label[merged.owner[part.pairs]]
@@ -216,13 +253,13 @@ class _Chain:
     ) -> Round:
         """Return the round in the letters of the instance."""
         problem, merged = self.problem, self.merged
-        of_rows = np.zeros(merged.matrix.shape[0])
-        of_rows[program.rows] = prices
         of_groups = np.zeros(merged.groups)
         of_groups[part.groups] = mine
         multipliers = np.zeros(problem.instance.n)
         multipliers[problem.members] = of_groups[merged.group] * merged.scale
-        return Round(level, problem.members[finished], multipliers, merged.prices(of_rows, problem.k, problem.m))
+        return Round(
+            level, problem.members[finished], multipliers, merged.prices(program.rows, prices, problem.k, problem.m)
+        )
 
 
 def _places(labels: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:

@@ -14,7 +14,9 @@ sum p - sum h lambda  (that is the bound which the certificate checks).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +29,7 @@ from ..problem import Problem
 from ..symmetry import Merged
 from .active_rows import ActiveSetEquations, Point
 
-__all__ = ["RoundPart", "RoundProgram"]
+__all__ = ["Cap", "RoundPart", "RoundProgram"]
 
 RESCALE = 1e3
 """A level may differ by this factor from the one expected before the program is solved again in its unit."""
@@ -55,7 +57,8 @@ class RoundPart:
     """Groups (g,) and their open pairs (p,), in order, that share no capacity with anybody else.
 
     `tight` says whether some users here are held at a level that their prices made: then no point is inside all rows.
-    `level` and `rounds` are the level of the last round that made this part, and how many there were.
+    `level` and `rounds` are the level of the last round that made this part, and how many there were; `priced` are the
+    rows that had a price in one of them, and their prices, round by round.
     """
 
     groups: np.ndarray
@@ -63,51 +66,75 @@ class RoundPart:
     tight: bool = False
     level: float = 0.0
     rounds: int = 0
+    priced: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+
+
+Cap = Callable[[float], tuple[np.ndarray, np.ndarray] | None]
+"""Told a level that is reached, holds who meets a limit there, and returns weights and held (g,) from then on, or None
+where nobody does."""
 
 
 class RoundProgram:
-    """The program of a part.
-
-    Attributes
-    ----------
-    rows : int array (r,)
-        Rows of the cluster that the part's pairs enter.
-    """
+    """The program of a part, as HiGHS is asked it."""
 
     def __init__(self, merged: Merged, part: RoundPart, weights: np.ndarray, held: np.ndarray):
-        columns = merged.matrix if len(part.pairs) == len(merged.owner) else merged.matrix[:, part.pairs]
-        self.rows, local = np.unique(columns.indices, return_inverse=True)
-        self.matrix = sparse.csc_array((columns.data, local, columns.indptr), shape=(len(self.rows), len(part.pairs)))
+        self.merged, self.part = merged, part
         self.owner = np.searchsorted(part.groups, merged.owner[part.pairs])
         self.weights, self.held = weights[part.groups], held[part.groups]
         self.proportions = merged.proportions[part.groups]
-        self.resource = merged.row_resource[self.rows]
-        self.room = merged.room[merged.row_kind[self.rows], self.resource]
         self.tight = part.tight
-        self.alone = len(np.unique(merged.row_kind[self.rows])) == 1
+        self.kinds = np.unique(merged.place[part.pairs])
+        self.starts = np.searchsorted(self.owner, np.arange(len(part.groups)))
 
-    def solve(self, problem: Problem, known: str) -> tuple[float, np.ndarray, np.ndarray]:
+    @cached_property
+    def stated(self) -> tuple[np.ndarray, sparse.csc_array]:
+        """The rows of the cluster that the part's pairs enter, and what the pairs fill of them."""
+        return self.merged.rows(self.part.pairs)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Rows of the cluster that the part's pairs enter, (r,)."""
+        return self.stated[0]
+
+    @property
+    def matrix(self) -> sparse.csc_array:
+        """What one unit of a pair's amount fills of each row, (r, pairs)."""
+        return self.stated[1]
+
+    def solve(
+        self, problem: Problem, known: str, start: np.ndarray, cap: Cap | None
+    ) -> tuple[float, np.ndarray, np.ndarray | None]:
         """Return the level, the amounts (pairs,) and the prices (rows,).
+
+        Parameters
+        ----------
+        known : str
+            What is known so far, if time runs out.
+        start : array (pairs,)
+            The amounts that the round before left.
+        cap : callable
+            Limits need not be met here: who is above hers at the level returned is held there before the next program.
+            When nobody rises any more, the prices are None.
 
         Raises
         ------
         TimeLimitError, SolverError
         """
-        if self.alone and problem.instance.machines is not None:
-            return self._filled()
+        if len(self.kinds) == 1 and problem.instance.machines is not None:
+            return self.filled()
         unit = self._expected()
         for _ in range(TRIES):
             level, amounts, prices = self._solved(unit, problem, known)
             if 1 / RESCALE < level < RESCALE:
-                return self._sharpened(Point(level * unit, amounts, firm(prices)))
+                return self._sharpened(Point(level * unit, amounts, firm(prices)), self.matrix)
             if not level > 0:
                 break
             unit *= level
         raise SolverError("the program of a round reached level 0 though every user is placed: rescale the instance")
 
-    def _sharpened(self, found: Point) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the solution of the equations that what HiGHS found nearly satisfies."""
-        sharp = ActiveSetEquations(self.matrix, self.owner, self.weights, self.held).sharpened(found)
+    def _sharpened(self, found: Point, matrix: sparse.csc_array) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the solution of the equations that what was found nearly satisfies."""
+        sharp = ActiveSetEquations(matrix, self.owner, self.weights, self.held).sharpened(found)
         level = sharp.level if abs(sharp.level - found.level) <= SAME * found.level else found.level
         return level, sharp.amounts, sharp.prices
 
@@ -120,8 +147,7 @@ class RoundProgram:
 
         At an optimum whoever is placed pays all that her multiplier may be: the prices say it more exactly.
         """
-        multipliers = np.full(len(self.weights), np.inf)
-        np.minimum.at(multipliers, self.owner, self.costs(prices))
+        multipliers = np.minimum.reduceat(self.costs(prices), self.starts)
         mass = math.fsum((multipliers * self.weights).tolist())
         if not mass > 0:
             return level, multipliers, np.zeros(len(multipliers), dtype=bool)
@@ -134,7 +160,7 @@ class RoundProgram:
         rising = self.weights > 0
         return level, multipliers, rising & (multipliers > 0) & (multipliers * amounts * CERTAIN * LEVEL >= left)
 
-    def _filled(self) -> tuple[float, np.ndarray, np.ndarray]:
+    def filled(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Do the same on one class, where everybody has one pair and the first row that is full decides."""
         growth = self.matrix @ self.weights
         room = 1 - self.matrix @ self.held
@@ -146,7 +172,8 @@ class RoundProgram:
 
     def _expected(self) -> float:
         """Return the level that the part would reach as one pool, which is no lower than the one it will."""
-        pooled = np.bincount(self.resource, weights=self.room, minlength=self.proportions.shape[1])
+        m = self.proportions.shape[1]
+        pooled = np.bincount(self.rows % m, weights=self.merged.room.ravel()[self.rows], minlength=m)
         growth = self.weights @ self.proportions
         left = pooled - self.held @ self.proportions
         return float(np.divide(left, growth, where=growth > 0, out=np.full(len(left), np.inf)).min())

@@ -118,7 +118,7 @@ class Sums:
                 value, prices = self._solved(sign * step * unit.growth)
             except SolverError:
                 # So far down not even the floors of guarantees fit.
-                if step <= NEXT * unit.now:
+                if step <= NEXT * unit.now or more:
                     raise
                 end = step / 2
                 continue
@@ -197,7 +197,14 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
-        piece, total = sums.side(unit, more, end), totals.side(unit, more, end)
+        total = totals.side(unit, more, end)
+        try:
+            piece = sums.side(unit, more, end)
+        except SolverError:
+            if more or not ruled:
+                raise
+            # Floors that fill a resource do not fit with any less of it.
+            return None
         until = unit.until(more, piece.reach)
         return Side(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
 

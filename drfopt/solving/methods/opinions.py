@@ -40,6 +40,8 @@ Found = tuple[np.ndarray, Any]
 """Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
 
 AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
+    "interior-chain": "who is finished, read from prices",
+    "lp-chain": "who is finished, read from prices",
     "barrier": "equations of the market",
     "decimal-barrier": "equations of the market",
     "conic": "equations of the market",
@@ -143,7 +145,7 @@ def _along_path(problem: Problem) -> Found:
 
 def _along_path_takes(problem: Problem) -> bool:
     path = problem.policy.path
-    return path is not None and 0 < problem.n**2 * problem.m**2 * len(path.slopes) <= FRACTIONS
+    return path is not None and 0 < problem.instance.n**2 * problem.m**2 * len(path.slopes) <= FRACTIONS
 
 
 def _reference_takes(problem: Problem) -> bool:

@@ -1,0 +1,325 @@
+"""Pairs (user, class) laid out for passes over them, and the sums over all users that such passes make.
+
+A layout knows what a unit of a group takes of each class open to it.  What has the size of the pairs is computed for
+some groups at a time, and what is left of a pass has the size of the rows (class, resource).
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..base.parallel import cores
+
+__all__ = ["Layout", "PairBlock", "PairList", "PairTable", "laplacian", "pair_layout", "summed"]
+
+BLOCK = 1 << 15
+"""Pairs looked at in one go: a few arrays of them stay in the processor's cache."""
+
+BLOCKS_PER_THREAD = 16
+"""A thread with fewer blocks to do is not worth starting."""
+
+SPARSE = 0.12
+"""Part of the table that is open from which on it is faster with its closed pairs than without."""
+
+CROWDED = 0.08
+"""The same of the products over all groups: a product of tables is that much faster than one of lists."""
+
+TALL = 256
+"""Rows up to which one product of tall matrices is faster than one for each two resources."""
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """Some groups, and where their pairs are in arrays of the layout."""
+
+    groups: slice
+    pairs: slice
+
+
+class PairTable:
+    """Pairs as a table (groups, classes), for when most are open; what is closed carries next to nothing.
+
+    Parameters
+    ----------
+    need : array (g, m)
+    room : array (k, m)
+    owner, place : int arrays (pairs,)
+        Group and class of every open pair, sorted.
+    """
+
+    def __init__(self, need: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np.ndarray):
+        self.need, self.place_rate = need, np.divide(1.0, room, where=room > 0, out=np.zeros_like(room))
+        self.g, (self.k, self.m) = len(need), room.shape
+        self.shape = (self.g, self.k)
+        self.count = len(owner)
+        self.open: np.ndarray | None = None
+        if self.count < self.g * self.k:
+            self.open = np.zeros(self.shape, dtype=bool)
+            self.open[owner, place] = True
+
+    def blocks(self) -> list[PairBlock]:
+        """Return the groups in blocks."""
+        step = max(16, BLOCK // self.k)
+        slices = [slice(b, min(b + step, self.g)) for b in range(0, self.g, step)]
+        return [PairBlock(rows, rows) for rows in slices]
+
+    def laid(self, values: np.ndarray, closed: float) -> np.ndarray:
+        """Return values of the open pairs (pairs,) in the layout."""
+        if self.open is None:
+            return values.reshape(self.shape).copy()
+        table = np.full(self.shape, closed)
+        table[self.open] = values
+        return table
+
+    def flat(self, table: np.ndarray) -> np.ndarray:
+        """Return values of the open pairs, (pairs,)."""
+        return table.ravel() if self.open is None else table[self.open]
+
+    def close(self, block: PairBlock, values: np.ndarray, closed: float) -> None:
+        """Put a value on the closed pairs of a block."""
+        if self.open is not None:
+            values[~self.open[block.pairs]] = closed
+
+    def degree(self, block: PairBlock) -> Any:
+        """Return how many pairs each group of the block has."""
+        return float(self.k) if self.open is None else self.open[block.pairs].sum(axis=1)
+
+    def ones(self, block: PairBlock) -> np.ndarray:
+        """Return 1 at the open pairs of the block, 0 at the others."""
+        if self.open is None:
+            return np.ones((block.groups.stop - block.groups.start, self.k))
+        return self.open[block.pairs].astype(float)
+
+    def spread(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return values of the block's groups at their pairs."""
+        return np.reshape(values, (-1, 1))
+
+    def total(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Add up the pairs of each group."""
+        return values.sum(axis=1)
+
+    def cheapest(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return the least value of each group's open pairs."""
+        if self.open is not None:
+            values = np.where(self.open[block.pairs], values, np.inf)
+        return values.min(axis=1)
+
+    def cost(self, block: PairBlock, prices: np.ndarray) -> np.ndarray:
+        """Return what one unit of each pair costs at prices (k, m) of whole classes."""
+        return self.need[block.groups] @ (prices * self.place_rate).T
+
+    def filled(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return what values of the pairs fill of each row, (k, m)."""
+        return (values.T @ self.need[block.groups]) * self.place_rate
+
+    def squares(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return the same with the square of what a unit fills."""
+        return (values.T @ self.need[block.groups] ** 2) * self.place_rate**2
+
+    def table(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return values of a block's pairs as a table (groups, classes)."""
+        return values
+
+
+class PairList:
+    """Pairs one after the other, group by group, for when few are open; the letters of `PairTable`."""
+
+    def __init__(self, need: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np.ndarray):
+        self.need, self.place_rate = need, np.divide(1.0, room, where=room > 0, out=np.zeros_like(room))
+        self.g, (self.k, self.m) = len(need), room.shape
+        self.shape = (len(owner),)
+        self.count = len(owner)
+        self.owner, self.place = owner, place
+        self.degrees = np.bincount(owner, minlength=self.g)
+        self.starts = np.concatenate([[0], np.cumsum(self.degrees)])
+
+    def blocks(self) -> list[PairBlock]:
+        """Return the groups in blocks."""
+        ends = np.searchsorted(self.starts, np.arange(BLOCK, self.count + BLOCK, BLOCK), side="left")
+        ends = np.unique(np.minimum(ends, self.g))
+        begins = np.concatenate([[0], ends[:-1]])
+        return [
+            PairBlock(slice(a, b), slice(int(self.starts[a]), int(self.starts[b])))
+            for a, b in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def laid(self, values: np.ndarray, closed: float) -> np.ndarray:
+        """Return the values, as they are laid out."""
+        return values.copy()
+
+    def flat(self, table: np.ndarray) -> np.ndarray:
+        """Return values of the pairs, (pairs,)."""
+        return table
+
+    def close(self, block: PairBlock, values: np.ndarray, closed: float) -> None:
+        """Do nothing: what is closed is not here."""
+
+    def degree(self, block: PairBlock) -> np.ndarray:
+        """Return how many pairs each group of the block has."""
+        return self.degrees[block.groups]
+
+    def ones(self, block: PairBlock) -> np.ndarray:
+        """Return 1 at the pairs of the block."""
+        return np.ones(block.pairs.stop - block.pairs.start)
+
+    def spread(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return values of the block's groups at their pairs."""
+        return np.repeat(values, self.degrees[block.groups])
+
+    def _added(self, add: np.ufunc, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        return add.reduceat(values, self.starts[block.groups] - block.pairs.start)
+
+    def total(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Add up the pairs of each group."""
+        return self._added(np.add, block, values)
+
+    def cheapest(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return the least value of each group's pairs."""
+        return self._added(np.minimum, block, values)
+
+    def cost(self, block: PairBlock, prices: np.ndarray) -> np.ndarray:
+        """Return what one unit of each pair costs at prices (k, m) of whole classes."""
+        rates = (prices * self.place_rate)[self.place[block.pairs]]
+        return np.einsum("pj,pj->p", self.need[self.owner[block.pairs]], rates)
+
+    def filled(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return what values of the pairs fill of each row, (k, m)."""
+        return self._placed(block, values, self.need[self.owner[block.pairs]]) * self.place_rate
+
+    def squares(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return the same with the square of what a unit fills."""
+        return self._placed(block, values, self.need[self.owner[block.pairs]] ** 2) * self.place_rate**2
+
+    def _placed(self, block: PairBlock, values: np.ndarray, need: np.ndarray) -> np.ndarray:
+        place = self.place[block.pairs]
+        return np.column_stack([np.bincount(place, weights=values * column, minlength=self.k) for column in need.T])
+
+    def table(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return values of a block's pairs as a table (groups, classes)."""
+        rows = np.zeros((block.groups.stop - block.groups.start, self.k))
+        rows[self.owner[block.pairs] - block.groups.start, self.place[block.pairs]] = values
+        return rows
+
+
+Layout = PairTable | PairList
+
+
+def pair_layout(need: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np.ndarray) -> Layout:
+    """Return the layout of which an iteration is the cheaper one."""
+    kind = PairTable if len(owner) >= SPARSE * len(need) * len(room) else PairList
+    return kind(need, room, owner, place)
+
+
+Values = Callable[[PairBlock], np.ndarray]
+"""What is wanted of the pairs of a block."""
+
+
+def summed(layout: Layout, work: Callable[[PairBlock], tuple]) -> list:
+    """Return the sums over all blocks of what `work` returns of each, in threads where there is much to do."""
+    blocks = layout.blocks()
+    workers = min(cores(), len(blocks) // BLOCKS_PER_THREAD)
+
+    def stretch(some: list[PairBlock]) -> list:
+        totals = list(work(some[0]))
+        for block in some[1:]:
+            for q, value in enumerate(work(block)):
+                totals[q] = totals[q] + value
+        return totals
+
+    if workers < 2:
+        return stretch(blocks)
+    each = -(-len(blocks) // workers)
+    with ThreadPoolExecutor(workers) as pool:
+        parts = list(pool.map(stretch, [blocks[q : q + each] for q in range(0, len(blocks), each)]))
+    return [sum(values[1:], values[0]) for values in zip(*parts, strict=True)]
+
+
+def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarray | None = None) -> np.ndarray:
+    """Return ``sum_g (diag(D_g) - D_g D_g' / total_g) (x) a_g a_g'`` over the rows, (k m, k m).
+
+    Parameters
+    ----------
+    open_ : callable
+        Returns D at the pairs of a block.
+    total : array (g,)
+        ``ground + sum_k D_gk``.
+    ground : array (g,)
+        What a group has beside its pairs, if anything.
+    """
+    k, m = layout.k, layout.m
+    gram = _tall(layout, open_, total) if k * m <= TALL else _by_resources(layout, open_, total)
+    classes = np.arange(k)
+    gram[classes, :, classes, :] = 0
+    within = gram.sum(axis=2)
+    if ground is not None:
+
+        def alone(block: PairBlock) -> tuple:
+            d = layout.table(block, open_(block)) * (ground[block.groups] / total[block.groups])[:, None]
+            need = layout.need[block.groups]
+            return (np.stack([d.T @ (need * column[:, None]) for column in need.T], axis=1),)
+
+        within = within + summed(layout, alone)[0]
+    np.negative(gram, out=gram)
+    gram[classes, :, classes, :] = within
+    rate = layout.place_rate.ravel()
+    matrix = gram.reshape(k * m, k * m)
+    matrix *= rate
+    matrix *= rate[:, None]
+    return matrix
+
+
+def _tall(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarray:
+    """Return ``sum_g D_gk D_gl / total_g a_g a_g'`` by one product of tall matrices, (k, m, k, m)."""
+    k, m = layout.k, layout.m
+
+    def product(block: PairBlock) -> tuple:
+        need = layout.need[block.groups] / np.sqrt(total[block.groups])[:, None]
+        tall = (layout.table(block, open_(block))[:, :, None] * need[:, None, :]).reshape(-1, k * m)
+        return (tall.T @ tall,)
+
+    return summed(layout, product)[0].reshape(k, m, k, m)
+
+
+def _by_resources(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarray:
+    """Return the same, one pair of resources at a time: each time only of the groups that need both."""
+    k, m = layout.k, layout.m
+    found = np.zeros((k, m, k, m))
+    needs = layout.need > 0
+    twos = [(j, other) for j in range(m) for other in range(j, m) if (needs[:, j] & needs[:, other]).any()]
+    if isinstance(layout, PairList) and layout.count <= CROWDED * layout.g * k:
+        values = np.concatenate([open_(block) for block in layout.blocks()])
+        rows = sparse.csr_array((values, layout.place, layout.starts), shape=(layout.g, k))
+
+        def product(two: tuple[int, int]) -> np.ndarray:
+            both, root = _roots(layout.need, total, two)
+            tall = sparse.diags_array(root) @ rows[both]
+            return (tall.T @ tall).toarray()
+
+        parts = [product(two) for two in twos]
+    else:
+
+        def products(block: PairBlock) -> tuple:
+            d = layout.table(block, open_(block))
+            some = []
+            for two in twos:
+                both, root = _roots(layout.need[block.groups], total[block.groups], two)
+                tall = d[both] * root[:, None]
+                some.append(tall.T @ tall)
+            return tuple(some)
+
+        parts = summed(layout, products)
+    for (j, other), part in zip(twos, parts, strict=True):
+        found[:, j, :, other] = part
+        found[:, other, :, j] = part
+    return found
+
+
+def _roots(need: np.ndarray, total: np.ndarray, two: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return who needs both of two resources, and the root of what a product of theirs is weighted with."""
+    product = need[:, two[0]] * need[:, two[1]]
+    both = np.flatnonzero(product > 0)
+    return both, np.sqrt(product[both] / total[both])

@@ -1,0 +1,155 @@
+"""Leximin by the structured interior point method: against fractions, against HiGHS's chain, and layout by layout."""
+
+import numpy as np
+import pytest
+from clusters import clusters
+from hypothesis import given, settings
+from test_active_rows import cluster
+from test_chain_at_scale import random_cluster
+
+from drfopt.base.errors import CertificateError, SolverError
+from drfopt.certificates import chain
+from drfopt.engines.interior_point import LevelProgram
+from drfopt.engines.pair_layout import PairList, PairTable, laplacian
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+
+
+def solved(instance, policy="drf"):
+    return solve(instance, policy, engine="interior-chain")
+
+
+@settings(max_examples=60)
+@given(clusters())
+def test_degenerate_clusters_are_those_of_fractions(instance):
+    exact = solve(instance, exact=True).levels.astype(float)
+    try:
+        allocation = solved(instance)
+    except (SolverError, CertificateError):
+        # Ties of limits with levels can leave floats no inside; auto goes on to the next engine then.
+        allocation = solve(instance, engine="lp-chain")
+    assert allocation.levels == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("open_to", [0.1, 0.4, 1.0])
+def test_levels_are_those_of_fractions(open_to, limited):
+    instance = cluster(3, 60, 8, 3, open_to, limited)
+    exact = solve(instance, exact=True).levels.astype(float)
+    assert solved(instance).levels == pytest.approx(exact, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", ["drf", "asset", "tsf"])
+def test_copies_weights_and_limits_are_those_of_the_other_chain(seed, limited, policy):
+    instance = random_cluster(seed, limited=limited)
+    allocation = solved(instance, policy)
+    assert allocation.levels == pytest.approx(solve(instance, policy, engine="lp-chain").levels, rel=1e-10, abs=1e-13)
+    assert allocation.certificate.violation <= 1e-10
+
+
+def many_levels(n, k, open_to, limited=0.0, seed=0):
+    """Return users who need two of four resources, on few classes each: many rounds, in parts that overlap."""
+    random = np.random.default_rng(seed)
+    demands = random.integers(1, 100, (n, 4)) * (random.random((n, 4)) < 0.6)
+    demands[demands.sum(axis=1) == 0, 0] = 50
+    eligible = random.random((n, k)) < open_to
+    eligible[np.arange(n), random.integers(0, k, n)] = True
+    limits = np.where(random.random(n) < limited, random.uniform(0.1, 20, n), np.inf)
+    machines = [Machine(f"c{q}", row) for q, row in enumerate(random.integers(50, 200, (k, 4)) * n // k * 10 + 200)]
+    return Instance(demands, machines=machines, eligible=eligible, max_tasks=limits)
+
+
+@pytest.mark.parametrize(("n", "k", "open_to", "rounds"), [(100, 20, 0.05, 10), (160, 24, 0.06, 15), (150, 20, 1.0, 2)])
+@pytest.mark.parametrize("limited", [0.0, 0.5])
+def test_many_levels_keep_their_digits(n, k, open_to, rounds, limited):
+    """Prices of earlier rounds are added in the least amount: the first that would do cost five digits here."""
+    instance = many_levels(n, k, open_to, limited)
+    allocation = solved(instance)
+    assert len(allocation.certificate.evidence["rounds"]) >= rounds
+    assert allocation.levels == pytest.approx(solve(instance, engine="lp-chain").levels, rel=1e-11)
+    used = allocation.placement.T @ instance.demands
+    assert (used <= instance.room * (1 + 1e-12)).all()
+
+
+def test_limits_that_are_met_where_a_class_is_full():
+    """Both users of the first class reach their limits in the moment it is full; the third goes on."""
+    machines = [Machine("a", [4]), Machine("b", [6])]
+    eligible = np.array([[True, False], [True, False], [False, True], [True, True]])
+    cluster = Instance([[1], [1], [1], [1]], machines=machines, eligible=eligible, max_tasks=[2, 2, None, 1])
+    assert solved(cluster).tasks == pytest.approx([2, 2, 5, 1], rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [5, 90])
+@pytest.mark.parametrize("open_to", [0.05, 0.5])
+def test_layouts_make_the_same_sums(k, open_to):
+    random = np.random.default_rng(k)
+    need, room = random.random((40, 3)) * (random.random((40, 3)) < 0.7), random.uniform(1, 2, (k, 3))
+    opened = random.random((40, k)) < open_to
+    opened[np.arange(40), random.integers(0, k, 40)] = True
+    owner, place = np.nonzero(opened)
+    values, prices = random.random(len(owner)), random.random((k, 3))
+    table = np.zeros((40, k))
+    table[opened] = values
+    total = table.sum(axis=1) + 0.5
+    rate = need[:, None, :] / room
+    tall = table[:, :, None] * rate
+    blocks = [
+        np.einsum("ikj,ilq->kjlq", tall, tall / total[:, None, None], optimize=True),
+        np.einsum("ik,ikj,ikq->kjq", table, rate, rate),
+    ]
+    expected = -blocks[0]
+    expected[np.arange(k), :, np.arange(k), :] += blocks[1]
+    for kind in (PairTable, PairList):
+        layout = kind(need, room, owner, place)
+        laid = layout.laid(values, 0.0)
+        matrix = laplacian(layout, lambda block, laid=laid: laid[block.pairs], total, np.full(40, 0.5))
+        assert matrix == pytest.approx(expected.reshape(3 * k, 3 * k), rel=1e-10, abs=1e-12)
+        (block,) = layout.blocks()
+        costs = np.zeros(layout.shape)
+        costs[block.pairs] = layout.cost(block, prices)
+        assert layout.flat(costs) == pytest.approx((rate * prices).sum(axis=2)[opened])
+        assert layout.filled(block, laid) == pytest.approx(np.einsum("ik,ikj->kj", table, rate))
+
+
+def test_both_layouts_reach_the_same_level():
+    random = np.random.default_rng(1)
+    need, room = random.random((60, 3)), random.uniform(4, 8, (12, 3))
+    opened = random.random((60, 12)) < 0.4
+    opened[:, 0] = True
+    owner, place = np.nonzero(opened)
+    start = np.full(len(owner), 1.0) / opened.sum(axis=1)[owner]
+    levels = []
+    for kind in (PairTable, PairList):
+        program = LevelProgram(kind(need, room, owner, place), np.ones(60), np.zeros(60), np.zeros((12, 3), bool))
+        with np.errstate(all="ignore"):
+            level, amounts, prices = program.solve(start * 0.01, 0.01, None, lambda state: None)
+        levels.append(level)
+        assert np.bincount(owner, weights=amounts) == pytest.approx(np.full(60, level), rel=1e-13)
+        assert prices.min() >= 0
+    assert levels[0] == pytest.approx(levels[1], rel=1e-12)
+
+
+def test_a_chain_that_was_tampered_with_is_rejected():
+    instance = many_levels(80, 10, 0.3)
+    allocation, policy = solved(instance), policy_named("drf")
+    rounds = list(allocation.certificate.evidence["rounds"])
+    assert chain.certify(instance, policy, allocation.tasks, allocation.placement, rounds).valid
+    assert not chain.certify(instance, policy, allocation.tasks * (1 + 1e-6), allocation.placement, rounds).valid
+    assert not chain.certify(instance, policy, allocation.tasks, allocation.placement, rounds[1:]).valid
+
+
+def test_auto_takes_it_where_pairs_are_many():
+    assert solve(many_levels(150, 20, 1.0)).engine == "interior-chain"
+    assert solve(many_levels(100, 20, 0.05)).engine == "lp-chain"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "k", "open_to"), [(1000, 100, 0.3), (3000, 30, 1.0), (2000, 200, 0.05)])
+def test_middle_sizes_are_those_of_highs(n, k, open_to):
+    instance = many_levels(n, k, open_to)
+    other = solve(instance, engine="lp-chain").levels
+    assert solved(instance).levels == pytest.approx(other, rel=1e-9)
