@@ -215,7 +215,7 @@ class LevelProgram:
             if done:
                 return self.t * self.unit, self._amounts(), self.p.reshape(layout.k, layout.m)
             self._step(gap)
-        raise SolverError("the interior point method did not converge on this instance: take another engine, such as lp-chain")
+        raise SolverError("the interior point method did not converge: take another engine, such as lp-chain")
 
     def _amounts(self) -> np.ndarray:
         """Return the amounts of the pairs in the groups' own units, (pairs,)."""
