@@ -10,23 +10,27 @@ classes counts in the gap.
 The gap adds up what is missed, term by term and never as a difference of objectives: money left in unused priced
 capacity, money spent on dear classes, and each user's loss against her best response, relative to all money spent.
 Any prices make it an upper bound of optimum minus objective.  But a gap of e bounds level errors by sqrt(e) only, so
-the first-order conditions are held to their own tolerance.
+the first-order conditions are held to their own tolerance; and these are measured in money, of which some users have
+next to nothing, so the error of everybody's tasks is bounded for itself (`task_errors`) and held to `LEVEL_CEEI`.
 
 Users are looked at block by block: beside the instance and the tasks the proof needs some megabytes, and who was
 stopped by what is found out when somebody asks.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP
+from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
 from ..model.allocation import Certificate
 from ..model.arrays import columns, in_blocks
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
+from .task_errors import FinePoint, Spending, fine_error, pool_error
 
 __all__ = ["certify"]
 
@@ -44,36 +48,57 @@ def certify(
     placement: np.ndarray | None,
     prices: np.ndarray,
     rates: np.ndarray | None = None,
+    fine: FinePoint | None = None,
 ) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class.
 
-    `rates` are those of the policy, (n,), where they have been computed before.
+    `rates` are those of the policy, (n,), where they have been computed before.  `fine` is the engine's point to more
+    digits than floats have: without one, answers on machines are not proven, since nothing bounds their errors.
     """
     infeasible, reason = infeasibility(instance, tasks, placement)
     market = _Market(instance, policy, np.maximum(prices, 0), rates)
     parts = in_blocks(instance.n, partial(_look, market, tasks, placement))
     # Far from the optimum powers overflow; what is inf or NaN is not below the tolerances either.
     with np.errstate(all="ignore"):
-        left = market.room - sum(part.used for part in parts)
+        used: np.ndarray = np.sum([part.used for part in parts], axis=0)
+        left = market.room - used
         unused = np.divide(np.abs(left), market.room, where=market.room > 0, out=np.zeros_like(left))
         uncleared = np.where(market.prices > 0, unused, 0.0)
         missed = float((market.prices * left).sum()) + sum(part.missed for part in parts)
         money = sum(part.money for part in parts)
         gap = abs(missed) / money if money > 0 else 0.0
         # The first of the farthest; NaN is farther than anything.
-        off = np.array([part.off for part in parts])
-        worst = parts[int(off.argmax())]
+        worst = parts[int(np.argmax([part.off for part in parts]))]
         violation = float(np.max([worst.off, uncleared.max(), infeasible]))
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= FIRST_ORDER
+    # Where nobody has anything, all conditions say that nobody can.
+    error = 0.0 if not tasks.any() else np.inf
+    if valid and fine is not None:
+        error = fine_error(instance, policy, tasks, fine)
+    elif valid and error and placement is None:
+        off = worst.off + max(part.short for part in parts)
+        error = pool_error(
+            partial(_spending, market, tasks),
+            instance.n,
+            market.room[0],
+            market.prices[0],
+            used[0],
+            off,
+            min(part.poorest for part in parts),
+            market.alpha,
+            partial(_lacking, instance, tasks),
+        )
     if not reason and not valid:
         reason = _reason(instance, worst, uncleared, gap)
+    elif valid and not error <= LEVEL_CEEI:
+        valid, reason = False, f"all conditions hold, but somebody's tasks may be off by {error:.1e}: use exact=True"
     return Certificate(
         kind="prices",
         valid=bool(valid),
         violation=violation,
         gap=gap,
         stopped_by=partial(_bottlenecks, market, tasks),
-        evidence={"prices": market.prices},
+        evidence={"prices": market.prices, "error": error},
         reason=reason,
     )
 
@@ -109,13 +134,19 @@ class _Market:
 
 @dataclass(frozen=True)
 class _Part:
-    """What some users use (k, m), spend and miss, and who of them is farthest from her best response."""
+    """What some users use (k, m), spend and miss, and who of them is farthest from her best response.
+
+    `short` is the largest part of its limit that somebody who counts as at it is away from it; `poorest` the least that
+    somebody's tasks are worth to it.
+    """
 
     used: np.ndarray
     money: float
     missed: float
     off: float
     user: int
+    short: float
+    poorest: Any
 
 
 def _look(market: _Market, tasks: np.ndarray, placement: np.ndarray | None, rows: slice) -> _Part:
@@ -126,18 +157,41 @@ def _look(market: _Market, tasks: np.ndarray, placement: np.ndarray | None, rows
         amounts = tasks[None, :] if placement is None else placement[rows].T
         dear = 0.0 if placement is None else float(np.where(amounts > 0, amounts * (costs - cheapest), 0.0).sum())
         money, off = _responses(market, rows, tasks, cheapest)
+        short = 0.0
         if market.limits is not None:
+            stopped = market.stopped(rows, tasks)
+            short = float(np.abs(tasks / market.limits[rows] - 1).max(where=stopped & (tasks > 0), initial=0))
             # At the limit, whoever would like more does the best she can: she loses nothing.
-            np.copyto(off, 0.0, where=market.stopped(rows, tasks) & (off < 0))
+            np.copyto(off, 0.0, where=stopped & (off < 0))
             out = market.limits[rows] == 0
             if out.any():
                 off[out] = np.where(tasks[out] == 0, 0.0, np.inf)
                 money = np.where(out, 0.0, money)
         lost = _lost(market.alpha, money, off)
+        poorest = np.min(money, where=tasks > 0, initial=np.inf) if isinstance(money, np.ndarray) else money
         spent = float(money.sum()) if isinstance(money, np.ndarray) else money * len(tasks)
         np.abs(off, out=off)
         user = int(off.argmax())
-        return _Part(amounts @ block.T, spent, dear + lost, float(off[user]), rows.start + user)
+        return _Part(amounts @ block.T, spent, dear + lost, float(off[user]), rows.start + user, short, poorest)
+
+
+def _spending(market: _Market, tasks: np.ndarray, rows: slice) -> Spending:
+    """Return what some users of a pool spend."""
+    block, tasks = columns(market.instance.demands, rows), tasks[rows]
+    money, off = _responses(market, rows, tasks, market.prices[0] @ block)
+    room = np.full(len(tasks), np.inf)
+    if market.limits is not None:
+        room = np.where(market.stopped(rows, tasks), 0.0, 1 - tasks / market.limits[rows])
+    return Spending(block, tasks, np.broadcast_to(money, tasks.shape), off, room)
+
+
+def _lacking(instance: Instance, tasks: np.ndarray, resource: int) -> float:
+    """Return the part of its tasks that who has least of a resource gives if it gives all that limits lack of it."""
+    users = np.flatnonzero((instance.demands[:, resource] > 0) & (tasks > 0)).tolist()
+    limits, demands = instance.exact_limits, instance.exact_demands
+    held = [(limits[i] or Fraction(tasks[i])) * demands[i][resource] for i in users]
+    lack = sum(held, Fraction(0)) - instance.exact_capacity[resource]
+    return float(lack / min(held)) if lack > 0 else 0.0
 
 
 def _responses(

@@ -31,7 +31,7 @@ from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "certify_rounded", "costs", "exceeded", "floors", "replayed"]
+__all__ = ["certify", "certify_rounded", "costs", "exact_room", "exceeded", "floors", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -135,7 +135,7 @@ class _Replay:
             over = [c for c, most in ascent.room.items() if tasks @ ascent.columns[:, c] > most]
             if over or (tasks < 0).any() or (tasks > ascent.leaves.most).any() or tasks[~ascent.playing].any():
                 return "a capacity, limit or ceiling does not hold"
-            return ""
+            return _misplaced(instance, tasks, placement)
         worst, reason = infeasibility(instance, tasks, placement)
         if worst > allowed:
             return reason
@@ -233,16 +233,63 @@ def costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     Prices (k, m) and `bounds` of ceilings are of whole classes and ceilings.
     """
     instance = ascent.instance
-    if ascent.exact:
-        each = [p / c if c else p * 0 for p, c in zip(prices[0], instance.exact_capacity, strict=True)]
-        cheapest = ascent.demands @ np.array(each)
-    else:
-        cheapest = cheapest_costs(instance, unit_costs(instance, prices))
+    dear = _exact_costs(ascent, prices) if ascent.exact else unit_costs(instance, prices)
+    cheapest = dear if ascent.exact else cheapest_costs(instance, dear)
     first = instance.m + 1
     for c, bound in enumerate(bounds, start=first):
         if bound:
             cheapest = cheapest + ascent.columns[:, c] * bound / ascent.room[c]
     return cheapest
+
+
+def exact_room(instance: Instance) -> np.ndarray:
+    """Return what all machines of each class have, (k, m), as `Fraction`s; a pool is one class."""
+    if instance.machines is None:
+        return np.array([list(instance.exact_capacity)], dtype=object)
+    rows = zip(instance.machines, instance.exact_machine_capacity, strict=True)
+    return np.array([[machine.count * c for c in row] for machine, row in rows], dtype=object)
+
+
+def _kinds(instance: Instance, i: int) -> list[tuple[Fraction, tuple[Fraction, ...], np.ndarray]]:
+    """Return part, demand (m,) and classes (k,) of every type of a user on machines."""
+    kinds = None if instance.task_types is None else instance.task_types[i]
+    if not kinds:
+        return [(Fraction(1), instance.exact_demands[i], instance.fits[i])]
+    total = sum(kind.count for kind in kinds)
+    rows = zip(kinds, instance.type_fits[i], strict=True)
+    return [(Fraction(kind.count, total), tuple(kind.demand), fits) for kind, fits in rows]
+
+
+def _exact_costs(ascent: Ascent, prices: np.ndarray) -> np.ndarray:
+    """Return what a task of each user costs on its cheapest class, by types, (n,); 0 for who fits nowhere."""
+    instance = ascent.instance
+    each = [
+        [p / c if c else p * 0 for p, c in zip(*rows, strict=True)]
+        for rows in zip(prices, exact_room(instance), strict=True)
+    ]
+    if instance.machines is None:
+        return np.asarray(ascent.demands @ np.array(each[0], dtype=object))
+    found = np.full(instance.n, ascent.zero)
+    for i in np.flatnonzero(ascent.playing).tolist():
+        for part, demand, fits in _kinds(instance, i):
+            on = [sum((d * p for d, p in zip(demand, each[k], strict=True)), ascent.zero) for k in np.flatnonzero(fits)]
+            found[i] += part * min(on)
+    return found
+
+
+def _misplaced(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> str:
+    """Return what is wrong with an exact placement (n, k), or by type (q, k), in words."""
+    if placement is None:
+        return "" if instance.machines is None else "the placement is not known"
+    used, room, row = exact_room(instance) * 0, exact_room(instance), 0
+    for i in range(instance.n):
+        for part, demand, fits in _kinds(instance, i):
+            amounts = placement[row]
+            row += 1
+            if sum(amounts) != part * tasks[i] or min(amounts) < 0 or any(amounts[~fits]):
+                return f"user {instance.users[i]!r} is not placed as it should be"
+            used = used + np.outer(amounts, np.array(demand, dtype=object))
+    return "a class is overfull" if (used > room).any() else ""
 
 
 def _bottlenecks(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple:

@@ -96,14 +96,14 @@ def convert(
     deliver(_text(found, form), output)
     if current is not None:
         deliver(json.dumps(found.current(), indent=2, ensure_ascii=False), current)
-    from .coverage import unanswered
-
-    for line in unanswered(found.instance):
-        typer.echo(line, err=True)
     # A terminal shows the comments of the instance already.
     if output is not None or not sys.stdout.isatty():
         for note in found.notes:
             typer.echo(str(note), err=True)
+    from .coverage import unanswered
+
+    for line in unanswered(found.instance):
+        typer.echo(line, err=True)
 
 
 def _shape(text: str | None) -> dict[str, str]:

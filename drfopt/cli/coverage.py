@@ -15,7 +15,7 @@ from ..engines.registry import engines_for
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
 
-__all__ = ["BOUNDED", "QUESTIONS", "ROWS", "Asked", "Bounded", "Refusal", "bounded", "refusal", "unanswered"]
+__all__ = ["BOUNDED", "QUESTIONS", "ROWS", "Bounded", "Inquiry", "Refusal", "bounded", "refusal", "unanswered"]
 
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "solve": ("divisible", "whole", "exact"),
@@ -37,7 +37,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Inquiry:
     """A question: a command on an instance, under a policy, with divisible or whole tasks or in exact numbers."""
 
     command: str
@@ -92,7 +92,7 @@ class Refusal:
     """A row: when there is no answer, and why."""
 
     name: str
-    when: Callable[[Asked], bool]
+    when: Callable[[Inquiry], bool]
     reason: str
 
 
@@ -211,7 +211,7 @@ class Bounded:
     """A row of what is answered, but with a bound or in part: when, and in what way."""
 
     command: str
-    when: Callable[[Asked], bool]
+    when: Callable[[Inquiry], bool]
     reason: str
 
 
@@ -240,12 +240,12 @@ BOUNDED = (
 goes."""
 
 
-def bounded(asked: Asked) -> Bounded | None:
+def bounded(asked: Inquiry) -> Bounded | None:
     """Return in what way a question may be answered in part; None where its answer is proven."""
     return next((row for row in BOUNDED if row.command == asked.command and row.when(asked)), None)
 
 
-def refusal(asked: Asked) -> Refusal | None:
+def refusal(asked: Inquiry) -> Refusal | None:
     """Return why a question has no answer; None where it has one."""
     return next((row for row in ROWS if row.when(asked)), None)
 
@@ -257,7 +257,7 @@ def unanswered(instance: Instance, policies: Iterable[str] = ("drf", "ceei", "ut
         for tasks in kinds:
             option = {"whole": " --integer", "exact": " --exact"}.get(tasks, "")
             for name in policies:
-                row = refusal(Asked(command, tasks, instance, policy_named(name)))
+                row = refusal(Inquiry(command, tasks, instance, policy_named(name)))
                 if row is not None and row.name != "levels only":
                     lost.setdefault((command + option, row.reason), []).append(name)
     by_reason: dict[tuple[str, tuple[str, ...]], list[str]] = {}

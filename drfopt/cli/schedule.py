@@ -48,6 +48,12 @@ def schedule(
             autocompletion=lambda incomplete: options.matching(incomplete, WHEN_FULL),
         ),
     ] = "skip",
+    ties: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B", help="Who is served first of equals. [default: who is listed first]", show_default=False
+        ),
+    ] = "",
     trace: Annotated[
         bool,
         typer.Option(
@@ -61,12 +67,13 @@ def schedule(
 ) -> None:
     """Launch one task after another (Algorithm 1) and show the trace.
 
-    Example: drfopt schedule nsdi2011 --when-full stop
+    Example: drfopt schedule nsdi2011 --ties B,A
     """
     out = Output.wished(format, json, output)
     cluster = options.read(instance)
     from ..solving.scheduling import schedule as scheduled
 
+    names = [name.strip() for name in ties.split(",")] if ties else []
     with working(f"scheduling {policy}"):
-        found = scheduled(cluster, policy, rule=rule, when_full=when_full, trace=trace)
+        found = scheduled(cluster, policy, rule=rule, when_full=when_full, ties=names, trace=trace)
     out.write(found.sheet(), found.to_dict)

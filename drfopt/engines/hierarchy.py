@@ -18,18 +18,24 @@ latest; between there and where it stood the first piece that cannot be gone to 
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..base.errors import SolverError
+from ..base.numbers.rationals import integer_columns
 from ..base.progress import report
+from ..base.solvers.exact_lp import ExactProgram, maximise
 from ..base.tolerances import LEVEL
 from ..certificates.chain import CERTAIN, excess, firm
-from ..certificates.stops import costs
+from ..certificates.stops import costs, exact_room
 from ..model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
-from .linear_programs import INFINITY, SMALLEST, capacity_rows, load, run, user_rows
-from .problem import Answer, Problem
+from .linear_programs import INFINITY, SMALLEST, basic_columns, capacity_rows, load, run, user_rows
+from .problem import Answer, Problem, exact_types
 
 __all__ = ["Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
 
@@ -67,7 +73,12 @@ def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
 
 def solve_exactly(problem: Problem) -> Answer:
     """Return the allocation as `Fraction`s, and the stops of the clock that prove it."""
-    return _filled(problem, exact=True)
+    found = _filled(problem, exact=True)
+    if problem.instance.machines is None:
+        return found
+    tasks = np.full(problem.instance.n, Fraction(0), dtype=object)
+    tasks[problem.members] = found.tasks
+    return replace(found, amounts=ExactPrograms(problem).placed(tasks))
 
 
 ARRIVED = 1e-11
@@ -93,7 +104,8 @@ def solve_machines(problem: Problem) -> Answer:
 
 def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:
     """Yield every stop of the clock, and what is settled after it."""
-    programs = None if problem.instance.machines is None else Programs(problem)
+    pool, exact = problem.instance.machines is None, ascent.exact
+    programs = None if pool else (ExactPrograms if exact else Programs)(problem)
     standing, number = ascent.start(), 0
     while not ascent.over(standing):
         problem.deadline.check("filling the tree")
@@ -157,10 +169,65 @@ class Programs:
         return amounts * np.divide(wanted, total, where=total > 0, out=np.zeros(len(wanted)))[self.owner]
 
 
+class ExactPrograms:
+    """The same in fractions: HiGHS finds a basis in floats, and exact pivots mend it."""
+
+    def __init__(self, problem: Problem):
+        self.problem = by_type = problem.by_type
+        self.parts, needs = exact_types(problem)
+        self.user = problem.members[by_type.user].tolist()
+        self.rows = capacity_rows(by_type)
+        demands, scales = integer_columns(needs, problem.m)
+        self.cells = list(zip(self.rows.machine.tolist(), self.rows.resource.tolist(), strict=True))
+        at = {cell: by_type.n + r for r, cell in enumerate(self.cells)}
+        self.columns: list[dict[int, Fraction]] = []
+        for q, k in zip(*(pair.tolist() for pair in by_type.pairs), strict=True):
+            uses = {at[k, j]: Fraction(d) for j, d in enumerate(demands[q]) if d}
+            self.columns.append({q: Fraction(-1), **uses})
+        counts = [machine.count for machine in problem.instance.machines or ()]
+        room = problem.instance.exact_machine_capacity
+        self.room = [counts[k] * room[k][j] * scales[j] for k, j in self.cells]
+
+    def reach(self, first: np.ndarray, last: np.ndarray) -> tuple[Fraction, np.ndarray, np.ndarray]:
+        """Return how far one can go between two tasks of everybody (n,), amounts (pairs,) and prices (k, m)."""
+        n, rows = self.problem.n, list(zip(self.user, self.parts, strict=True))
+        growth = {q: part * (last[i] - first[i]) for q, (i, part) in enumerate(rows) if last[i] != first[i]}
+        end = n + len(self.cells)
+        columns = [*self.columns, {**growth, end: Fraction(1)}]
+        b = [-part * first[i] for i, part in rows] + self.room + [Fraction(1)]
+        c = [Fraction(0)] * len(self.columns) + [Fraction(1)]
+        entries = [(float(v), r, at) for at, column in enumerate(columns) for r, v in column.items()]
+        values, at_rows, at_columns = zip(*entries, strict=True)
+        matrix = sparse.csr_matrix((values, (at_rows, at_columns)), shape=(len(b), len(columns)))
+        cost, low = np.zeros(len(columns)), np.full(len(b), -INFINITY)
+        cost[-1] = -1.0
+        high = np.array([float(value) for value in b])
+        highs = load(cost, np.full(len(columns), INFINITY), matrix, low, high)
+        basis = list(range(len(columns), len(columns) + len(b)))
+        with suppress(SolverError):
+            run(highs, "a stop of the clock", self.problem.deadline)
+            found = basic_columns(highs)
+            basis = found if len(found) == len(b) else basis
+        optimum = maximise(ExactProgram(columns, b, c), basis, "a stop of the exact clock", self.problem.deadline)
+        prices = np.full((self.problem.k, self.problem.m), Fraction(0), dtype=object)
+        for (k, j), price, room in zip(self.cells, optimum.prices[n:], self.room, strict=False):
+            prices[k, j] = price * room
+        return optimum.x[-1], np.array(optimum.x[:-1], dtype=object), prices
+
+    def placed(self, tasks: np.ndarray) -> np.ndarray:
+        """Return amounts (pairs,) that are these tasks (n,)."""
+        _, amounts, _ = self.reach(tasks, tasks)
+        left = [part * tasks[i] for i, part in zip(self.user, self.parts, strict=True)]
+        for at, q in enumerate(self.problem.pairs[0].tolist()):
+            amounts[at] = min(amounts[at], left[q])
+            left[q] -= amounts[at]
+        return amounts
+
+
 class _Stop:
     """The search for the next stop after a standing."""
 
-    def __init__(self, ascent: Ascent, standing: SettledState, programs: Programs):
+    def __init__(self, ascent: Ascent, standing: SettledState, programs: Any):
         self.ascent, self.standing, self.programs = ascent, standing, programs
         self.moment: Moment = ascent.moment(standing)
         waiting = ~standing.finished
@@ -182,25 +249,28 @@ class _Stop:
             low, high = (middle, high) if self._arrives(places[middle]) else (low, middle)
         begin, end = self.moment.tasks(places[low]), self.moment.tasks(places[high])
         way, _, prices = self.programs.reach(begin, end)
-        prices = firm(prices)
-        way = self._proven(way, prices, begin, end)
+        if not self.ascent.exact:
+            prices = firm(prices)
+            way = self._proven(way, prices, begin, end)
         part = way * self.full[1] if self.full is not None and high == len(places) - 1 else way
-        bounds = np.zeros(len(self.ascent.ceilings))
+        bounds = np.full(len(self.ascent.ceilings), self.ascent.zero)
         return self._halt(self.moment.place(low, part), prices, bounds)
 
     def _arrives(self, place: BranchPoint) -> bool:
         begin, end = self.standing.has, self.moment.tasks(place)
         if (begin == end).all():
             return True
-        return self.programs.reach(begin, end)[0] >= 1 - ARRIVED
+        return bool(self.programs.reach(begin, end)[0] >= 1 - (0 if self.ascent.exact else ARRIVED))
 
     def _bounded(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the prices of what is full in the whole cluster: every class pays its part."""
         instance, columns = self.ascent.instance, self.full[2] if self.full is not None else []
-        whole = np.where(instance.capacity > 0, instance.capacity, 1)
-        paid = np.array([1.0 if j in columns else 0.0 for j in range(instance.m)])
-        bounds = [1.0 if instance.m + 1 + b in columns else 0.0 for b in range(len(self.ascent.ceilings))]
-        return instance.room / whole * paid, np.array(bounds)
+        zero = self.ascent.zero
+        paid = np.array([zero + 1 if j in columns else zero for j in range(instance.m)])
+        bounds = [zero + 1 if instance.m + 1 + b in columns else zero for b in range(len(self.ascent.ceilings))]
+        room = exact_room(instance) if self.ascent.exact else instance.room
+        whole = room.sum(axis=0) if self.ascent.exact else instance.capacity
+        return room / np.where(whole > 0, whole, zero + 1) * paid, np.array(bounds)
 
     def _proven(self, way: float, prices: np.ndarray, begin: np.ndarray, end: np.ndarray) -> float:
         """Return how far the prices say that one can go, which is more exact than what the program found."""
@@ -214,11 +284,17 @@ class _Stop:
 
     def _price(self, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         price = costs(self.ascent, prices, bounds)
-        return np.where(np.isfinite(price), price, 0)
+        return price if self.ascent.exact else np.where(np.isfinite(price), price, 0)
 
     def _halt(self, place: BranchPoint, prices: np.ndarray, bounds: np.ndarray) -> tuple[Halt, SettledState]:
         tasks = self.moment.tasks(place)
         price = self._price(prices, bounds)
+        if self.ascent.exact:
+            if prices.sum() + sum(bounds) != price @ tasks:
+                raise SolverError("the prices of an exact stop are not all spent: this cannot be")
+            done = np.flatnonzero(self.waiting & (price > 0))
+            halt = Halt(self.standing.promising, place, done, prices, bounds)
+            return halt, self.ascent.after(self.standing, tasks, done)
         left = excess(np.concatenate([prices.ravel(), bounds]), price, tasks)
         held = np.where(tasks > 0, tasks, self.ascent.leaves.most)
         finished = np.flatnonzero(self.waiting & (price > 0) & (price * held * CERTAIN * LEVEL >= left))

@@ -110,8 +110,8 @@ class Engine:
 POOL = frozenset({"pool"})
 MACHINES = frozenset({"machines"})
 ANYWHERE = POOL | MACHINES
-LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
-    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+LEXIMIN, ALPHA, SUM, SERVERS, PATH, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "path", "formulation")
 )
 
 ENGINES = Registry(
@@ -266,6 +266,15 @@ ENGINES = Registry(
     Engine(
         "sum-milp", "whole.milp:solve_sum", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True
     ),
+    Engine("path-filling", "leximin.rational_path:solve_rounded", "the same as rational-path, rounded", PATH, POOL),
+    Engine(
+        "rational-path",
+        "leximin.rational_path",
+        "filling along a path of bundles, from saturation to saturation, in rational numbers",
+        PATH,
+        POOL,
+        exact=True,
+    ),
     Engine(
         "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE
     ),
@@ -292,9 +301,10 @@ ENGINES = Registry(
         "hierarchy:solve_exactly",
         "the same in rational numbers",
         LEXIMIN,
-        POOL,
+        ANYWHERE,
         exact=True,
         organised=True,
+        types=True,
         most=1_000,
     ),
     Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),

@@ -244,7 +244,7 @@ def _nothing(problem: Problem, exact: bool) -> Answer:
     """Return the only allocation there is when nobody can run anything."""
     none = np.zeros(0, dtype=object if exact else float)
     pool = problem.instance.machines is None
-    prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
+    prices = None if problem.policy.objective in ("leximin", "path") else np.zeros((problem.k, problem.m))
     return Answer(
         none,
         amounts=None if pool else none,
@@ -280,9 +280,8 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.evidence["levels"]
         return levels
-    if tasks.dtype == object:
-        rates = problem.policy.exact_rates(problem.instance)
-        return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
+    if tasks.dtype == object or problem.policy.path is not None:
+        return problem.policy.levels(problem.instance, tasks)
     return problem.all_rates * tasks
 
 
@@ -323,7 +322,9 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
     if "exact" not in answer.evidence:
-        return prices.certify(problem.instance, problem.policy, tasks, placement, _priced(answer), problem.all_rates)
+        fine = answer.evidence.get("fine")
+        priced = _priced(answer)
+        return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
     found = answer.evidence["exact"]
     exact = _spread(problem, found, exact=True)
     placed = None if found.amounts is None else problem.by_type.placement(found.amounts)
@@ -378,6 +379,10 @@ PROOFS: dict[str, Proof] = {
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), a.evidence),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
+    # Where nobody plays no engine was asked, and nothing was rounded.
+    "path": lambda p, x, z, a: (
+        _bottlenecks(p, x, z, a) if p.n else exactly.certify_filling(p.instance, p.policy, np.full(len(x), Fraction(0)))
+    ),
     "formulation": _feasible,
     "organisation": _stops,
 }
@@ -385,6 +390,7 @@ PROOFS: dict[str, Proof] = {
 
 EXACT = {
     "leximin pool": "exact filling",
+    "path": "exact filling",
     "leximin machines": "exact prices",
     "sum": "exact prices",
     "alpha": "exact prices",

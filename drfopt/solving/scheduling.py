@@ -29,7 +29,7 @@ AHEAD = {"algorithm-1": 0, "sequential-min-max": 1}
 """The rules, and how many tasks ahead each looks at a user's level."""
 
 WIDEST = 6
-"""Most users with a column each in the printed trace; of more only the share of who is served is shown."""
+"""Most users, or users times resources, with a column each in the trace; of more users only who is served is shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,10 @@ class Schedule(Result):
             **({"machine": classes[step.machine]} if classes else {}),
             **({"type": step.kind} if users[step.user] in self.types else {}),
             "dominant_shares": dict(zip(users, map(float, step.dominant_shares), strict=True)),
+            "shares": {
+                user: dict(zip(resources, map(float, row), strict=True))
+                for user, row in zip(users, step.shares, strict=True)
+            },
             "used": dict(zip(resources, map(float, step.used), strict=True)),
         }
 
@@ -111,7 +115,11 @@ class Schedule(Result):
         return pandas.json_normalize(self.to_dict()["trace"]).set_index("step")
 
     def sheet(self) -> Sheet:
-        """Return the trace as the paper's Table 1 shows it, a row a step; without a trace, a row a user."""
+        """Return the trace as the paper's Table 1 shows it, a row a step; without a trace, a row a user.
+
+        Each user's share of every resource stands before the dominant one where that makes no more than `WIDEST`
+        columns; `to_dict` has all of them always.
+        """
         name = f" - {self.instance.name}" if self.instance.name else ""
         columns, rows = self._outcome() if self.trace is None else self._table1(self.trace)
         return Sheet(
@@ -123,13 +131,18 @@ class Schedule(Result):
         )
 
     def _table1(self, trace: tuple[Step, ...]) -> tuple[tuple[Column, ...], list[tuple]]:
-        users, classes = self.instance.users, self.instance.machine_names
+        users, classes, resources = self.instance.users, self.instance.machine_names, self.instance.resources
         few = len(users) <= WIDEST
+        shown = resources if len(resources) > 1 and (not few or len(users) * len(resources) <= WIDEST) else ()
         columns = (
             Column("step", number=True),
             Column("serves"),
             *([Column("on")] if classes else []),
-            *(Column(f"share of {user}", number=True) for user in (users if few else ["the served"])),
+            *(
+                Column(f"{what} of {user}", number=True)
+                for user in (users if few else ["the served"])
+                for what in (*shown, "share")
+            ),
             *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
         )
         rows = [
@@ -137,7 +150,11 @@ class Schedule(Result):
                 number,
                 users[step.user],
                 *([classes[step.machine]] if classes else []),
-                *map(_share, step.dominant_shares if few else [step.dominant_shares[step.user]]),
+                *(
+                    _share(share)
+                    for i in (range(len(users)) if few else [step.user])
+                    for share in (*(step.shares[i] if shown else ()), step.dominant_shares[i])
+                ),
                 *(f"{float(u):.6g}/{c:.6g}" for u, c in zip(step.used, self.instance.capacity, strict=True)),
             )
             for number, step in enumerate(trace, start=1)
@@ -169,13 +186,15 @@ def schedule(
     *,
     rule: str = "algorithm-1",
     when_full: str = "skip",
+    ties: Sequence[str] = (),
     trace: bool = True,
 ) -> Schedule:
     """Start whole tasks one at a time, always one of the user whose level is lowest; comparisons are exact.
 
     By the rule ``sequential-min-max`` it is the level after the task that is to be lowest.  Of equal levels the user
-    listed first is served; on machines a task goes to the first one, in the order of the file, on which it fits.
-    Limits are rounded down, ceilings hold for what the tasks use, and users who are unplaced are never served.
+    listed first is served, in `ties` or else in the instance; on machines a task goes to the first one, in the order of
+    the file, on which it fits.  Limits are rounded down, ceilings hold for what the tasks use, and users who are
+    unplaced are never served.
     Guarantees, tiers and groups: see
     `drfopt.model.hierarchy.service_order`.
 
@@ -187,6 +206,9 @@ def schedule(
     rule : "algorithm-1" or "sequential-min-max"
     when_full : "skip" or "stop"
         Whether a user whose next task fits nowhere is passed over, or ends it all (the paper's printed rule).
+    ties : sequence of str
+        Users in the order in which they are served at equal levels; who is not among them comes after, in the
+        instance's order. The paper's Table 1 has ``["B", "A"]``.
     trace : bool
         Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them one pool is
         filled in jumps by Algorithm 1, in a time that does not grow with the number of tasks.
@@ -202,14 +224,15 @@ def schedule(
         if name not in known:
             raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
     chosen.check(instance, knows=FEATURES)
-    lines = _lines(instance, chosen, rule)
+    ranks = _ranks(instance, ties)
+    lines = _lines(instance, chosen, rule, ranks)
     mixes = _mixes(instance, chosen)
     helpless = instance.unplaced(integer=True)
     # A ceiling bounds what unlike tasks use, not how many there are: those of users with types are in their mixes.
     own = [instance.max_tasks[i] if i in mixes else limit for i, limit in enumerate(instance.exact_limits)]
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(own)]
     rates = chosen.exact_rates(instance)
-    if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines):
+    if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines or ties):
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
         return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
     machines = [(instance.exact_capacity, 1)]
@@ -217,7 +240,7 @@ def schedule(
         counts = [machine.count for machine in instance.machines]
         machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
     eligible = None if instance.eligible is None else instance.eligible.tolist()
-    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines)
+    run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
     steps = tuple(discrete_filling(*run)[1]) if trace else None
     started = kinds_started(*run) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
@@ -238,7 +261,20 @@ def schedule(
     )
 
 
-def _lines(instance: Instance, policy: Policy, rule: str) -> Lines | None:
+def _ranks(instance: Instance, ties: Sequence[str]) -> list[int]:
+    """Return the place of every user, (n,), among equals."""
+    if isinstance(ties, str):
+        raise PolicyError(f"ties are {ties!r}: give a list of names of users, the first one served first")
+    for name in ties:
+        if name not in instance.users:
+            raise PolicyError(f"ties name {name!r}, who is no user{suggestion(name, instance.users)}")
+    if len(set(ties)) < len(ties):
+        raise PolicyError(f"ties name {Counter(ties).most_common(1)[0][0]!r} twice: name everybody once at most")
+    first = {name: place for place, name in enumerate(ties)}
+    return [first.get(user, len(first) + i) for i, user in enumerate(instance.users)]
+
+
+def _lines(instance: Instance, policy: Policy, rule: str, ranks: Sequence[int]) -> Lines | None:
     """Return what puts users in line where guarantees, tiers or groups do; None where their levels alone do."""
     if "organisation" not in instance.features:
         return None
@@ -247,7 +283,7 @@ def _lines(instance: Instance, policy: Policy, rule: str) -> Lines | None:
         raise PolicyError(
             f"{refused} and guarantees, tiers or groups are not scheduled together: leave one of them out"
         )
-    return partial(TreeLine, Ascent(instance, policy, exact=True))
+    return partial(TreeLine, Ascent(instance, policy, exact=True), ranks)
 
 
 def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:

@@ -180,14 +180,15 @@ def test_prices(request, where, policy, size, sign):
     chosen = policy_named(policy)
     answer = engine_for("auto", Problem(instance, chosen)).solve(Problem(instance, chosen))
     placement = Problem(instance, chosen).placement(answer.amounts)
-    proof = prices.certify(instance, chosen, answer.tasks, placement, answer.prices)
-    assert proof.valid
+    fine = answer.evidence.get("fine")
+    assert prices.certify(instance, chosen, answer.tasks, placement, answer.prices, fine=fine).valid
     for i in range(instance.n):
         factor = np.ones(instance.n)
         factor[i] += sign * size
         moved = None if placement is None else placement * factor[:, None]
-        assert not prices.certify(instance, chosen, answer.tasks * factor, moved, answer.prices).valid
-    assert not prices.certify(instance, chosen, answer.tasks, placement, answer.prices * (1 + sign * size)).valid
+        assert not prices.certify(instance, chosen, answer.tasks * factor, moved, answer.prices, fine=fine).valid
+    dearer = answer.prices * (1 + sign * size)
+    assert not prices.certify(instance, chosen, answer.tasks, placement, dearer, fine=fine).valid
 
 
 def test_prices_reject_a_dear_class(classes):

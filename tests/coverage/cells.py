@@ -275,7 +275,7 @@ def faults(document: dict[str, Any]) -> list[str]:
 
 def asked(cell: Cell, limited: bool = False) -> Any:
     """Return a cell as the package's own table of what can be asked takes it; `limited` as whatif changes it."""
-    from drfopt.cli.coverage import Asked
+    from drfopt.cli.coverage import Inquiry
     from drfopt.io.native.reading import built
     from drfopt.model.policies import policy_named
 
@@ -283,7 +283,7 @@ def asked(cell: Cell, limited: bool = False) -> Any:
     if limited:
         data["users"][0]["max_tasks"] = 1
     instance = built(data, cell.feature)
-    return Asked(cell.command.split()[0], cell.mode, instance, policy_named(policy(cell)))
+    return Inquiry(cell.command.split()[0], cell.mode, instance, policy_named(policy(cell)))
 
 
 def told(cell: Cell, changes: bool = False) -> str:

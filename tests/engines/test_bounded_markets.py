@@ -2,12 +2,15 @@
 
 import json
 import random
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from drfopt import Group, Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
-from drfopt.certificates import bounds
+from drfopt.certificates import bounds, stops
+from drfopt.model.hierarchy import Ascent
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
 
@@ -160,3 +163,36 @@ def test_types_on_machines_are_verified_from_the_file(tmp_path):
         assert verify(document, instance).valid is True
         document["users"][1]["tasks"] *= 1 + 1e-6
         assert verify(document, instance).valid is False
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rules_on_machines_in_fractions(seed):
+    """The clock in fractions, its placement and its stops decided exactly, beside that of floats and programs."""
+    try:
+        instance = random_cluster(seed)
+    except InstanceError:
+        return
+    if instance.machines is None or "organisation" not in instance.features:
+        return
+    found = solve(instance, exact=True)
+    assert found.certificate.valid and found.certificate.rigorous
+    assert [float(x) for x in found.tasks] == pytest.approx(solve(instance).tasks, rel=1e-9, abs=1e-12)
+
+
+def test_an_exact_division_that_is_not_placed_or_not_fair_is_rejected():
+    machines = [Machine("x", {"cpu": 3}), Machine("y", {"cpu": 5})]
+    users = {"A": [TaskType({"cpu": 1}, 2), TaskType({"cpu": 2}, 1, ["y"])], "B": {"cpu": 1}}
+    instance = Instance(users, machines=machines, organisation=Organisation(guarantees={"B": {"cpu": 5}}))
+    found = solve(instance, exact=True)
+    ascent, halts = Ascent(instance, policy_named("drf"), exact=True), found.certificate.evidence["halts"]
+    placed = found.placed_by_type
+    assert stops.certify(ascent, found.tasks, placed, halts).valid
+    other = placed.copy()
+    other[0, 0] += 1
+    other[0, 1] -= 1
+    assert not stops.certify(ascent, found.tasks, other, halts).valid
+    assert not stops.certify(ascent, found.tasks, None, halts).valid
+    fewer = found.tasks * Fraction(999_999, 1_000_000)
+    assert not stops.certify(ascent, fewer, placed * Fraction(999_999, 1_000_000), halts).valid
+    cheaper = tuple(replace(halt, prices=halt.prices * 0) for halt in halts)
+    assert not stops.certify(ascent, found.tasks, placed, cheaper).valid

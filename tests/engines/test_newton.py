@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from markets import awkward_market, known_market
 
-from drfopt.base.errors import DrfoptError, SolverError, TimeLimitError
+from drfopt.base.errors import CertificateError, DrfoptError, SolverError, TimeLimitError
 from drfopt.base.progress import reporting
 from drfopt.base.solvers.active_set import bounded_minimum
 from drfopt.certificates import prices
@@ -32,10 +32,24 @@ def agree(instance, one, other):
     assert ((apart <= 1e-9 * np.maximum(one, other)) | (apart * size <= 1e-11)).all()
 
 
+def by_newton(instance, policy):
+    """Return its answer; where that leaves open what somebody has, the proven one, which is no other."""
+    try:
+        return solve(instance, policy, engine="newton")
+    except CertificateError:
+        problem = Problem(instance, policy_named(policy))
+        found = solve(instance, policy)
+        assert found.engine.endswith("after newton")
+        tasks = np.zeros(instance.n)
+        tasks[problem.members] = newton.solve(problem).tasks
+        agree(instance, tasks, found.tasks)
+        return found
+
+
 def check(seed, policy):
     """Hold the answer on one awkward pool against that of the interior point method, where that has one."""
     instance = awkward_market(seed)
-    found = solve(instance, policy, engine="newton")
+    found = by_newton(instance, policy)
     assert found.certificate.violation <= 1e-10
     try:
         second = solve(instance, policy, engine="barrier")
@@ -63,7 +77,7 @@ def test_three_thousand_awkward_pools(policy):
 def test_known_optima(policy, n, m):
     for seed in range(3 if n > 1000 else 20):
         known = known_market(n, m, policy_named(policy).alpha, seed)
-        found = solve(known.instance, policy, engine="newton")
+        found = by_newton(known.instance, policy)
         assert found.tasks == pytest.approx(known.tasks, rel=1e-9)
         assert found.certificate.violation <= 1e-11
 
@@ -73,7 +87,9 @@ def test_a_perturbed_answer_is_rejected(policy):
     chosen = policy_named(policy)
     for seed in range(25):
         instance = awkward_market(seed)
-        found = solve(instance, policy, engine="newton")
+        found = by_newton(instance, policy)
+        if found.engine != "newton":
+            continue
         priced = found.prices[None, :]
         assert prices.certify(instance, chosen, found.tasks, None, priced).valid
         for i, sign in itertools.product(np.flatnonzero(found.tasks), (1, -1)):

@@ -8,6 +8,7 @@ import pytest
 from drfopt.base.errors import PolicyError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.organisation import Group, Organisation
 from drfopt.solving.scheduling import schedule
 
 TABLE_1 = Instance(
@@ -31,6 +32,7 @@ def test_document():
         "step": 2,
         "user": "A",
         "dominant_shares": {"B": 1 / 3, "A": 2 / 9},
+        "shares": {"B": {"cpu": 1 / 3, "memory": 1 / 18}, "A": {"cpu": 1 / 9, "memory": 2 / 9}},
         "used": {"cpu": 4.0, "memory": 5.0},
     }
     assert json.loads(json.dumps(document)) == document
@@ -41,21 +43,52 @@ def test_sheet_is_table_1():
     assert [column.heading for column in found.columns] == [
         "step",
         "serves",
+        "cpu of B",
+        "memory of B",
         "share of B",
+        "cpu of A",
+        "memory of A",
         "share of A",
         "cpu used",
         "memory used",
     ]
     assert found.rows == [
-        (1, "B", "1/3", "0", "3/9", "1/18"),
-        (2, "A", "1/3", "2/9", "4/9", "5/18"),
-        (3, "A", "1/3", "4/9", "5/9", "9/18"),
-        (4, "B", "2/3", "4/9", "8/9", "10/18"),
-        (5, "A", "2/3", "2/3", "9/9", "14/18"),
+        (1, "B", "1/3", "1/18", "1/3", "0", "0", "0", "3/9", "1/18"),
+        (2, "A", "1/3", "1/18", "1/3", "1/9", "2/9", "2/9", "4/9", "5/18"),
+        (3, "A", "1/3", "1/18", "1/3", "2/9", "4/9", "4/9", "5/9", "9/18"),
+        (4, "B", "2/3", "1/9", "2/3", "2/9", "4/9", "4/9", "8/9", "10/18"),
+        (5, "A", "2/3", "1/9", "2/3", "1/3", "2/3", "2/3", "9/9", "14/18"),
     ]
     assert found.notes == ("tasks: B 2, A 3",)
     assert found.document() == schedule(TABLE_1).to_dict()
     assert "NSDI 2011, Table 1" in str(schedule(TABLE_1))
+
+
+def test_the_order_of_equals_is_an_option():
+    paper = Instance.library("nsdi2011")
+    served = lambda **words: [paper.users[step.user] for step in schedule(paper, **words).trace]  # noqa: E731
+    assert served(ties=["B", "A"]) == served(ties=["B"]) == list("BAABA")
+    assert served() == served(ties=["A"]) == list("ABABA")
+    assert schedule(paper, ties=["B"], trace=False).tasks.tolist() == [3, 2]
+    for ties, words in (("BA", "give a list"), (["C"], "no user"), (["A", "A"], "twice")):
+        with pytest.raises(PolicyError, match=words):
+            schedule(paper, ties=ties)
+
+
+def test_the_order_of_equals_under_rules_of_an_organisation():
+    rules = Organisation(paths={"a": "x", "b": "y", "c": "y"}, groups=[Group("x"), Group("y")])
+    alike = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    assert [step.user for step in schedule(alike, ties=["c"]).trace] == [2, 0, 1, 0]
+    promised = Organisation(guarantees={"a": {"cpu": 1}, "b": {"cpu": 1}})
+    alike = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 2}, organisation=promised)
+    assert [step.user for step in schedule(alike, ties=["b"]).trace] == [1, 0]
+
+
+def test_of_many_users_the_trace_shows_who_is_served():
+    crowd = Instance([[1, 2]] * 7, [9, 18])
+    headings = [column.heading for column in schedule(crowd).sheet().columns]
+    assert headings[2:5] == ["r1 of the served", "r2 of the served", "share of the served"]
+    assert len(schedule(crowd).to_dict()["trace"][0]["shares"]) == 7
 
 
 def test_machines_and_who_fits_on_none():

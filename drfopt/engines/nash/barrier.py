@@ -14,6 +14,7 @@ from ...base.errors import SolverError
 from ...base.progress import report
 from ..problem import Answer, Problem
 from ..symmetry import market_without_copies
+from .conditions import sharpened
 from .polish import polish
 from .scaled_market import MarketPoint, Reduced, ScaledMarket
 
@@ -41,8 +42,8 @@ def solve(problem: Problem) -> Answer:
     copies = None if problem.instance.machines is None else market_without_copies(problem)
     if copies is not None:
         smaller, split = copies
-        return split(_solved(smaller))
-    return _solved(problem)
+        return sharpened(problem, split(_solved(smaller)))
+    return sharpened(problem, _solved(problem))
 
 
 def _solved(problem: Problem) -> Answer:

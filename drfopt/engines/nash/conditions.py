@@ -3,7 +3,7 @@
 import decimal
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,13 +12,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from ...base.errors import SolverError
+from ...base.errors import SolverError, TimeLimitError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
+from ...certificates.task_errors import FinePoint
 from ..problem import Answer, Problem
 from ..sums import largest
 
-__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded", "sharpened"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -38,6 +39,13 @@ DIAGONAL = 1e-14
 
 STEPS = 200
 """Corrections; each adds ten digits or so, and the precision asked for is rarely beyond a thousand."""
+
+
+WIDTH = Fraction(1, 10**12)
+"""Width to which a float answer is sharpened: its square root is far below what floats hold."""
+
+
+NONE = Fraction(0)
 
 
 SPARE = 12
@@ -130,7 +138,8 @@ class Conditions:
 
     def newton(self) -> tuple[list[Fraction], list[Fraction]]:
         """Return tasks of the pairs and prices of the cells that satisfy the equations to all digits."""
-        with decimal.localcontext() as context:
+        # What is beyond the range of floats ends in an error, or in steps that lead nowhere.
+        with decimal.localcontext() as context, np.errstate(all="ignore"):
             context.prec = self.digits + SPARE
             z, p = [Decimal(v) for v in self.z0.tolist()], [Decimal(v) for v in self.p0]
             data = Decimals(self)
@@ -207,6 +216,22 @@ class Conditions:
         except RuntimeError:
             raise SolverError("the equations of what floats see as active are singular") from None
         return factors, [Decimal(s) for s in sizes]
+
+    def pointed(self, z: Sequence[Fraction], p: Sequence[Fraction]) -> Answer:
+        """Return a point in floats, and itself as the evidence."""
+        problem, members = self.problem, self.problem.members.tolist()
+        place = {pair: q for q, pair in enumerate(zip(*(part.tolist() for part in problem.pairs), strict=True))}
+        amounts, prices = np.zeros(len(place)), np.zeros((problem.k, problem.m))
+        for i, k, value in zip(self.user, self.machine, z, strict=True):
+            amounts[place[i, k]] = max(float(value), 0.0)
+        for cell, value in zip(self.cells, p, strict=True):
+            prices[cell] = float(value)
+        tasks = np.where(self.capped, problem.limits, [float(x) for x in self.sums(list(z))])
+        fine = FinePoint(
+            {(members[i], k): max(v, NONE) for i, k, v in zip(self.user, self.machine, z, strict=True)},
+            {cell: value for cell, value in zip(self.cells, p, strict=True) if value},
+        )
+        return Answer(tasks, None if problem.instance.machines is None else amounts, prices, {"fine": fine})
 
     # ---- what is proven -------------------------------------------------------------------------------------------
 
@@ -319,7 +344,7 @@ class KKTEquations:
     """The residuals of the equations, in the numbers of the instance."""
 
     def __init__(self, market: "Conditions"):
-        self.market = market
+        self.market, self.alpha = market, market.alpha
         self.d, self.w, self.r, self.u = market.d, market.w, market.r, market.u
         self.room = market.room
 
@@ -340,7 +365,7 @@ class KKTEquations:
                 if market.capped[i]:
                     found.append(cost[mine[0]] - cost[q] if place else self.u[i] - x)
                 else:
-                    found.append(self.w[i] * self.r[i] / (self.r[i] * x) ** market.alpha - cost[q])
+                    found.append(self.w[i] * self.r[i] / (self.r[i] * x) ** self.alpha - cost[q])
         held = {cell: self.room[cell[0]][cell[1]] for cell in market.cells}
         columns: dict[int, list[int]] = {}
         for k, j in market.cells:
@@ -359,10 +384,27 @@ class Decimals(KKTEquations):
         super().__init__(market)
         self.d, self.room = (_decimals(rows) for rows in (market.d, market.room))
         self.w, self.r, self.u = _decimals([market.w, market.r, market.u])
+        if isinstance(self.alpha, Fraction):
+            self.alpha = _decimals([[self.alpha]])[0][0]
 
 
 def _decimals(rows: Sequence[Sequence[Any]]) -> Any:
     return [[None if v is None else Decimal(v.numerator) / Decimal(v.denominator) for v in row] for row in rows]
+
+
+def sharpened(problem: Problem, answer: Answer) -> Answer:
+    """Return a float answer corrected by Newton steps in decimals, with the point they end at as evidence.
+
+    Where they do not end, the answer stays as it is.
+    """
+    finer = replace(problem, precision=WIDTH)
+    try:
+        market = Conditions.of(finer, answer)
+        return market.pointed(*market.newton())
+    except TimeLimitError:
+        raise
+    except (SolverError, ArithmeticError):
+        return answer
 
 
 def root_above(value: Fraction, digits: int) -> Fraction:

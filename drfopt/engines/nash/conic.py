@@ -15,6 +15,7 @@ from scipy import sparse
 from ...base.errors import SolverError, TimeLimitError
 from ...base.tolerances import FIRST_ORDER
 from ..problem import Answer, Problem
+from .conditions import sharpened
 from .polish import polish
 from .scaled_market import MarketPoint, ScaledMarket
 
@@ -29,7 +30,7 @@ def solve(problem: Problem) -> Answer:
     t = market.total(start.v)
     point = polish(market, start, float(market.marginal(t) @ t))
     _agree(market, point, filled(point.v))
-    return market.answer(point)
+    return sharpened(problem, market.answer(point))
 
 
 def _agree(market: ScaledMarket, point: MarketPoint, filled: np.ndarray) -> None:

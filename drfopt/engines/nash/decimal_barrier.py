@@ -56,20 +56,12 @@ ONE: Any = Decimal(1)
 
 
 def solve(problem: Problem) -> Answer:
-    """Return the optimum and its prices, rounded to floats."""
+    """Return the optimum and its prices, rounded to floats; the optimum is the evidence."""
     market = Conditions(problem)
-    found = optimum(market, DIGITS)
-    user, _ = problem.pairs
     try:
-        amounts = np.array(found.amounts, dtype=object).astype(float)
-        tasks = np.bincount(user, weights=amounts, minlength=market.n)
-        prices = np.zeros((problem.k, problem.m))
-        for cell, value in found.prices.items():
-            prices[cell] = float(value)
+        return market.pointed(*market.told(optimum(market, DIGITS)))
     except OverflowError:
         raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats") from None
-    tasks = np.where(found.capped, problem.limits, tasks)
-    return Answer(tasks, amounts=None if problem.instance.machines is None else amounts, prices=prices)
 
 
 def optimum(market: Conditions, digits: int) -> MarketOptimum:

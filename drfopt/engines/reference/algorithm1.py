@@ -5,9 +5,9 @@ Given   demands         n rows of m, what one task of each user needs; every use
         rates, limits   n, level of one task under the policy; most tasks, rounded down, None for no limit
         eligible        n rows of k, the classes each user may use; None for all
 
-Repeat: take the user with the lowest level ``rates[i] * tasks[i]`` who is below her limit (of equals, the one
-listed first); start one task of hers on the first machine on which it fits, in the order of the file, copies
-of a class one after the other.  What happens when it fits nowhere is the one choice, `when_full`:
+Repeat: take the user with the lowest level ``rates[i] * tasks[i]`` who is below her limit (of equals, the one listed
+first, or of the lowest rank where `ranks` are given); start one task of hers on the first machine on which it fits, in
+the order of the file, copies of a class one after the other.  What happens when it fits nowhere is one choice more:
 
     skip   she is passed over for good, since what is free only shrinks; Pareto efficient on one pool
     stop   everything ends, as printed in the paper, though there may be room for others; of two users below
@@ -39,13 +39,17 @@ Classes = Sequence[Sequence[bool]] | None
 
 
 class Step(NamedTuple):
-    """A row of the paper's Table 1: who is served, where, shares (n,) and use (m,) after it, and the type of task."""
+    """A row of the paper's Table 1: who is served, where, and what there is after it; and the type of task.
+
+    Dominant shares (n,), use (m,), and each user's share of each resource, n rows of m.
+    """
 
     user: int
     machine: int
     dominant_shares: tuple[Fraction, ...]
     used: tuple[Fraction, ...]
     kind: int = 0
+    shares: tuple[tuple[Fraction, ...], ...] = ()
 
 
 class Mix(NamedTuple):
@@ -85,18 +89,18 @@ Lines = Callable[[Sequence[Sequence[int]]], ServingLine]
 
 
 class _ByLevel:
-    """The line of the paper: the user with the lowest key comes first, of equals the one listed first."""
+    """The line of the paper: the user with the lowest key comes first, of equals the one of the lowest rank."""
 
-    def __init__(self, key: Callable[[int], Fraction], n: int):
-        self.key = key
-        self.queue = [(key(i), i) for i in range(n)]
+    def __init__(self, key: Callable[[int], Fraction], ranks: Sequence[int]):
+        self.key, self.ranks = key, ranks
+        self.queue = [(key(i), rank, i) for i, rank in enumerate(ranks)]
         heapify(self.queue)
 
     def take(self) -> int | None:
-        return heappop(self.queue)[1] if self.queue else None
+        return heappop(self.queue)[2] if self.queue else None
 
     def back(self, i: int) -> None:
-        heappush(self.queue, (self.key(i), i))
+        heappush(self.queue, (self.key(i), self.ranks[i], i))
 
 
 def placements(
@@ -124,8 +128,9 @@ def kinds_started(
     ahead: int = 0,
     mixes: Mapping[int, Mix] = NO_MIX,
     lines: Lines | None = None,
+    ranks: Sequence[int] | None = None,
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the same with the type of the task: user, type, machine class."""
+    """Yield the same with the type of the task: user, type, machine class; of equals the lowest of `ranks` first."""
     free: list[list[list[Fraction]]] = [[] for _ in machines]
 
     def rooms(demand: Row, classes: Sequence[bool] | None) -> Iterator[tuple[int, list[Fraction]]]:
@@ -152,7 +157,7 @@ def kinds_started(
             return users[i].level(started[i])
         return users[i].level([count + ahead * (t == at[i]) for t, count in enumerate(started[i])])
 
-    line = _ByLevel(key, len(users)) if lines is None else lines(started)
+    line = _ByLevel(key, ranks or range(len(users))) if lines is None else lines(started)
     while (i := line.take()) is not None:
         if (limit := limits[i]) is not None and sum(started[i]) + 1 > limit:
             continue
@@ -183,6 +188,7 @@ def discrete_filling(
     ahead: int = 0,
     mixes: Mapping[int, Mix] = NO_MIX,
     lines: Lines | None = None,
+    ranks: Sequence[int] | None = None,
 ) -> tuple[list[int], list[Step]]:
     """Return the tasks of each user, (n,), and every step on the way; `placements` alone keeps none.
 
@@ -193,14 +199,17 @@ def discrete_filling(
     total = [sum((row[j] * count for row, count in machines), Fraction(0)) for j in range(len(demands[0]))]
     tasks, shares = [0] * len(demands), [Fraction(0)] * len(demands)
     own = [[Fraction(0)] * len(total) for _ in demands]
+    rows = [tuple(row) for row in own]
     used, steps = [Fraction(0)] * len(total), []
-    for user, t, machine in kinds_started(demands, machines, rates, limits, when_full, eligible, ahead, mixes, lines):
+    run = (demands, machines, rates, limits, when_full, eligible, ahead, mixes, lines, ranks)
+    for user, t, machine in kinds_started(*run):
         demand = mixes[user].kinds[t][0] if user in mixes else demands[user]
         tasks[user] += 1
         own[user] = [u + d for u, d in zip(own[user], demand, strict=True)]
-        shares[user] = max(u / c if c else Fraction(0) for u, c in zip(own[user], total, strict=True))
+        rows[user] = tuple(u / c if c else Fraction(0) for u, c in zip(own[user], total, strict=True))
+        shares[user] = max(rows[user])
         used = [u + d for u, d in zip(used, demand, strict=True)]
-        steps.append(Step(user, machine, tuple(shares), tuple(used), t))
+        steps.append(Step(user, machine, tuple(shares), tuple(used), t, tuple(rows)))
     return tasks, steps
 
 

@@ -183,9 +183,9 @@ def read(
     from ..text.files import read_file
     from .asking import machines_in, saturated
     from .assembly import assemble
-    from .conversion import Asked, Conversion
+    from .conversion import Conversion, ReadOptions
 
-    asked = Asked(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
+    asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
         raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")
     opened = [read_file(path) for path in paths]

@@ -284,12 +284,19 @@ class Ascent:
         room = {self.instance.resources.index(resource): self._number(amount) for resource, amount in guarantee.items()}
         most = self.leaves.most.copy()
         using = np.zeros(self.instance.n, dtype=bool)
-        for i in np.flatnonzero(self.playing):
-            alone = [amount / self.demands[i, j] for j, amount in room.items() if self.demands[i, j]]
-            limit = self.instance.exact_limits[i]
-            using[i] = bool(alone)
-            if using[i]:
-                most[i] = min([*alone, *([] if limit is None else [self._number(limit)])])
+        if self.exact:
+            for i in np.flatnonzero(self.playing):
+                alone = [amount / self.demands[i, j] for j, amount in room.items() if self.demands[i, j]]
+                limit = self.instance.exact_limits[i]
+                using[i] = bool(alone)
+                if using[i]:
+                    most[i] = min([*alone, *([] if limit is None else [self._number(limit)])])
+        else:
+            needs = self.demands[:, list(room)]
+            using = self.playing & (needs > 0).any(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                whole = np.where(needs > 0, np.array(list(room.values())) / needs, np.inf).min(axis=1)
+            most = np.where(using, np.minimum(whole, self.instance.limits), most)
         leaves, rising = replace(self.leaves, most=most), self.playing & (has < most)
         used = has_used(leaves, has, node.everyone)
         if not (rising & using)[node.everyone].any() or any(used[j] >= amount for j, amount in room.items()):

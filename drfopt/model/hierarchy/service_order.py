@@ -2,8 +2,8 @@
 
 First come those whose next task is within their guarantee, the one who has the smallest part of hers first.  Then, from
 the root down, among the children below whom somebody can be served: those of the highest tier (weight 0 after it), and
-of these the one whose level is lowest, of equals the one in whom somebody is listed first.  Whoever's next task would
-break the ceiling of a group above her is passed over for good.
+of these the one whose level is lowest, of equals the one in whom somebody has the lowest rank.  Whoever's next task
+would break the ceiling of a group above her is passed over for good.
 
 This is how YARN's fair scheduler and Mesos walk their trees; levels are compared exactly.
 """
@@ -22,8 +22,8 @@ __all__ = ["TreeLine"]
 class TreeLine:
     """The line for one run of Algorithm 1; see `drfopt.engines.reference.algorithm1.Line`."""
 
-    def __init__(self, ascent: Ascent, started: Sequence[Sequence[int]]):
-        self.ascent, self.started = ascent, started
+    def __init__(self, ascent: Ascent, ranks: Sequence[int], started: Sequence[Sequence[int]]):
+        self.ascent, self.ranks, self.started = ascent, ranks, started
         self.waiting = np.array(ascent.playing)
 
     def take(self) -> int | None:
@@ -43,7 +43,7 @@ class TreeLine:
         promised = self.ascent.promised
         needy = [i for i in np.flatnonzero(self.waiting).tolist() if self._tasks(i) + 1 <= promised[i]]
         if needy:
-            return min(needy, key=lambda i: self._tasks(i) / promised[i])
+            return min(needy, key=lambda i: (self._tasks(i) / promised[i], self.ranks[i]))
         node = self.ascent.root
         while True:
             found = self._lowest(node)
@@ -54,7 +54,7 @@ class TreeLine:
     def _lowest(self, node: Node) -> Node | int:
         """Return the child whose turn it is."""
         children: list[tuple[tuple, Node | int]] = [
-            ((rank, self._level(i), i), i)
+            ((rank, self._level(i), self.ranks[i]), i)
             for rank, users in node.users.items()
             for i in users[self.waiting[users]].tolist()
         ]
@@ -62,7 +62,8 @@ class TreeLine:
             for group in groups:
                 below = group.everyone[self.waiting[group.everyone]]
                 if below.size:
-                    children.append(((rank, self._level(group), int(below[0])), group))
+                    first = min(self.ranks[i] for i in below.tolist())
+                    children.append(((rank, self._level(group), first), group))
         return min(children, key=lambda child: child[0])[1]
 
     def _tasks(self, i: int) -> Fraction:

@@ -118,7 +118,7 @@ class Sums:
                 value, prices = self._solved(sign * step * unit.growth)
             except SolverError:
                 # So far down not even the floors of guarantees fit.
-                if step <= NEXT * unit.now:
+                if step <= NEXT * unit.now or more:
                     raise
                 end = step / 2
                 continue
@@ -197,7 +197,14 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
-        piece, total = sums.side(unit, more, end), totals.side(unit, more, end)
+        total = totals.side(unit, more, end)
+        try:
+            piece = sums.side(unit, more, end)
+        except SolverError:
+            if more or not ruled:
+                raise
+            # Floors that fill a resource do not fit with any less of it.
+            return None
         until = unit.until(more, piece.reach)
         return Side(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
 
@@ -271,7 +278,13 @@ def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, sl
     return float(turning @ tasks + TOTAL.rates(instance) @ slopes)
 
 
-def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str | Unit] | None = None) -> Prices:
+def price(
+    instance: Instance,
+    policy: AnyPolicy = "drf",
+    *,
+    units: Iterable[str | Unit] | None = None,
+    allocation: Allocation | None = None,
+) -> Prices:
     """Return what one more unit of every resource and machine class is worth, and to whom.
 
     Parameters
@@ -281,6 +294,8 @@ def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str 
         A leximin, a market or a sum, of divisible tasks.
     units : iterable of str, optional
         Those to look at: resources, machine classes, ``CLASS/RESOURCE``; by default all of the cluster.
+    allocation : Allocation, optional
+        What `solve` gives for the instance and the policy, where it is at hand.
 
     Returns
     -------
@@ -305,7 +320,7 @@ def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str 
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
         )
     chosen.check(instance, knows=FEATURES)
-    allocation = solve(instance, chosen)
+    allocation = solve(instance, chosen) if allocation is None else allocation
     totals = Sums(instance, TOTAL, ruled=False)
     beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
     look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)

@@ -18,8 +18,9 @@ import numpy as np
 from ...base.errors import CertificateError, DrfoptError
 from ...base.results import Parts, Result
 from ...base.tables import Column, Sheet
-from ...base.tolerances import FIRST_ORDER, GAP, LEVEL
+from ...base.tolerances import FIRST_ORDER, GAP, LEVEL, LEVEL_CEEI
 from ...certificates import bottleneck
+from ...certificates import prices as by_prices
 from ...model.allocation import Allocation
 from ...model.arrays import LARGEST, SMALLEST
 from ...model.instance import Instance
@@ -341,7 +342,11 @@ def _block(batch: Batch, found: Solutions, part: slice) -> None:
         proven = violation <= LEVEL
     else:
         tasks, prices = clear(pools)
-        violation, gap = clearing(pools, tasks, prices)
+        violation, gap, error = clearing(pools, tasks, prices)
+        for index in np.flatnonzero((violation <= FIRST_ORDER) & ~(error <= LEVEL_CEEI)).tolist():
+            alone = Instance(**batch.alone(part.start + index))
+            if not by_prices.certify(alone, batch.policy, tasks[:, index], None, prices[:, index][None]).valid:
+                violation[index] = np.inf
         proven = (violation <= FIRST_ORDER) & (gap <= GAP)
         found.prices[part], found.gap[part] = prices.T, gap
     found.tasks[part] = tasks.T

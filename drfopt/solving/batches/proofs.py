@@ -10,12 +10,12 @@ import numpy as np
 
 from ...base.tolerances import LEVEL
 from ...certificates.prices import AT_LIMIT
+from ...certificates.task_errors import AFAR, EPSILON, SHORT
 from ...model.arrays import LARGEST, SMALLEST, in_mid_range
+from .markets import Factor
 from .pools import Pools, quiet
 
 __all__ = ["bottlenecks", "clearing", "infeasibility"]
-
-EPSILON = float(np.finfo(np.float64).eps)
 
 SAME = 8 * EPSILON
 """Relative distance of levels that are equal but for roundings."""
@@ -122,8 +122,12 @@ def _in_mid_range(pools: Pools, tasks: np.ndarray) -> np.ndarray:
 
 
 @quiet()
-def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return violation (size,) and gap (size,) of tasks (n, size) at prices (m, size) of a unit of each resource."""
+def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return violation, gap and error of tasks (n, size) at prices (m, size) of a unit of each resource.
+
+    All are (size,); the error bounds that of every user's tasks and is coarser than `drfopt.certificates.task_errors`,
+    where its theorem is.
+    """
     used = (pools.demands * tasks).sum(axis=1)
     weights = np.ones((1, 1)) if pools.weights is None else pools.weights
     ratio = tasks * (pools.demands * prices[:, None]).sum(axis=0) / weights
@@ -143,7 +147,39 @@ def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.nd
     missed, total = np.abs((prices * unused).sum(axis=0) + loss.sum(axis=0)), money.sum(axis=0)
     violation = np.maximum(np.maximum(off.max(axis=0), uncleared.max(axis=0)), infeasibility(pools, tasks, used))
     violation[~(prices >= 0).all(axis=0)] = np.inf
-    return _told(violation), _told(np.where(total > 0, missed / total, 0.0))
+    share = used / pools.capacity
+    left = np.where(prices > 0, np.abs(share - 1), np.where(share >= 1 - SHORT, np.inf, 0.0))
+    left += np.where(prices > 0, off.max(axis=0) + EPSILON * (len(prices) + 6 + len(tasks) / 2), 0.0)
+    slack = np.where(share < 1 - SHORT, 1 - share, 1.0).min(axis=0)
+    error = _task_error(pools, tasks, prices, left, slack) + off.max(axis=0)
+    return _told(violation), _told(np.where(total > 0, missed / total, 0.0)), _told(error)
+
+
+def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.ndarray, slack: np.ndarray) -> np.ndarray:
+    """Return the error (size,) that parts of the resources `left` (m, size), unused or used too much, may make.
+
+    `slack` (size,) is the least part that is left of what costs nothing.
+    """
+    weights = 1.0 if pools.weights is None else pools.weights
+    rate, free = tasks / weights, np.broadcast_to(weights, tasks.shape)
+    if pools.limits is not None:
+        free = np.where(tasks < pools.limits * (1 - AFAR), free, 0.0)
+        left = left + np.where(left > 0, np.where(tasks >= pools.limits * (1 - AT_LIMIT), AT_LIMIT, 0).max(axis=0), 0)
+    if pools.out is not None:
+        rate, free = np.where(pools.out, 0.0, rate), np.where(pools.out, 0.0, free)
+    spent = pools.demands * (prices[:, None] * rate)
+    matrix = [[(free * one * two).sum(axis=0) for two in spent[: j + 1]] for j, one in enumerate(spent)]
+    for j, row in enumerate(matrix):
+        row[j] = np.where(prices[j] > 0, row[j], 1.0)
+    factor, lengths = Factor(matrix), np.empty_like(prices)
+    for j in range(len(prices)):
+        unit = np.zeros_like(prices)
+        unit[j] = 1.0
+        lengths[j] = np.where(prices[j] > 0, np.sqrt(factor.solve(unit)[j]), 0.0)
+    reach = np.where(left > 0, left * prices * pools.capacity * lengths, 0.0).sum(axis=0)
+    reach = np.where(np.isinf(left).any(axis=0), np.inf, reach)
+    poorest = np.where(tasks > 0, weights, np.inf).min(axis=0)
+    return reach * lengths.max(axis=0) + len(prices) * reach**2 / (slack * poorest)
 
 
 def _told(violation: np.ndarray) -> np.ndarray:
