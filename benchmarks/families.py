@@ -12,7 +12,7 @@ import numpy as np
 from drfopt.model.instance import Instance, Machine
 from drfopt.model.policies import dominant_rates
 
-__all__ = ["POOLS", "Family", "cluster", "family_named", "regions", "uneven", "whole_pool"]
+__all__ = ["POOLS", "Family", "cluster", "family_named", "regions", "whole_pool"]
 
 RESOURCES = 8
 NEEDED = 0.6
@@ -146,20 +146,6 @@ def cluster(n: int, k: int, *, limited: bool, open_to: float = 0.3) -> Instance:
     # An n-th part of the cluster in tasks: about half of these limits are met.
     most = np.ceil(random.uniform(0.2, 3, n) / (n * dominant_rates(plain)))
     return Instance(demands, machines=machines, eligible=eligible, resources=plain.resources, max_tasks=most)
-
-
-def uneven(n: int, k: int, *, open_to: float, limited: float = 0.0) -> Instance:
-    """Return users who need each of four resources or not, on k classes: several levels; a part of them has limits."""
-    random = _random("uneven", n, k)
-    demands = random.integers(1, 100, (n, 4)) * (random.random((n, 4)) < NEEDED)
-    demands[~demands.any(axis=1), 0] = 50
-    machines = [Machine(f"class{q}", room) for q, room in enumerate(random.integers(500, 2_000, (k, 4)) * n // k + 200)]
-    eligible = None
-    if open_to < 1:
-        eligible = random.random((n, k)) < open_to
-        eligible[np.arange(n), random.integers(0, k, n)] = True
-    limits = np.where(random.random(n) < limited, random.uniform(0.1, 20, n), np.inf) if limited else None
-    return Instance(demands, machines=machines, eligible=eligible, max_tasks=limits)
 
 
 def regions(n: int, k: int, count: int) -> Instance:

@@ -1,7 +1,7 @@
 """Many machines: clusters of some hundred users, of thousands, and a real one."""
 
 from .. import chains, clusters
-from ..chains import Scale, Uneven
+from ..chains import Scale
 from ..clusters import Shape
 from .question import Question
 
@@ -79,37 +79,6 @@ QUESTIONS = (
             "regions, and 3 times as long on 12 to 40 users, where both take milliseconds; Clarabel's tasks are off "
             "by 3e-7 to 3e-5. A first run took ten times as long for CEEI: threads of the linear algebra waited for "
             "each other beside another program, so now there is one."
-        ),
-    ),
-    Question(
-        name="many-users-on-machines",
-        question=(
-            "What does complete leximin with its proof cost on machines as users become many and have several levels, "
-            "against one program of HiGHS (interior point, no crossover)?"
-        ),
-        expectation=(
-            "Users are eliminated one by one, so an iteration is some passes over the pairs and one factorisation over "
-            "the classes, and 8 to 12 iterations make a round. On 1,000 x 100 with 30 % open at most 1.0 times one LP "
-            "with its four levels, on 10,000 x 30 at most 1.0, on 10,000 x 500 with 5 % open at most 0.3. 100,000 "
-            "users on 30 classes under 20 s and 2 GiB; a million, half of them with limits, under 3 minutes and "
-            "6 GiB. The level of the first round equals HiGHS's to 1e-9 and the proofs hold to 1e-10."
-        ),
-        sizes=(
-            Uneven(1_000, 100, 0.3),
-            Uneven(10_000, 30, 0.3),
-            Uneven(10_000, 30),
-            Uneven(10_000, 500, 0.05),
-            Uneven(100_000, 30),
-            Uneven(1_000_000, 30, limited=0.5),
-        ),
-        run=chains.many_users,
-        smoke=(Uneven(200, 10, 0.3), Uneven(200, 10, limited=0.5)),
-        happened=(
-            "Not run as a whole yet; by hand, in processor seconds on two busy cores, each beside one LP in the same "
-            "process: 0.59 times it on 1,000 x 100 with 30 % open, 0.52 and 0.17 times on 10,000 x 30 with 30 % and "
-            "all open, always four levels, and violations below 1e-13. 100,000 users on 30 classes, on a like "
-            "instance: 12.5 s and 0.46 GiB. 10,000 x 500 did not end in the time there was. A million with limits was "
-            "stopped at 11 GiB after 210 s of processor time: that target is missed."
         ),
     ),
     Question(
