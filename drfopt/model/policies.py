@@ -139,6 +139,11 @@ class Policy:
             raise PolicyError(f"{self.name} is not defined for whole tasks: use ceei, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.measure in ("tasks", "alone") and instance.organisation is not None and instance.organisation.excluded:
+            raise PolicyError(
+                f"{self.name} counts tasks and not resources, so that excluded resources mean nothing to it: use drf "
+                "or asset, or leave them out"
+            )
         if self.measure == "alone" and instance.type_table is not None:
             raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:

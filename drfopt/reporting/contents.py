@@ -17,6 +17,9 @@ Document = dict[str, Any]
 MOST_ROWS = 2000
 """Users with a row of their own; of more, those with the largest dominant shares."""
 
+MOST_QUEUES = 60
+"""Groups and users up to which the tree has the users too."""
+
 OTHER_STOPS = (
     ("met", "nothing, having all they asked for"),
     ("limit", "their own limit"),
@@ -269,7 +272,10 @@ def _queues(document: Document) -> Table:
         for key, words in (("guarantee", "guarantee"), ("ceiling", "quota"), ("pending", "pending")):
             if any(row["resources"][j][key] for row in rows):
                 columns.append(Column(words, (*here, key), "number", name, unit))
-    return Table.of(document, "queues", "Queues", "queues", columns, [(row,) for row in range(len(rows))])
+    groups = [(place,) for place, row in enumerate(rows) if row["kind"] == "group"]
+    # Of a large tree the groups: their users have the table of every user.
+    keys = groups if groups and len(rows) > MOST_QUEUES else [(place,) for place in range(len(rows))]
+    return Table.of(document, "queues", "Queues", "queues", columns, keys, len(rows) - len(keys))
 
 
 def _gauge(document: Document, j: int, used: float, key: tuple) -> tuple[float, float | None]:

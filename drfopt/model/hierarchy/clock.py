@@ -20,6 +20,9 @@ __all__ = ["Ascent", "Halt", "Moment", "SettledState"]
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
 
+SETTLED = 1e-12
+"""Part of what is used that the rounding of a curve hides."""
+
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
 
@@ -305,7 +308,9 @@ class Ascent:
         full = first_full(branch.curve, room, reached=True)
         if full is None:
             used = has_used(leaves, branch.tasks(branch.end), node.everyone)
-            ends = [first_full(branch.curve, {j: used[j]}, reached=True) for j in room]
+            # In floats the curve may end a rounding below what its tasks use.
+            most_used = {j: used[j] if self.exact else used[j] * (1 - SETTLED) for j in room}
+            ends = [first_full(branch.curve, {j: amount}, reached=True) for j, amount in most_used.items()]
             full = max((end for end in ends if end is not None), key=lambda end: end[:2])
         return branch.tasks(branch.place(*full[:2]))
 
