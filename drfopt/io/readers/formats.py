@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InstanceError, suggestion
-from ...base.numbers.quantities import amount
 from ...base.registry import Registry
 
 if TYPE_CHECKING:
@@ -180,6 +179,7 @@ def read(
     paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
+    from ...base.numbers.quantities import amount
     from ..text.files import read_file
     from .asking import machines_in, saturated
     from .assembly import assemble
