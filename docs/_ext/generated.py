@@ -18,6 +18,7 @@ from drfopt.axioms import claims as claim_rows
 from drfopt.cli import coverage as answers
 from drfopt.cli.app import app as commands
 from drfopt.io.documents.published import DOCUMENTS, schema
+from drfopt.solving.methods.opinions import second_authors
 
 DOCS = Path(__file__).resolve().parent.parent
 REPOSITORY = DOCS.parent
@@ -216,6 +217,7 @@ def write(app: Any) -> None:
     part("headlines", headlines.table(page.read()))
     part("comparison", headlines.compared(page.read()))
     part("claims", claim_rows.table((claim_rows.POSITIVE,)))
+    part("second-authors", second_authors())
     (GENERATED / "measured.md").write_text(measured.page(), encoding="utf-8")
     command_line()
     documents()

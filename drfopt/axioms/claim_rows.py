@@ -17,6 +17,8 @@ from ..model.instance import Instance, Machine
 from .properties.table import EIGHT, PROPERTIES
 
 __all__ = [
+    "ASKEW",
+    "BENT",
     "BREAKS",
     "CLAIMS",
     "DOMAINS",
@@ -44,6 +46,11 @@ DRFH = (
 DOLEV = "Dolev, Feitelson, Halpern, Kupferman and Linial, No justified complaints, ITCS 2012"
 PARKES = "Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC 2015"
 OWN = "computed by this package"
+
+LI_XUE = "Li and Xue, Egalitarian division under Leontief preferences, Economic Theory 2013"
+
+BENT, ASKEW = "path:1/2:1/2..3/4:1", "path:1/2:1"
+"""A path that is straight up to the equal split of two, so through those of more as well, and one that misses them."""
 
 HOLDS, BREAKS, TIES = "holds", "fails", "depends on ties"
 
@@ -126,6 +133,10 @@ TRANSFER = "whom it envies has a higher level, and could hand over some of what 
 EACH = "every machine is a pool of its own"
 ALIKE = "in one pool it is drf"
 
+REACHED = "where the path reaches the equal split nothing is used up that anybody needs more of, so nobody stops below"
+SPLIT = "where the path reaches the equal split all hold equal parts of that resource, and it is used up"
+GROWS = "levels grow with the share of the only resource, divided by weights"
+
 _DRF = (
     *_holds("drf", ZERO,
             SI=f"at level 1/n nothing is used up, so nobody stops below @ {NSDI}, section 3",
@@ -161,6 +172,15 @@ CLAIMS = (
     *_fails("single:r1", ZERO, PM="2 1 | 1,0 1,1 1,2", RM="2 2 | 1,0 1,3"),
     *_as_drf("tsf"),
     *_as_drf("per-server"),
+    *_holds(BENT, ZERO, SI=f"{REACHED} @ {LI_XUE}", SP=f"{OPTION} @ {LI_XUE}", EF=LATER, PE=FULL, SRF=GROWS, BF=SPLIT,
+            EF1=UNENVIED, GSP=f"{TOGETHER} @ {LI_XUE}"),
+    *_holds(BENT, POSITIVE, PM=RISING),
+    *_fails(BENT, ZERO, PM="1 1 | 0,1 1,0 1,2"),
+    *_fails(BENT, POSITIVE, RM="1 1 | 1,2 2,1", NJC="1 1 | 1,2 2,1"),
+    *_holds(ASKEW, ZERO, SP=f"{OPTION} @ {LI_XUE}", EF=LATER, PE=FULL, SRF=GROWS, EF1=UNENVIED, GSP=TOGETHER),
+    *_holds(ASKEW, POSITIVE, PM=RISING),
+    *_fails(ASKEW, ZERO, PM="1 1 | 0,1 1,0 1,1"),
+    *_fails(ASKEW, POSITIVE, SI="1 1 | 1,1 1,2", BF="1 1 | 1,1 1,2", RM="1 1 | 1,1 1,2", NJC="1 1 | 1,1 1,2"),
     *_fails("tasks", POSITIVE, SI="1 | 1 2", SP="1 | 1 1", EF="1 | 1 2", SRF="1 | 1 2", BF="1 | 1 2", EF1="3 | 1 3",
             NJC="1 | 1 2", GSP="1 | 1 1 1"),
     *_holds("tasks", ZERO, PE=FULL),

@@ -5,14 +5,18 @@ Which properties a policy has on every instance: the claims, and where there are
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError, suggestion
 from ..base.tables import Column, Sheet
+from ..model.paths import AMONG, BETWEEN
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .auditing import Audit, audit
 from .claim_rows import (
+    ASKEW,
+    BENT,
     BREAKS,
     CLAIMS,
     DOMAINS,
@@ -43,6 +47,7 @@ __all__ = [
     "TestedClaim",
     "audit_policy",
     "claim_for",
+    "cut",
     "proven",
     "selected",
     "sheet",
@@ -52,6 +57,8 @@ __all__ = [
 
 CALLED = {
     "single:r1": "max-min on one resource",
+    BENT: "paths through the equal split",
+    ASKEW: "paths past the equal split",
     "alpha:2": "alpha fairness, alpha > 1",
     "alpha:0.5": "alpha fairness, alpha < 1",
 }
@@ -152,7 +159,15 @@ def _survey(policy: str, domain: str, size: tuple[int, int, int]) -> Search:
         machines=machines,
         sample=DRAWN if machines else 0,
     )
-    return search(policy, claimed, space, integer=domain == WHOLE)
+    return search(cut(policy, resources), claimed, space, integer=domain == WHOLE)
+
+
+def cut(policy: str, resources: int) -> str:
+    """Return a policy for so many resources: of a path, its first coordinates."""
+    word, _, bundles = policy.partition(":")
+    if word != "path":
+        return policy
+    return f"{word}:{BETWEEN.join(AMONG.join(b.split(AMONG)[:resources]) for b in bundles.split(BETWEEN))}"
 
 
 # ---- as tables -----------------------------------------------------------------------------------------------------
@@ -255,11 +270,13 @@ def _finding(policy: Policy, name: str, integer: bool, deadline: Deadline) -> Fi
         return Finding(name, HOLDS, note=claim.because)
     if claim is not None and claim.verdict == BREAKS:
         instance = claim.instance()
-        finding = audit(instance, policy, name, integer=integer).results[0]
-        if finding.verdict == FAILS:
-            return replace(finding, note=told(instance))
+        if policy.path is None or policy.path.m == instance.m:
+            finding = audit(instance, policy, name, integer=integer).results[0]
+            if finding.verdict == FAILS:
+                return replace(finding, note=told(instance))
     tried = 0
-    for space in SEARCHED:
+    resources = 2 if policy.path is None else policy.path.m
+    for space in (replace(space, resources=resources) for space in SEARCHED):
         result = search(policy, name, space, integer=integer, first=True, time_limit=deadline.left(least=SHORTEST))
         tried += result.audited
         for counterexample in result.counterexamples:
@@ -275,5 +292,9 @@ def _claim(policy: Policy, name: str, domain: str) -> PropertyClaim | None:
         kind = "ceei" if policy.alpha == 1 else ("alpha:2" if policy.alpha > 1 else "alpha:0.5")
     elif policy.name.startswith("alpha:"):
         kind = "utilitarian"
+    elif policy.path is not None:
+        # Straight up to the equal split of two users it passes through those of more as well.
+        straight = len(set(policy.path.slopes[0])) == 1
+        kind = BENT if straight and policy.path.knots[1][0] >= Fraction(1, 2) else ASKEW
     known = kind in POLICIES and name in {row.name for row in PROPERTIES}
     return claim_for(kind, name, domain) if known else None

@@ -23,13 +23,15 @@ from ..base.solvers.exact_lp import largest
 from ..base.tolerances import LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.filling import progressive_filling
+from ..engines.reference.path_filling import path_filling
+from ..model.paths import Traveller
 from ..model.policies import Policy
 from ..solving.allocating import solve
 from ..solving.batches.batch import solve_many
 from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["Outcome", "outcome", "packed", "pays", "rates", "rough"]
+__all__ = ["Outcome", "outcome", "packed", "pays", "rates", "rough", "travellers"]
 
 
 NOTHING = Fraction(0)
@@ -85,6 +87,12 @@ def rates(cluster: Economy, policy: Policy) -> list[Fraction]:
     return policy.exact_levels(shares, cluster.weights, cluster.weighted_per_resource, column_of(cluster, policy))
 
 
+def travellers(cluster: Economy, policy: Policy) -> list[Traveller]:
+    """Return the users of a pool on the path of a policy that has one, (n,)."""
+    shares = [[d / c if c else NOTHING for d, c in zip(row, cluster.pool, strict=True)] for row in cluster.demands]
+    return policy.on_path(shares, cluster.weights)
+
+
 def column_of(cluster: Economy, policy: Policy) -> int | None:
     """Return the resource that a policy of one resource compares."""
     return cluster.resources.index(policy.argument) if policy.measure == "single" else None
@@ -107,6 +115,14 @@ def packed(cluster: Economy, policy: Policy) -> Outcome:
 
 def _filling(cluster: Economy, policy: Policy) -> Outcome:
     return Outcome(tuple(progressive_filling(cluster.demands, cluster.pool, rates(cluster, policy), cluster.limits)))
+
+
+def _along_path(cluster: Economy, policy: Policy) -> Outcome:
+    users = travellers(cluster, policy)
+    path, shares = users[0].path, [user.shares for user in users]
+    if path.m != cluster.m:
+        policy.check(cluster.instance())
+    return Outcome(tuple(path_filling(cluster.demands, cluster.pool, path.knots, path.levels, shares, cluster.limits)))
 
 
 def _servers(cluster: Economy, policy: Policy) -> Outcome:
@@ -194,6 +210,7 @@ KINDS: tuple[tuple[Takes, Callable[[Economy, Policy], Outcome]], ...] = (
     (lambda c, p, whole: whole and p.objective in ("leximin", "sum") and _small(c), _whole),
     (lambda c, p, whole: whole and p.alpha == 1 and _small(c), _whole),
     (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
+    (lambda c, p, whole: not whole and c.machines is None and p.path is not None, _along_path),
     (lambda c, p, whole: not whole and p.objective == "servers", _servers),
     (lambda c, p, whole: not whole and c.machines is None and p.alpha == 1, _market),
     (lambda c, p, whole: not whole and c.machines is None and p.objective == "sum", _program),

@@ -1,6 +1,8 @@
 """The theorems of the DRF paper, each told as an instance, a claim, a computation and a verdict.
 
-Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011; Theorems 7, 13 and 14 concern its appendix.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, in its numbering; `appendix` tells Theorem 7 and all from
+Lemma 8 on, and what is not in the paper: that DRF is not the only policy with its properties (an explainer says that it
+is; the paper leaves it open), and which solution of bargaining theory it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,15 +10,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..base.errors import PolicyError
+from ..base.errors import PolicyError, suggestion
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from ..solving.scheduling import schedule
+from . import appendix as told
 from .auditing import audit
 from .case import Scene
 from .economy import Economy, cluster_of, shown
 from .manipulation.misreport import worth
-from .outcomes import outcome, rates
+from .outcomes import outcome
 from .properties.sharing_incentive import part
 from .verdicts import FAILS, row
 
@@ -27,17 +29,18 @@ __all__ = ["THEOREMS", "Theorem", "Told", "theorem"]
 class Told:
     """A theorem told: what it says, the numbers, and whether they bear it out."""
 
-    number: int
+    number: int | str
     claim: str
     instance: str
     computation: tuple[str, ...]
     verdict: str
     confirmed: bool
+    word: str = "Theorem"
 
     def __str__(self) -> str:
         return "\n".join(
             (
-                f"Theorem {self.number}",
+                f"{self.word} {self.number}",
                 f"claim        {self.claim}",
                 f"instance     {self.instance}",
                 *(f"{'computation' if k == 0 else '':<11}  {line}" for k, line in enumerate(self.computation)),
@@ -62,10 +65,11 @@ class Told:
 class Theorem:
     """A theorem of the paper, and how it is told: ``tell(cluster)`` gives lines, a verdict, and whether it stands."""
 
-    number: int
+    number: int | str
     claim: str
     instance: str
     tell: Callable[[Economy], tuple[Sequence[str], str, bool]]
+    word: str = "Theorem"
 
     def told(self) -> Told:
         """Compute it."""
@@ -73,21 +77,23 @@ class Theorem:
         lines, verdict, confirmed = self.tell(cluster)
         users = ", ".join(f"{u} {row(d)}" for u, d in zip(cluster.users, cluster.demands, strict=True))
         instance = f"{self.instance}: capacities {row(cluster.pool)}, demands {users}"
-        return Told(self.number, self.claim, instance, tuple(lines), verdict, confirmed)
+        return Told(self.number, self.claim, instance, tuple(lines), verdict, confirmed, self.word)
 
 
-def theorem(number: int) -> Theorem:
-    """Return the theorem of that number.
+def theorem(number: int | str) -> Theorem:
+    """Return the theorem of that number, or the note of that name.
 
     Raises
     ------
     PolicyError
         When none of that number is told; the message lists those that are.
     """
-    known = {t.number: t for t in THEOREMS}
-    if number not in known:
-        raise PolicyError(f"theorem {number} is not told here (known: {', '.join(map(str, known))})")
-    return known[number]
+    known = {str(t.number): t for t in THEOREMS}
+    if str(number) not in known:
+        raise PolicyError(
+            f"theorem {number} is not told here{suggestion(str(number), known)} (known: {', '.join(known)})"
+        )
+    return known[str(number)]
 
 
 def _tasks(cluster: Economy, policy: str) -> str:
@@ -163,54 +169,6 @@ def _sixth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     return lines, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", both
 
 
-def _seventh(cluster: Economy) -> tuple[Sequence[str], str, bool]:
-    instance = cluster.instance()
-    speeds = rates(cluster, policy_named("drf"))
-    gaps = {}
-    for rule in ("stop", "skip"):
-        tasks = schedule(instance, "drf", when_full=rule).tasks.tolist()
-        shares = [speed * int(x) for speed, x in zip(speeds, tasks, strict=True)]
-        gaps[rule] = (tasks, max(shares) - min(shares))
-    most = max(speeds)
-    lines = tuple(
-        f"Algorithm 1, when a task does not fit {rule}: {tuple(tasks)} tasks, shares {shown(gap)} apart"
-        for rule, (tasks, gap) in gaps.items()
-    )
-    verdict = (
-        f"the largest task is {shown(most)} of a resource: shares stay within it for who stops, "
-        "and not for who passes over users that do not fit"
-    )
-    return lines, verdict, gaps["stop"][1] <= most < gaps["skip"][1]
-
-
-def _thirteenth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
-    speeds = rates(cluster, policy_named("drf"))
-    loads = [
-        sum((d[j] / c / speed for d, speed in zip(cluster.demands, speeds, strict=True)), Fraction(0))
-        for j, c in enumerate(cluster.pool)
-    ]
-    share = 1 / max(loads)
-    tasks = outcome(cluster, policy_named("drf")).tasks
-    lines = (
-        f"at dominant shares of 1 the users need {row(loads)} times the capacities: "
-        f"the largest allows {shown(share)} of it for everybody",
-        f"filling gives {row(tasks)} tasks",
-    )
-    same = all(speed * x == share for speed, x in zip(speeds, tasks, strict=True))
-    return lines, f"all dominant shares are {shown(share)}" if same else "the shares differ", same
-
-
-def _fourteenth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
-    (positive,) = audit(cluster.instance(), "drf", "population-monotonicity").results
-    zero = cluster_of(Instance([[0, 1], [1, 0], [1, 2]], [1, 1]))
-    witness, fails = _fails(zero, "drf", "population-monotonicity")
-    lines = (
-        f"whoever leaves, nobody of the others runs fewer tasks: {positive.verdict}",
-        f"with zero demands, capacities (1, 1) and demands (0, 1), (1, 0), (1, 2): {witness}",
-    )
-    return lines, "it holds, and the condition on demands is needed", positive.verdict != FAILS and fails
-
-
 THEOREMS = (
     Theorem(1, "asset fairness can violate sharing incentive", "thm1", _first),
     Theorem(2, "asset fairness can violate bottleneck fairness", "thm2", _second),
@@ -218,8 +176,21 @@ THEOREMS = (
     Theorem(4, "CEEI is not strategy-proof", "thm4", _fourth),
     Theorem(5, "CEEI is not population monotonic", "thm5", _fifth),
     Theorem(6, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", "thm6", _sixth),
-    Theorem(7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", _seventh),
-    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", _thirteenth),
-    Theorem(14, "with positive demands drf is population monotonic", "thm5", _fourteenth),
+    Theorem(7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", told.one_task_apart),
+    Theorem(8, "every user needs a resource that is used up", "nsdi2011", told.saturated, "Lemma"),
+    Theorem(9, "drf is Pareto efficient", "nsdi2011", told.efficient),
+    Theorem(10, "drf has sharing incentive and bottleneck fairness", "nsdi2011", told.sharing),
+    Theorem(11, "drf is envy-free", "nsdi2011", told.envy_free),
+    Theorem(12, "drf is strategy-proof", "nsdi2011", told.strategy_proof),
+    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", told.equal_shares),
+    Theorem(14, "with positive demands drf is population monotonic", "thm5", told.more_for_others),
+    Theorem("path", "drf is not the only policy with its properties", "thm6", told.not_the_only_one, "Note"),
+    Theorem(
+        "kalai-smorodinsky",
+        "drf in a pool is the lexicographic Kalai-Smorodinsky solution",
+        "nsdi2011",
+        told.kalai_smorodinsky,
+        "Note",
+    ),
 )
-"""The theorems that are told, by their number in the paper."""
+"""What is told, by its number in the paper; beyond the paper, by a name."""

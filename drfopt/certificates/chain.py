@@ -52,6 +52,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from ..model.allocation import Certificate
+from ..model.arrays import in_blocks
 from ..model.evidence import ChainEvidence, Round
 from ..model.instance import Instance
 from ..model.policies import Policy
@@ -134,7 +135,7 @@ def certify(
     at_limit = ~unplaced & (levels >= tops * (1 - LEVEL))
     times = np.zeros(instance.n, dtype=np.int64)
     violations = np.where(unplaced & (tasks != 0), np.inf, 0.0)
-    bottlenecks: list = [None] * instance.n
+    named: list[tuple[np.ndarray, np.ndarray]] = []
     filled = _filled(instance, tasks, placement)
     error = ROUNDED * levels
     # A user at her limit is finished by it, from the first round whose level reaches her.
@@ -162,8 +163,7 @@ def certify(
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
         times[finished] += 1
         before[finished] = True
-        for i, names in zip(finished.tolist(), _bottlenecks(instance, link.prices, finished), strict=True):
-            bottlenecks[i] = names
+        named.append((finished, link.prices))
     astray = ~unplaced & ~at_limit & (times != 1)
     violations[astray] = np.inf
     violation = max(float(violations.max()), infeasible)
@@ -176,7 +176,7 @@ def certify(
         kind="chain",
         valid=valid,
         violation=violation,
-        stopped_by=partial(tuple, bottlenecks),
+        stopped_by=partial(_stopped_by, instance, named),
         evidence=ChainEvidence(rounds=tuple(rounds)),
         reason=reason,
     )
@@ -197,11 +197,9 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
 
 @dataclass(frozen=True, eq=False)
 class _Filled:
-    """A placement as the rounds see it: parts of the classes that are used (k, m), and amounts of (row, place)."""
+    """A placement as the rounds see it: parts of the classes that are used (k, m), and tasks of every row (rows, k)."""
 
     rows: np.ndarray
-    row: np.ndarray
-    place: np.ndarray
     amounts: np.ndarray
 
 
@@ -210,9 +208,7 @@ def _filled(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None)
     types = instance.type_table
     demands = instance.demands if types is None or placement is None else types.demands
     room = instance.room
-    rows = np.divide(amounts.T @ demands, room, where=room > 0, out=np.ones_like(room))
-    row, place = np.nonzero(amounts)
-    return _Filled(rows, row, place, amounts[row, place])
+    return _Filled(np.divide(amounts.T @ demands, room, where=room > 0, out=np.ones_like(room)), amounts)
 
 
 def _excess(
@@ -226,29 +222,52 @@ def _excess(
     """Return what the bound leaves open, the multipliers cut to what the prices allow, who must pay (n,), and what the
     amounts pay beyond the multipliers.
 
-    What the round closes is noted in `closed` (n, k), by type (q, k) where users have several.
+    What the round closes is noted in `closed` (n, k), by type (q, k) where users have several.  Costs of all pairs are
+    made twice, for some users at a time, and never kept.
     """
-    prices = firm(link.prices)
-    everywhere = unit_costs(instance, prices)
-    costs = np.where(closed, np.inf, everywhere)
-    cheapest = cheapest_costs(instance, costs)
+    prices, types, total = firm(link.prices), instance.type_table, instance.room
+    per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
+    demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
+
+    def everywhere(rows: slice) -> np.ndarray:
+        costs = demands[rows] @ per_unit.T
+        return costs if fits is None else np.where(fits[rows], costs, np.inf)
+
+    least = np.concatenate(
+        in_blocks(len(demands), lambda rows: np.where(closed[rows], np.inf, everywhere(rows)).min(axis=1))
+    )
+    cheapest = least if types is None else types.summed(types.part * least)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     most = np.where(np.isfinite(allowed), allowed, 0)
     multipliers = most if link.multipliers is None else np.clip(link.multipliers, 0, most)
     paying = np.isfinite(cheapest) & (cheapest > 0)
     left = excess(prices, multipliers, np.minimum(levels, link.level))
     accounted = multipliers * rates
-    if (types := instance.type_table) is not None:
+    if types is not None:
         # Of a type the bound accounts for its cheapest class; what a dearer one costs too much is what is missing.
-        least, rates = costs.min(axis=1), rates[types.owner]
+        rates = rates[types.owner]
         accounted = np.where(np.isfinite(least), least, 0)
-    slack = costs - accounted[:, None]
-    paid = everywhere[filled.row, filled.place] - accounted[filled.row]
-    dear = float(filled.amounts @ np.maximum(paid, 0))
-    # So many tasks are paid for by what the bound leaves open.
-    few = (rates * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
-    closed |= (slack > DEARER * costs) & few
-    return left, multipliers, paying, dear
+
+    def settle(rows: slice) -> float:
+        paid, amounts = everywhere(rows), filled.amounts[rows]
+        costs = np.where(closed[rows], np.inf, paid)
+        slack = costs - accounted[rows, None]
+        # So many tasks are paid for by what the bound leaves open.
+        few = (rates[rows] * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
+        closed[rows] |= (slack > DEARER * costs) & few
+        used = amounts != 0
+        return float(amounts[used] @ np.maximum(paid - accounted[rows, None], 0)[used])
+
+    return left, multipliers, paying, float(sum(in_blocks(len(demands), settle)))
+
+
+def _stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray]]) -> tuple:
+    """Return what every user must pay for, as names; None for who is finished by no round."""
+    found: list = [None] * instance.n
+    for finished, prices in named:
+        for i, names in zip(finished.tolist(), _bottlenecks(instance, prices, finished), strict=True):
+            found[i] = names
+    return tuple(found)
 
 
 def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:

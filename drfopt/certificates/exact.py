@@ -5,6 +5,13 @@ The document that a certificate file would hold is made, only its fractions not 
 proven.
 
 Leximin in one pool, in rational numbers: the bottleneck condition decided exactly, without any tolerance.
+
+The condition proves max-min fairness for any levels L_i(x_i) that grow strictly with a user's own tasks and depend on
+nothing else, multiples of the tasks or not.  Let x meet it, let y be another allocation, and t the lowest of
+min(L_i(x_i), L_i(y_i)) among the users whose tasks differ.  Say one of them has L_i(x_i) = t < L_i(y_i).  It is not at
+its limit under x, so it has a bottleneck j, full under x, whose users are all at t or below; under y it has more of j,
+so some user h of j has less, and L_h(y_h) < L_h(x_h) <= t, against the choice of t.  So all that are at t have it under
+y and more under x, the users below t are the same, and x is leximin-better than y.  []
 """
 
 import math
@@ -97,8 +104,9 @@ def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> t
 def certify_filling(instance: Instance, policy: Policy, tasks: np.ndarray) -> Certificate:
     """Return the certificate of exact tasks (n,): all are at a limit or have a bottleneck, and nothing is overfull."""
     demands, capacity, limits = instance.exact_demands, instance.exact_capacity, instance.exact_limits
-    rates = policy.exact_rates(instance)
-    levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
+    levels = policy.levels(instance, tasks).tolist()
+    # Along a path a task is worth what it is at this place: the condition asks for the order of levels only.
+    rates = [level / x if x else Fraction(1) for level, x in zip(levels, tasks, strict=True)]
     used = used_exactly(instance, rates, levels, tasks)
     # Equal levels are one number, so that most comparisons of long fractions are comparisons of ranks.
     rank = {level: place for place, level in enumerate(sorted(set(levels)))}
@@ -141,9 +149,8 @@ def certify_rounded(
 ) -> Certificate:
     """Return the certificate of tasks and levels (n,) that are floats next to exact tasks: how far off they are."""
     proof = certify_filling(instance, policy, exact)
-    rates = policy.exact_rates(instance)
     pairs = [(x, y) for x, y in zip(tasks.tolist(), exact, strict=True)]
-    pairs += [(t, r * y) for t, r, y in zip(levels.tolist(), rates, exact, strict=True)]
+    pairs += list(zip(levels.tolist(), policy.levels(instance, exact).tolist(), strict=True))
     off = max(abs(Fraction(x) - y) / y if y else abs(Fraction(x)) for x, y in pairs)
     violation = max(proof.violation, math.nextafter(float(off), math.inf) if off else 0.0)
     valid = bool(proof.valid) and violation <= LEVEL

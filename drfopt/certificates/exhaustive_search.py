@@ -17,7 +17,7 @@ from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
 from ..model.policies import Policy
 
-__all__ = ["better", "exactly", "playing", "products"]
+__all__ = ["better", "exactly", "playing", "powers", "products"]
 
 
 EXPONENT = 1000
@@ -27,17 +27,17 @@ DIGITS = 60
 """Digits of the logarithm that stands for the product beyond it: equal to so many digits counts as equal."""
 
 
-def _powers(weights: Sequence[Fraction]) -> list[int]:
+def powers(weights: Sequence[Fraction]) -> list[int]:
     """Return the smallest integers in the proportions of the weights."""
     scale = math.lcm(*(weight.denominator for weight in weights)) if weights else 1
-    powers = [int(weight * scale) for weight in weights]
-    common = math.gcd(*powers) or 1
-    return [power // common for power in powers]
+    raised = [int(weight * scale) for weight in weights]
+    common = math.gcd(*raised) or 1
+    return [power // common for power in raised]
 
 
 def exactly(weights: Sequence[Fraction]) -> bool:
     """Say whether products under these weights are compared in integers, and not by digits of their logarithms."""
-    return max(_powers(weights), default=1) <= EXPONENT
+    return max(powers(weights), default=1) <= EXPONENT
 
 
 def products(weights: Sequence[Fraction]) -> Callable[[Sequence[int]], tuple]:
@@ -46,11 +46,11 @@ def products(weights: Sequence[Fraction]) -> Callable[[Sequence[int]], tuple]:
     The product is an exact integer when the weights are small multiples of one number; otherwise its logarithm, to
     `DIGITS` digits.
     """
-    powers = _powers(weights)
+    raised = powers(weights)
     if exactly(weights):
         return lambda tasks: (
             sum(1 for x in tasks if x),
-            math.prod(x**power for x, power in zip(tasks, powers, strict=False) if x),
+            math.prod(x**power for x, power in zip(tasks, raised, strict=False) if x),
         )
     context = Context(prec=DIGITS + 10)
     logarithms: dict[int, Decimal] = {}
@@ -61,7 +61,7 @@ def products(weights: Sequence[Fraction]) -> Callable[[Sequence[int]], tuple]:
         return logarithms[x]
 
     def value(tasks: Sequence[int]) -> tuple:
-        total = sum((power * log(x) for x, power in zip(tasks, powers, strict=False) if x), Decimal(0))
+        total = sum((power * log(x) for x, power in zip(tasks, raised, strict=False) if x), Decimal(0))
         return sum(1 for x in tasks if x), total.normalize(Context(prec=DIGITS))
 
     return value

@@ -6,6 +6,7 @@ packings of a machine, which the exact check of every answer's packing does not 
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -35,8 +36,17 @@ class TooLargeToAsk(Exception):
     """The program is too large to be asked."""
 
 
+Packings = Callable[[Instance, int, Sequence[int]], list[dict[int, int]] | None]
+"""Lists what one machine of a class can run at most, None where that is too much."""
+
+
 def optimum(
-    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, solver: str = CBC
+    instance: Instance,
+    policy: Policy,
+    tasks: list[int],
+    deadline: Deadline = NEVER,
+    solver: str = CBC,
+    packings: Packings = maximal_patterns,
 ) -> list[int]:
     """Return whole tasks (n,) that the solver finds at least as good as these: strictly better ones if there are any.
 
@@ -46,15 +56,15 @@ def optimum(
     if not members:
         return list(tasks)
     if policy.objective != "leximin":
-        return _largest(instance, policy, members, deadline, solver)
+        return _largest(instance, policy, members, deadline, solver, packings)
     rates = policy.exact_rates(instance)
     for level in sorted({rates[i] * tasks[i] for i in members}):
-        if (found := fewer(instance, policy, tasks, level, deadline, solver)) is not None:
+        if (found := fewer(instance, policy, tasks, level, deadline, solver, packings)) is not None:
             return found
     return list(tasks)
 
 
-def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, dict[int, Any]]:
+def _cluster(instance: Instance, members: list[int], name: str, packings: Packings) -> tuple[Any, dict[int, Any]]:
     """Return a program with integer tasks of the members on the cluster."""
     import pulp
 
@@ -68,7 +78,7 @@ def _cluster(instance: Instance, members: list[int], name: str) -> tuple[Any, di
     placed: dict[int, list] = {i: [] for i in members}
     columns = 0
     for k, machine in enumerate(instance.machines):
-        patterns = maximal_patterns(instance, k, members)
+        patterns = packings(instance, k, members)
         if patterns is not None:
             count = [variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
             model += pulp.lpSum(count) <= machine.count
@@ -102,12 +112,18 @@ def variable(model: Any, name: str, low: float | None, high: float | None, kind:
 
 
 def fewer(
-    instance: Instance, policy: Policy, tasks: list[int], level: Fraction, deadline: Deadline = NEVER, solver: str = CBC
+    instance: Instance,
+    policy: Policy,
+    tasks: list[int],
+    level: Fraction,
+    deadline: Deadline = NEVER,
+    solver: str = CBC,
+    packings: Packings = maximal_patterns,
 ) -> list[int] | None:
     """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
     members = playing(instance)
     rates = policy.exact_rates(instance)
-    model, x = _cluster(instance, members, "fewer")
+    model, x = _cluster(instance, members, "fewer", packings)
     stops: dict[int, list] = {i: [] for i in members}
     for below in sorted({rates[i] * tasks[i] for i in members if rates[i] * tasks[i] <= level}):
         held = sum(1 for i in members if rates[i] * tasks[i] == below)
@@ -132,10 +148,12 @@ def _sum(terms: Any) -> Any:
     return pulp.lpSum(terms)
 
 
-def _largest(instance: Instance, policy: Policy, members: list[int], deadline: Deadline, solver: str) -> list[int]:
+def _largest(
+    instance: Instance, policy: Policy, members: list[int], deadline: Deadline, solver: str, packings: Packings
+) -> list[int]:
     import pulp
 
-    model, x = _cluster(instance, members, "largest")
+    model, x = _cluster(instance, members, "largest", packings)
     if policy.objective == "sum":
         rates = policy.exact_rates(instance)
         worth = program_values([rates[i] for i in members])

@@ -1,13 +1,15 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
 Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
-proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are searched near a
-bound (`halves`), sums and small products exhaustively (`exhaust`).  Where a tree of multipliers grows too large, a
-search too long, or all is a question of packing machines, a second solver is asked for something better on a program
-of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
+proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are bounded by
+prices, box by box, in integers (`price_tree`), sums and small products searched exhaustively (`exhaust`).  Where a tree
+grows too large, a search too long, or all is a question of packing machines, a second solver is asked for something
+better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC
+was the first.
 
-`halves` is also what the engine ``nash-halves`` searches with.  Of its answers that search, run again, is all that says
-that they are best: nothing was refuted by a second author, and the certificate says so.
+A product whose tree grows too large is searched near a bound (`halves`), which is also what the engine ``nash-halves``
+does.  Of its answers that search, run again, is then all that says that they are best: nothing was refuted by a second
+author, and the certificate says so.
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven could be at most.
@@ -28,7 +30,7 @@ from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
 from ..model.packings import Packing, shapes
 from ..model.policies import Policy
-from . import exhaustive_search, second_solver
+from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
 from .level_claims import LevelClaim, claims, highest
@@ -54,7 +56,10 @@ HALVINGS = 25
 FEW = 2_000
 """Branches of the exact search that a product is given first: some tenths of a second, and a second author."""
 
-EXACT = ("multipliers", "exact search", "nobody to judge")
+BOXES = "branch and bound on prices"
+"""The judge of products of a pool: in integers, and by another method than any that finds them."""
+
+EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
 
 Score = tuple
@@ -121,7 +126,7 @@ def certify(
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
     certain = evidence.judge in EXACT and found.valid is not None
-    if policy.objective == "alpha":
+    if policy.objective == "alpha" and evidence.judge != BOXES:
         certain = certain and exactly([instance.exact_weights[i] for i in exhaustive_search.playing(instance)])
     return replace(found, evidence=evidence, rigorous=certain)
 
@@ -210,7 +215,10 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if policy.objective == "alpha" and members and all(own):
                 halves = _halves(instance, members)
                 gap = None if halves is None else halves.gap(own)
-                better = exhaustive_search.better(instance, policy, tasks, deadline, FEW)
+                if exactly([instance.exact_weights[i] for i in members]):
+                    better = exhaustive_search.better(instance, policy, tasks, deadline, FEW)
+                if better is None:
+                    judge, better = BOXES, _in_boxes(instance, members, own, deadline)
                 if better is None and halves is not None:
                     judge = AGAIN if finder.engine == "nash-halves" else HALVES
                     better = _larger_product(halves, own, deadline)
@@ -232,6 +240,13 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     reason = f"{judge} finds a strictly better allocation" if better else ""
     proof = WholeEvidence(judge=judge)
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
+
+
+def _in_boxes(instance: Instance, members: list[int], own: list[int], deadline: Deadline) -> bool | None:
+    try:
+        return price_tree.better(instance, members, own, deadline.sooner(PATIENCE)) is not None
+    except (price_tree.Undecided, TimeLimitError):
+        return None
 
 
 def _halves(instance: Instance, members: list[int]) -> Halves | None:

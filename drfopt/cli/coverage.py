@@ -198,6 +198,11 @@ ROWS = (
         "nothing is known of what stops users under the notion",
     ),
     Refusal(
+        "sized file",
+        lambda a: a.command == "size" and a.family == "formulation",
+        "answers of a formulation file are not proven, so that no purchase is either",
+    ),
+    Refusal(
         "scheduled types",
         lambda a: a.command == "schedule" and a.typed and a.ruled,
         "in which order types of one user are started under rules is not defined",

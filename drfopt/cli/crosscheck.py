@@ -19,6 +19,7 @@ def crosscheck(
     instance: options.InstanceName,
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
+    exact: options.Exact = False,
     time_limit: options.TimeLimit = None,
     formulation: Annotated[
         str | None,
@@ -37,7 +38,7 @@ def crosscheck(
     from ..solving.crosschecking import crosscheck as checked
 
     with working(f"cross-checking {policy}"):
-        found = checked(cluster, policy, integer=integer, time_limit=time_limit, formulation=formulation)
+        found = checked(cluster, policy, integer=integer, exact=exact, time_limit=time_limit, formulation=formulation)
     out.write(found.sheet(), found.to_dict)
     if status := VERDICTS[found.agree]:
         raise typer.Exit(status)

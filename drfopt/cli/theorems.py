@@ -14,8 +14,12 @@ __all__ = ["theorems"]
 
 def theorems(
     number: Annotated[
-        int | None,
-        typer.Argument(metavar="[N]", help="A theorem of the DRF paper; all claims when left out.", show_default=False),
+        str | None,
+        typer.Argument(
+            metavar="[N]",
+            help="A theorem of the DRF paper, or path, kalai-smorodinsky; all claims when left out.",
+            show_default=False,
+        ),
     ] = None,
     policy: Annotated[
         str | None, typer.Option("--policy", "-p", metavar="POLICY", help="Claims on one policy.", show_default=False)

@@ -41,9 +41,27 @@ from .problem import Answer, Problem, exact_types
 __all__ = ["Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
 
 
+RESOLVED = 1e-6
+"""Share of somebody's dominant resource below which rounding of the whole may be 1e-10 of what it has, or all of it."""
+
+FRACTIONS = 1_000
+"""Users up to whom fractions are asked then (the row of `rational-tree`): of more, a small share is the usual case."""
+
+
 def solve_pool(problem: Problem) -> Answer:
-    """Return the allocation, and the stops of the clock that prove it."""
-    return _filled(problem, exact=False)
+    """Return the allocation, and the stops of the clock that prove it.
+
+    Raises
+    ------
+    SolverError
+        When somebody has so little that rounding decides how much it is, and fractions can say it.
+    """
+    answer = _filled(problem, exact=False)
+    shares = problem.shares.max(axis=1) * answer.tasks
+    if problem.n <= FRACTIONS and ((shares > 0) & (shares < RESOLVED)).any():
+        user = problem.instance.users[problem.members[int(np.where(shares > 0, shares, np.inf).argmin())]]
+        raise SolverError(f"user {user!r} has so little that rounding decides how much: ask for exact=True")
+    return answer
 
 
 def _filled(problem: Problem, exact: bool) -> Answer:

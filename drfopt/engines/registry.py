@@ -110,8 +110,8 @@ class Engine:
 POOL = frozenset({"pool"})
 MACHINES = frozenset({"machines"})
 ANYWHERE = POOL | MACHINES
-LEXIMIN, ALPHA, SUM, SERVERS, FILE = (
-    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "formulation")
+LEXIMIN, ALPHA, SUM, SERVERS, PATH, FILE = (
+    frozenset({word}) for word in ("leximin", "alpha", "sum", "servers", "path", "formulation")
 )
 
 ENGINES = Registry(
@@ -265,6 +265,15 @@ ENGINES = Registry(
     ),
     Engine(
         "sum-milp", "whole.milp:solve_sum", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True
+    ),
+    Engine("path-filling", "leximin.rational_path:solve_rounded", "the same as rational-path, rounded", PATH, POOL),
+    Engine(
+        "rational-path",
+        "leximin.rational_path",
+        "filling along a path of bundles, from saturation to saturation, in rational numbers",
+        PATH,
+        POOL,
+        exact=True,
     ),
     Engine(
         "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE

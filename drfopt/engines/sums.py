@@ -158,7 +158,9 @@ def largest(
     """Return tasks of the pairs (pairs,) of the largest worth, and prices (k, m) of a unit that prove it."""
     instance, members = problem.instance, problem.members.tolist()
     most = np.array([np.inf if u is None else float(u) for u in limits])
-    asked = program(problem, np.array([float(v) for v in worth]), most)
+    # Only the basis is read from floats, and in what unit worth is counted does not matter to it.
+    unit = max(worth, default=Fraction(1)) or Fraction(1)
+    asked = program(problem, np.array([float(v / unit) for v in worth]), most)
     run(asked.highs, "the largest sum", problem.deadline)
     demands, scales = integer_columns([instance.exact_demands[i] for i in members], problem.m)
     cells = list(zip(asked.rows.machine.tolist(), asked.rows.resource.tolist(), strict=True))

@@ -20,6 +20,7 @@ from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
 from .organisation import Organisation
+from .paths import BundlePath, Traveller, path_of
 
 __all__ = ["ALIASES", "MEASURES", "POLICIES", "AnyPolicy", "Measure", "Policy", "dominant_rates", "policy_named"]
 
@@ -86,18 +87,21 @@ class Policy:
     name : str
         As the user writes it.
     measure : str
-        Which share is compared: ``dominant``, ``asset``, ``single`` (one resource), ``tasks`` or ``alone`` (of the
-        tasks that she could run alone).
+        Which share is compared: ``dominant``, ``asset``, ``single`` (one resource), ``tasks``, ``alone`` (of the
+        tasks that she could run alone) or ``path`` (where on a path of bundles she is).
     objective : str
         ``leximin``, ``alpha`` (the Nash product at alpha = 1), ``sum``, ``servers`` (leximin on every machine by
-        itself), or ``formulation`` for a user's file.
+        itself), ``path`` (leximin of levels along a path of bundles), or ``formulation`` for a user's file.
     weights : str
         ``per resource`` or ``scalar`` (what the notion takes), or ``none`` where weights play no part.
     summary, source : str
     argument : str
-        The resource of ``single:RESOURCE``, the number of ``alpha:A``, the path of a formulation file.
+        The resource of ``single:RESOURCE``, the number of ``alpha:A``, the bundles of ``path:BUNDLES``, the path of a
+        formulation file.
     build : callable or None
         A user's own function ``build(data, held)``, where it is not in a file.
+    path : BundlePath or None
+        Along which ``path:BUNDLES`` measures what a user has.
     """
 
     name: str
@@ -110,6 +114,7 @@ class Policy:
     build: Callable[..., Any] | None = field(default=None, repr=False)
     # Not compared, as the name says it: NaN is not equal to the NaN of a policy that was pickled.
     alpha: float = field(default=math.nan, compare=False)
+    path: BundlePath | None = field(default=None, repr=False, compare=False)
 
     def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
         """Raise `PolicyError` when the policy cannot take the instance.
@@ -134,6 +139,11 @@ class Policy:
             raise PolicyError(f"{self.name} is not defined for whole tasks: use ceei, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+        if self.measure in ("tasks", "alone") and instance.organisation is not None and instance.organisation.excluded:
+            raise PolicyError(
+                f"{self.name} counts tasks and not resources, so that excluded resources mean nothing to it: use drf "
+                "or asset, or leave them out"
+            )
         if self.measure == "alone" and instance.type_table is not None:
             raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
@@ -144,6 +154,8 @@ class Policy:
                 f"{self.name} divides every machine by itself and knows no {what} on all of them, but user "
                 f"{instance.users[i]!r} has one: leave {'task type' if counted else what}s out, or use drf"
             )
+        if self.path is not None:
+            self._check_path(self.path, instance, integer)
         if self.measure == "single":
             j = self.column(instance)
             without = np.flatnonzero(instance.demands[:, j] == 0)
@@ -152,6 +164,19 @@ class Policy:
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
                     "demands none of it: leave it out, or use drf"
                 )
+
+    def _check_path(self, path: BundlePath, instance: Instance, integer: bool) -> None:
+        what = "machines" if instance.machines is not None else "whole tasks" if integer else ""
+        if what:
+            raise PolicyError(
+                f"{self.name} measures what a user has of one pool in divisible tasks, and is not defined for {what}: "
+                "use drf"
+            )
+        if path.m != instance.m:
+            raise PolicyError(
+                f"{self.name} is a path of {path.m} resources, but the cluster has {instance.m} "
+                f"({', '.join(instance.resources)}): give its bundles a number for each, in this order"
+            )
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
@@ -181,7 +206,14 @@ class Policy:
             )
 
     def rates(self, instance: Instance) -> np.ndarray:
-        """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight."""
+        """Return the level of one task of each user, (n,): shares of the whole cluster, divided by the weight.
+
+        Raises
+        ------
+        PolicyError
+            When levels do not double with the tasks, as along a path.
+        """
+        self._linear()
         whole = MEASURES[self.measure].machines
         if whole is not None and instance.machines is not None:
             return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
@@ -204,6 +236,7 @@ class Policy:
 
     def exact_rates(self, instance: Instance) -> list[Fraction]:
         """Return the same as `rates`, as `Fraction`s."""
+        self._linear()
         whole = MEASURES[self.measure].machines
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
@@ -217,6 +250,7 @@ class Policy:
 
         Weights are n numbers, or n rows of m where they are per resource; `column` is the resource of a measure of one.
         """
+        self._linear()
         measure = MEASURES[self.measure].exact
         if self.weights == "none":
             return [measure(row, column) for row in shares]
@@ -225,6 +259,34 @@ class Policy:
         return [
             measure([s / w for s, w in zip(row, rows, strict=True)], column)
             for row, rows in zip(shares, weights, strict=True)
+        ]
+
+    def _linear(self) -> None:
+        if self.path is not None:
+            raise PolicyError(f"{self.name}: twice the tasks is not twice the level along a path: use drf here")
+
+    def levels(self, instance: Instance, tasks: np.ndarray) -> np.ndarray:
+        """Return the levels of tasks (n,): `Fraction`s of those, floats of floats."""
+        exact = tasks.dtype == object
+        if self.path is None:
+            rates: Any = self.exact_rates(instance) if exact else self.rates(instance)
+            return np.array(rates, dtype=tasks.dtype if exact else np.float64) * tasks
+        found = [user.level(Fraction(x)) for user, x in zip(self.travellers(instance), tasks.tolist(), strict=True)]
+        return np.array(found, dtype=object if exact else np.float64)
+
+    def travellers(self, instance: Instance) -> list[Traveller]:
+        """Return the users of an instance on the path of a policy that has one, (n,)."""
+        shares = [_exact_shares(row, instance) for row in instance.exact_demands]
+        return self.on_path(shares, instance.exact_weights)
+
+    def on_path(self, shares: Sequence[Sequence[Fraction]], weights: Sequence) -> list[Traveller]:
+        """Return the same from shares per task, n rows of m, and weights: n numbers, or n rows of m."""
+        if self.path is None:
+            raise PolicyError(f"{self.name} measures nobody along a path")
+        rows = [weight if isinstance(weight, tuple) else (weight,) * self.path.m for weight in weights]
+        return [
+            Traveller(self.path, tuple(s / w for s, w in zip(row, own, strict=True)))
+            for row, own in zip(shares, rows, strict=True)
         ]
 
     def column(self, instance: Instance) -> int | None:
@@ -294,6 +356,14 @@ POLICIES = Registry(
         "drf on every machine by itself, with shares of that machine",
         "the yardstick of Wang, Li and Liang, DRF in cloud computing systems with heterogeneous servers, INFOCOM 2014",
     ),
+    Policy(
+        "path:BUNDLES",
+        "path",
+        "path",
+        "per resource",
+        "max-min fairness on levels along a path of bundles, such as path:1/2:1/2..3/4:1; drf is the straight path",
+        "Li and Xue, Egalitarian division under Leontief preferences, Economic Theory 2013",
+    ),
     Policy("tasks", "tasks", "leximin", "scalar", "max-min fairness on numbers of tasks", "a yardstick"),
     Policy("utilitarian", "dominant", "sum", "none", "the largest sum of dominant shares", "a yardstick"),
     Policy("throughput", "tasks", "sum", "none", "the largest number of tasks", "a yardstick"),
@@ -351,6 +421,8 @@ def policy_named(name: AnyPolicy) -> Policy:
 
 
 def _with_argument(row: Policy, text: str, argument: str) -> Policy:
+    if row.objective == "path":
+        return replace(row, name=text, argument=argument, path=path_of(argument, text))
     if row.objective != "alpha":
         if not argument:
             raise PolicyError(f"{text!r} names no resource: write for example single:cpu")

@@ -186,6 +186,10 @@ class Shortfall:
         """Return what user i asked for, got, lacks, and where it is stopped."""
         got, asked = number(self.got[i]), number(self.asked[i])
         told = f"{self.instance.users[i]}: {got} of {asked} tasks ({percent(self.met[i])})"
+        return f"{told}, short of {self.lacks(i)}{self.where(i)}"
+
+    def where(self, i: int) -> str:
+        """Return where user i is stopped, to follow what it lacks; empty in a pool, and where that is not known."""
         places = [cell.machine or "" for cell in self.cells(i)]
         classes = list(dict.fromkeys(filter(None, places)))
         rules = [cell.name for cell in self.cells(i) if cell.resource is None]
@@ -193,7 +197,7 @@ class Shortfall:
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
         if not self.cells(i) and len(self.bottlenecks):
             rule = ", which its own ceiling or limit does not let it have"
-        return f"{told}, short of {self.lacks(i)}{where}{rule}"
+        return where + rule
 
     def _part_missing(self, j: int) -> float:
         capacity = self.instance.capacity[j]

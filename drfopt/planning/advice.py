@@ -27,17 +27,20 @@ from .before_and_after import WhatIf
 from .changes import Change
 from .explaining.remedies import Remedies
 from .explaining.trials import RemedyTrials
-from .pricing.price_table import Prices
+from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
 
-__all__ = ["Advice", "ToBuy", "advise"]
+__all__ = ["LARGEST", "Advice", "ToBuy", "advise", "priced_quickly"]
 
 TRIED = 3
 """Purchases that are tried: each divides the cluster again."""
 
 LARGEST = 50_000
 """Pairs of users and classes up to which that is done unasked: a second or two."""
+
+FEW = 2_000
+"""Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit."""
 
 LONGEST = 5.0
 """Seconds for a division in whole tasks."""
@@ -62,8 +65,8 @@ class ToBuy:
         How much there is, and how much more to buy.
     found : WhatIf
         The division before and after.
-    prices : Prices or None
-        What one unit is worth; None where that is not known.
+    worth : Worth or None
+        What one more is worth; None where that is not known.
     """
 
     name: str
@@ -71,7 +74,7 @@ class ToBuy:
     now: float
     amount: Fraction
     found: WhatIf
-    prices: Prices | None
+    worth: Worth | None
 
     @property
     def after(self) -> Shortfall:
@@ -110,7 +113,7 @@ class ToBuy:
 
     def one_more(self) -> str:
         """Return what one unit is worth, from `price`; empty where that is not known or it is worth nothing."""
-        if self.prices is None or (side := self.prices.units[0].more) is None or side.tasks is None:
+        if self.worth is None or (side := self.worth.more) is None or side.tasks is None:
             return ""
         users, order = self.found.before.users, np.argsort(-side.tasks, kind="stable").tolist()
         gains = [f"{users[i]} {number(float(side.tasks[i]), 3)}" for i in order[:SHOWN] if side.tasks[i] > 0]
@@ -128,6 +131,7 @@ class ToBuy:
             "now": self.now,
             "amount": float(self.amount),
             "text": self.sentence(),
+            "gains": self._winners(),
             "one_more": self.one_more(),
             "demand_met": {"before": before.demand_met, "after": after.demand_met},
             "short": {"before": _placed(before), "after": _placed(after)},
@@ -181,7 +185,7 @@ class Advice:
         }
 
 
-def advise(allocation: Allocation, *, endless: bool = False) -> Advice:
+def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | None = None) -> Advice:
     """Return what to buy for those who are short, proven by dividing the cluster that has it, and what fits nowhere.
 
     Parameters
@@ -189,6 +193,8 @@ def advise(allocation: Allocation, *, endless: bool = False) -> Advice:
     allocation : Allocation
     endless : bool
         Whether something is proposed also where nobody is short because nobody says how much it wants.
+    prices : Prices, optional
+        What one more of every class, or of a pool's resources, is worth, where that is at hand.
     """
     nowhere = tuple((allocation.users[i], why) for i, why in _nowhere(allocation))
     short = allocation.shortfall
@@ -206,7 +212,9 @@ def advise(allocation: Allocation, *, endless: bool = False) -> Advice:
     wanted = list(_wanted(short, wanting))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting))
-    found = [bought for name, amount in wanted if (bought := _tried(allocation, name, amount)) is not None]
+    worths = _priced(allocation, [name for name, _ in wanted], prices)
+    tried = (_tried(allocation, name, amount, worths.get(name)) for name, amount in wanted)
+    found = [bought for bought in tried if bought is not None]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else "'drfopt size' finds what meets a target")
@@ -259,7 +267,7 @@ def _rules(short: Shortfall, users: np.ndarray) -> str:
     return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}, not the cluster"
 
 
-def _tried(allocation: Allocation, name: str, amount: Fraction) -> ToBuy | None:
+def _tried(allocation: Allocation, name: str, amount: Fraction, worth: Worth | None) -> ToBuy | None:
     """Return a purchase with the division after it; None where that comes to no end."""
     instance = allocation.instance
     try:
@@ -278,19 +286,28 @@ def _tried(allocation: Allocation, name: str, amount: Fraction) -> ToBuy | None:
         instance.resources.index(name)
     ]  # fmt: skip
     found = WhatIf((Change("add", f"{amount}*{name}"),), allocation, after)
-    prices = _priced(allocation, name, "machine" if machines else "resource")
-    return ToBuy(name, machines, float(now), amount, found, prices)
+    return ToBuy(name, machines, float(now), amount, found, worth)
 
 
-def _priced(allocation: Allocation, name: str, kind: str) -> Prices | None:
-    if allocation.integer:
-        return None
-    try:
-        # A class and a resource may have one name.
-        unit = next(unit for unit in units_of(allocation.instance) if (unit.kind, unit.name) == (kind, name))
-        return price(allocation.instance, allocation.policy, units=[unit])
-    except DrfoptError:
-        return None
+def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> dict[str, Worth]:
+    """Return what one more is worth of what may be bought, by name; nothing where that is not known."""
+    if allocation.integer or not priced_quickly(allocation.instance, len(names)):
+        return {}
+    # A class and a resource may have one name.
+    kind = "resource" if allocation.instance.machines is None else "machine"
+    if prices is None:
+        units = [unit for unit in units_of(allocation.instance) if unit.kind == kind and unit.name in names]
+        try:
+            prices = price(allocation.instance, allocation.policy, units=units, allocation=allocation)
+        except DrfoptError:
+            return {}
+    return {worth.name: worth for worth in prices.units if worth.kind == kind}
+
+
+def priced_quickly(instance: Instance, units: int) -> bool:
+    """Say whether so many units are priced in a moment: with rules each side of each divides the cluster again."""
+    ruled = bool(instance.features - {"types"})
+    return not ruled or instance.n * max(instance.k, 1) * units <= FEW
 
 
 def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:

@@ -124,7 +124,7 @@ unasked: measured in hundredths of a second."""
 LOOSE = 1e-5
 """Relative difference below which answers of a user's own formulation are called equal: solvers end it there."""
 
-TOLERANCES = {"leximin": LEVEL, "servers": LEVEL, "alpha": LEVEL_CEEI, "sum": GAP, "formulation": LOOSE}
+TOLERANCES = {"leximin": LEVEL, "servers": LEVEL, "path": LEVEL, "alpha": LEVEL_CEEI, "sum": GAP, "formulation": LOOSE}
 """What may be wrong with a user's tasks in floats, relative to them, by the objective of the policy."""
 
 UNDECIDED = {

@@ -22,9 +22,30 @@ from ..io.text.files import write_whole
 from .palette import FONT, HATCHES, INKS, hatches
 
 __all__ = [
-    "CONFIG", "FADED", "HEIGHT", "ROW", "Chart", "Figure", "Key", "Panel", "Spec", "beside", "checked_picture",
-    "colours", "converter", "ink", "library", "name_axis", "named", "number_axis", "paint", "span", "thinned",
+    "CONFIG",
+    "FADED",
+    "HEIGHT",
+    "ROW",
+    "Chart",
+    "Figure",
+    "Key",
+    "Panel",
+    "Spec",
+    "beside",
+    "checked_picture",
+    "colours",
+    "converter",
+    "ink",
+    "library", "lines_of",
+    "name_axis",
+    "named",
+    "number_axis",
+    "paint",
+    "room_for",
+    "span",
+    "thinned",
     "unkeyed",
+    "zoomed",
 ]  # fmt: skip
 
 Spec = dict[str, Any]
@@ -37,6 +58,9 @@ ACROSS = 3
 
 SHARPNESS = 2.0
 """Dots of a PNG for every pixel: sharp on any screen and in print."""
+
+LETTER, LONGEST = 7.2, 240
+"""Pixels of a letter at an axis, and of a name at most."""
 
 FINE = 250
 """Points of a line across a panel: more are no more to see."""
@@ -206,6 +230,22 @@ def named(names: Sequence[str]) -> str:
     return json.dumps([clean(name) for name in names]) + "[datum.value]"
 
 
+def lines_of(name: str, pixels: int) -> list[str]:
+    """Return a name in lines of a width, broken where words of it end."""
+    lines = [""]
+    for word in re.findall(r"[^\s/._:-]*[\s/._:-]?", name):
+        if lines[-1] and len(lines[-1] + word) * LETTER > pixels:
+            lines.append("")
+        lines[-1] += word
+    return lines
+
+
+def in_lines(names: Sequence[str], pixels: int) -> str:
+    """Return the expression for the name at a tick in lines of a width, broken where words of a name end."""
+    rows = [lines_of(clean(name), pixels) for name in names]
+    return json.dumps([lines if len(lines) > 1 else lines[0] for lines in rows]) + "[datum.value]"
+
+
 def colours(keys: Sequence[Key], *, marks: str = "square") -> Spec:
     """Return the encoding by the entries of a legend; `marks` is square, point (by shape too) or line (by dash)."""
 
@@ -232,8 +272,14 @@ def number_axis(
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale or {"zero": True, "nice": True}}
 
 
-def name_axis(names: Sequence[str], limit: int = 110, **axis: Any) -> Spec:
+def room_for(names: Sequence[str]) -> int:
+    """Return the pixels that the longest of some names needs, up to `LONGEST`: beyond it ends in an ellipsis."""
+    return min(LONGEST, max(40, int(LETTER * max(map(len, names), default=0))))
+
+
+def name_axis(names: Sequence[str], limit: int | None = None, **axis: Any) -> Spec:
     """Return the encoding of a row or a column by a name; what is longer than the limit ends in an ellipsis."""
+    limit = room_for(names) if limit is None else limit
     axis = {
         "title": None,
         "labelExpr": named(names),
@@ -259,6 +305,15 @@ def span(values: Sequence[float], least: float, most: float | None = None) -> Sp
     if most is not None and high > most:
         low, high = low - (high - most), most + 0.03 * (most - low)
     return {"domain": [low, high], "nice": False, "zero": False}
+
+
+def zoomed(spec: Spec) -> Spec:
+    """Return a layer whose axes are moved by dragging and zoomed by the wheel with Shift; a double click resets them.
+
+    The wheel by itself goes on moving the page.
+    """
+    ways = {"type": "interval", "zoom": "wheel![event.shiftKey]"}
+    return spec | {"params": [{"name": "zoom", "select": ways, "bind": "scales"}]}
 
 
 def unkeyed(spec: Any) -> Any:

@@ -1,5 +1,6 @@
 """What stands on the page in tables and sentences; the drawings are in `figures`."""
 
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -9,14 +10,18 @@ from ..base.tables import clean
 from .palette import title_of
 from .views import Column, Path, Table, at, shown
 
-__all__ = ["GLOSSARY", "MOST_ROWS", "gist", "tables", "tiles"]
+__all__ = ["GLOSSARY", "MOST_ROWS", "amount_of", "gist", "tables", "tiles", "verdict"]
 
 Document = dict[str, Any]
 
 MOST_ROWS = 2000
 """Users with a row of their own; of more, those with the largest dominant shares."""
 
+MOST_QUEUES = 60
+"""Groups and users up to which the tree has the users too."""
+
 OTHER_STOPS = (
+    ("met", "nothing, having all they asked for"),
     ("limit", "their own limit"),
     ("ceiling", "a ceiling"),
     ("unplaced", "a task that fits on nothing open to it"),
@@ -52,22 +57,97 @@ GLOSSARY = (
 """Words of the page, explained at its end."""
 
 
+def verdict(document: Document) -> Markup:
+    """Return the answer in one or two sentences: who is short of what, and what to buy."""
+    short, purchases = document["short"], document["advice"]["to_buy"]
+    count, users = shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
+    if short["users"]:
+        lacking = max(range(len(short["missing"])), key=lambda row: short["missing"][row]["part"], default=None)
+        said = Markup("{} of {} users {} less than asked for").format(
+            count, users, "gets" if short["users"] == 1 else "get"
+        )
+        if lacking is not None:
+            row, unit = short["missing"][lacking], _unit(document, short["missing"][lacking]["name"])
+            amount = shown(document, ("short", "missing", lacking, "amount"), "number", unit)
+            said += Markup(": {} <bdi>{}</bdi> missing{}").format(amount, clean(row["name"]), _at_classes(document))
+        said += Markup(".")
+    elif short["endless"]:
+        names = [resource["name"] for resource in document["resources"] if resource["stopped"][0]]
+        said = Markup("{} of {} users ask for tasks without an end{}.").format(
+            shown(document, ("short", "endless"), "count"),
+            users,
+            Markup("; <bdi>{}</bdi> stops them").format(clean(", ".join(names))) if names else "",
+        )
+    else:
+        who = "Everybody else" if short["unplaced"] else "Everybody"
+        said = Markup("{} has all it asked for.").format(who) if short["met"] else Markup("Nobody can run anything.")
+    if purchases:
+        said += Markup(" {}").format(_bought(document))
+    elif short["users"] and document["advice"]["reason"]:
+        said += Markup(" What to buy: {}.").format(clean(document["advice"]["reason"]))
+    if short["unplaced"]:
+        some = shown(document, ("short", "unplaced"), "count")
+        said += Markup(" {} user{} nowhere.").format(some, " fits" if short["unplaced"] == 1 else "s fit")
+    return said
+
+
+def _at_classes(document: Document) -> str:
+    """Return the classes at which all who are short are stopped, where they are the same."""
+    (where, *others) = {row["where"] for row in document["short"]["listed"]}
+    return clean(where) if where.startswith(" on ") and not others else ""
+
+
+def _bought(document: Document) -> Markup:
+    """Return what the first purchase does."""
+    bought = document["advice"]["to_buy"][0]
+    what = Markup("{} more <bdi>{}</bdi>").format(amount_of(document, 0), clean(bought["name"]))
+    if document["short"]["users"]:
+        after = bought["short"]["after"]
+        left = shown(document, ("advice", "to_buy", 0, "short", "after"), "count")
+        end = Markup("nobody would be") if after == 0 else Markup("{} would still be").format(left)
+        return Markup("With <strong>{}</strong> {} short.").format(what, end)
+    return Markup("With <strong>{}</strong> {} would have more.").format(what, f"{len(bought['winners']):,}")
+
+
+def amount_of(document: Document, place: int) -> Markup:
+    """Return how much of the purchase in that place is to be bought."""
+    bought = document["advice"]["to_buy"][place]
+    path: Path = ("advice", "to_buy", place, "amount")
+    return shown(document, path, "number", "" if bought["kind"] == "machine" else _unit(document, bought["name"]))
+
+
+def _unit(document: Document, resource: str) -> str:
+    """Return what a resource is counted in."""
+    return next((row["unit"] for row in document["resources"] if row["name"] == resource), "")
+
+
 def tiles(document: Document) -> list[tuple[str, Markup]]:
     """Return the key figures at the head of the page."""
-    found = [("users", shown(document, ("instance", "users"), "count"))]
-    if document["machines"] is None:
-        found.append(("resources in one pool", shown(document, ("instance", "resources"), "count")))
+    short, first = document["short"], title_of(document["policies"][0])
+    found = []
+    if short["demand_met"] is not None and (short["users"] or not short["endless"]):
+        short_of_all = Markup("{} <small>of {}</small>").format(
+            shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
+        )
+        found.append(("users short", short_of_all))
+        found.append(("of what is asked for is met", shown(document, ("short", "demand_met"), "share")))
     else:
+        found.append(("users", shown(document, ("instance", "users"), "count")))
+        found.append((f"lowest level, {first}", shown(document, ("measures", 0, "lowest"), "share")))
+    if purchases := document["advice"]["to_buy"]:
+        found.append((f"more {clean(purchases[0]['name'])} to buy", amount_of(document, 0)))
+    if document["machines"] is not None:
         found.append(("machines", shown(document, ("instance", "machines"), "count")))
-        found.append(("machine classes", shown(document, ("instance", "classes"), "count")))
-    first = title_of(document["policies"][0])
-    found.append((f"lowest level, {first}", shown(document, ("measures", 0, "lowest"), "share")))
-    found.append((f"mean utilization, {first}", shown(document, ("measures", 0, "utilization"), "share")))
+    used = [row["utilization"] for row in document["comparison"]["allocations"][0]["resources"]]
+    # The scarcest resource; of a cluster without any use the first.
+    j = max(range(len(used)), key=lambda j: used[j])
+    path: Path = ("comparison", "allocations", 0, "resources", j, "utilization")
+    found.append((f"of {clean(document['resources'][j]['name'])} used", shown(document, path, "share")))
     return found
 
 
 def gist(document: Document) -> list[Markup]:
-    """Return the page in sentences."""
+    """Return what else there is to say in sentences."""
     first = document["policies"][0]
     said = [
         Markup(
@@ -81,12 +161,11 @@ def gist(document: Document) -> list[Markup]:
         ),
         _stopping(document),
     ]
-    said += _best(document)
-    if count := document["instance"]["unplaced"]:
-        names = document["comparison"]["allocations"][0]["unplaced"]
-        some = ", ".join(map(clean, names[:5])) + (f" and {count - 5:,} more" if count > 5 else "")
-        words = "A task fits on nothing open to it, and is left out of all comparisons: <bdi>{}</bdi>."
-        said.append(Markup(words).format(some))
+    if len(document["shown"]) < len(document["policies"]):
+        alike = [document["titles"][place] for place in document["shown"] if " = " in document["titles"][place]]
+        said.append(Markup("The same tasks for everybody, and shown once: {}.").format(clean("; ".join(alike))))
+    if len(document["shown"]) > 1:
+        said += _best(document)
     said += _owed(document)
     refusals = document["comparison"].get("refusals", {})
     said += [Markup("{} gave no answer: <bdi>{}</bdi>.").format(*map(clean, pair)) for pair in refusals.items()]
@@ -149,6 +228,10 @@ def _best(document: Document) -> list[Markup]:
 def tables(document: Document) -> dict[str, Table]:
     """Return every table of the page by its name."""
     found = [_policies(document), _resources(document), _users(document)]
+    if document["queues"]:
+        found.append(_queues(document))
+    if document["prices"] and (worth := _prices(document)).rows:
+        found.append(worth)
     if document["machines"] is not None:
         found.append(_machines(document))
     found += [_steps(document, place) for place in range(len(document["sweeps"]))]
@@ -159,7 +242,7 @@ def tables(document: Document) -> dict[str, Table]:
 
 def _policies(document: Document) -> Table:
     columns = [
-        Column("policy", ("policies", None)),
+        Column("policy", ("titles", None)),
         Column("lowest level", ("measures", None, "lowest"), "share"),
         Column("Jain's index", ("measures", None, "jain"), "number"),
         Column("geometric mean", ("measures", None, "nash"), "share"),
@@ -171,25 +254,75 @@ def _policies(document: Document) -> Table:
         Column("valid", ("comparison", "allocations", None, "certificate", "valid")),
         Column("engine", ("comparison", "allocations", None, "engine")),
     ]
-    keys = [(place,) for place in range(len(document["policies"]))]
+    keys = [(place,) for place in document["shown"]]
     return Table.of(document, "policies", "Policies side by side", "policies", columns, keys)
+
+
+def _queues(document: Document) -> Table:
+    """Return the tree of groups and users: what each is promised, may have, uses and waits for."""
+    rows = document["queues"]
+    columns = [Column("queue", ("queues", None, "name"), depth=("queues", None, "depth"))]
+    if any(row["weight"] not in (None, 1) for row in rows):
+        columns.append(Column("weight", ("queues", None, "weight"), "number"))
+    for j, resource in enumerate(document["resources"]):
+        name, unit, here = resource["name"], ("resources", j, "unit"), ("queues", None, "resources", j)
+        if not any(any(row["resources"][j].values()) for row in rows):
+            continue
+        columns.append(Column("used", (*here, "used"), "number", name, unit, partial(_gauge, document, j)))
+        for key, words in (("guarantee", "guarantee"), ("ceiling", "quota"), ("pending", "pending")):
+            if any(row["resources"][j][key] for row in rows):
+                columns.append(Column(words, (*here, key), "number", name, unit))
+    groups = [(place,) for place, row in enumerate(rows) if row["kind"] == "group"]
+    # Of a large tree the groups: their users have the table of every user.
+    keys = groups if groups and len(rows) > MOST_QUEUES else [(place,) for place in range(len(rows))]
+    return Table.of(document, "queues", "Queues", "queues", columns, keys, len(rows) - len(keys))
+
+
+def _gauge(document: Document, j: int, used: float, key: tuple) -> tuple[float, float | None]:
+    """Return how full a queue is, of its quota or else of the cluster, and where its guarantee ends."""
+    row = document["queues"][key[0]]["resources"][j]
+    whole = row["ceiling"] if row["ceiling"] is not None else document["resources"][j]["capacity"]
+    return (used / whole if whole else 0.0), (row["guarantee"] / whole if whole and row["guarantee"] else None)
+
+
+def _prices(document: Document) -> Table:
+    here: tuple = ("prices", "units", None)
+    pool, unit = document["machines"] is None, (*here, "unit")
+    columns = [
+        Column("one\u00a0more\u00a0of", (*here, "name")),
+        Column("there is", (*here, "now"), "number", unit=unit),
+        Column("tasks gained", (*here, "tasks"), "number"),
+        Column("who\u00a0gains", (*here, "whom")),
+        Column("up\u00a0to", (*here, "until"), "number", unit=unit),
+        Column("price", (*here, "price"), "number"),
+    ]
+    units = document["prices"]["units"]
+    keys = [(row,) for row, unit_row in enumerate(units) if unit_row["price"] or unit_row["tasks"]]
+    what = "resource" if pool else "machine"
+    return Table.of(document, "prices", f"One more {what}, and who gains", "rows", columns, keys)
 
 
 def _resources(document: Document) -> Table:
     columns = [
         Column("resource", ("resources", None, "name")),
-        Column("capacity", ("resources", None, "capacity"), "number"),
+        Column("capacity", ("resources", None, "capacity"), "number", unit=("resources", None, "unit")),
     ]
+    unit: Path = ("resources", None, "unit")
     priced = [place for place, a in enumerate(document["comparison"]["allocations"]) if _priced(a)]
-    for place, policy in enumerate(document["policies"]):
-        here, title = ("comparison", "allocations", place, "resources", None), title_of(policy)
-        columns.append(Column("used", (*here, "used"), "number", title))
-        columns.append(Column("utilization", (*here, "utilization"), "share", title))
+    for place in document["shown"]:
+        here, title = ("comparison", "allocations", place, "resources", None), title_of(document["titles"][place])
+        columns.append(Column("used", (*here, "used"), "number", title, unit))
+        columns.append(Column("utilization", (*here, "utilization"), "share", title, bar=_filled))
         columns.append(Column("stops", ("resources", None, "stopped", place), "count", title))
-        if place in priced:
-            columns.append(Column("price", (*here, "price"), "number", title))
+    for place in priced:
+        here = ("comparison", "allocations", place, "resources", None)
+        columns.append(Column("price", (*here, "price"), "number", title_of(document["policies"][place])))
     keys = [(j,) for j in range(len(document["resources"]))]
     return Table.of(document, "resources", "Resources of the whole cluster", "resources", columns, keys)
+
+
+def _filled(part: float | None, key: tuple) -> tuple[float | None, float | None]:
+    return part, None
 
 
 def _priced(allocation: Document) -> bool:
@@ -197,48 +330,61 @@ def _priced(allocation: Document) -> bool:
 
 
 def _machines(document: Document) -> Table:
+    each: tuple = ("machines", None, "resources", None)
+    unit = (*each, "unit")
     columns = [
-        Column("class", ("machines", None, "resources", None, "class")),
-        Column("resource", ("machines", None, "resources", None, "name")),
-        Column("machines", ("machines", None, "resources", None, "count"), "count"),
-        Column("capacity", ("machines", None, "resources", None, "capacity"), "number"),
+        Column("class", (*each, "class")),
+        Column("resource", (*each, "name")),
+        Column("machines", (*each, "count"), "count"),
+        Column("capacity", (*each, "capacity"), "number", unit=unit),
     ]
-    for place, policy in enumerate(document["policies"]):
-        here, title = ("machines", None, "resources", None, "allocations", place), title_of(policy)
-        columns.append(Column("used", (*here, "used"), "number", title))
-        columns.append(Column("utilization", (*here, "utilization"), "share", title))
+    for place in document["shown"]:
+        here, title = (*each, "allocations", place), title_of(document["titles"][place])
+        columns.append(Column("used", (*here, "used"), "number", title, unit))
+        columns.append(Column("utilization", (*here, "utilization"), "share", title, bar=_filled))
         columns.append(Column("stops", (*here, "stopped"), "count", title))
-    # What a class has nothing of needs no row.
-    keys = [
-        (k, j)
+    # What a class has nothing of needs no row; where most users are stopped comes first.
+    cells = [
+        (-resource["allocations"][0]["stopped"], -resource["allocations"][0]["utilization"], k, j)
         for k, machine in enumerate(document["machines"])
         for j, resource in enumerate(machine["resources"])
         if resource["capacity"]
     ]
-    return Table.of(document, "machines", "Machine classes", "rows", columns, keys)
+    keys = [(k, j) for *_, k, j in sorted(cells)]
+    return Table.of(document, "machines", "Machine classes, bottlenecks first", "rows", columns, keys)
 
 
 def _users(document: Document) -> Table:
     users = document["users"]
-    typed = any(user["types"] for user in users)
+    needs = "needs for a task" + (", on average" if any(user["types"] for user in users) else "")
     columns = [Column("user", ("users", None, "name"))]
-    columns.append(Column("dominant resource", ("comparison", "allocations", 0, "users", None, "dominant_resource")))
-    for place, policy in enumerate(document["policies"]):
-        here, title = ("comparison", "allocations", place, "users", None), title_of(policy)
-        columns.append(Column("tasks", (*here, "tasks"), "number", title))
+    ends = document["short"]["demand_met"] is not None
+    if ends:
+        columns.append(Column("asked", ("comparison", "allocations", 0, "users", None, "asked"), "number"))
+    for place in document["shown"]:
+        here, title = ("comparison", "allocations", place, "users", None), title_of(document["titles"][place])
+        columns.append(Column("got", (*here, "tasks"), "number", title))
+        if ends and place == document["shown"][0]:
+            columns.append(Column("met", (*here, "met"), "share", title, bar=_filled))
         columns.append(Column("dominant share", (*here, "dominant_share"), "share", title))
-        columns.append(Column("stopped by", ("users", None, "stopped", place), "text", title))
+        # Columns beyond the screen are columns nobody reads: what stops users is told of the first policy.
+        if place == document["shown"][0]:
+            columns.append(Column("stopped by", ("users", None, "stopped", place), "text", title))
     columns += [
-        Column(name, ("users", None, "demand", name), "number", "needs for a task" + (", on average" if typed else ""))
-        for name in (resource["name"] for resource in document["resources"])
+        Column(resource["name"], ("users", None, "demand", resource["name"]), "number", needs, ("resources", j, "unit"))
+        for j, resource in enumerate(document["resources"])
     ]
     for heading, ordinary, kind in RULES:
         if any(user.get(heading, ordinary) != ordinary for user in users):
             columns.append(Column(heading, ("users", None, heading), kind, "has"))
-    chosen = list(range(len(users)))
+    # Who is short first, as on the first screen; of very many then those with the largest shares.
+    chosen = list(document["order"])
     if len(users) > MOST_ROWS:
         shares = [max(a["users"][i]["dominant_share"] for a in document["comparison"]["allocations"]) for i in chosen]
-        chosen = sorted(sorted(chosen, key=lambda i: -shares[i])[:MOST_ROWS])
+        first = {row["user"] for row in document["short"]["listed"]}
+        place = dict(zip(chosen, shares, strict=True))
+        kept = set(sorted(chosen, key=lambda i: (i not in first, -place[i]))[:MOST_ROWS])
+        chosen = [i for i in chosen if i in kept]
     keys = [(i,) for i in chosen]
     return Table.of(document, "users", "Users", "users", columns, keys, len(users) - len(chosen))
 

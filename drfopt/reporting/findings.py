@@ -11,17 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import DrfoptError
+from ..base.numbers.shown import DIGITS_OF_CELLS, in_units, number
 from ..base.progress import report
 from ..base.tables import finite
 from ..model.allocation import Allocation, stopped
 from ..model.instance import Instance
 from ..model.organisation import Organisation
 from ..model.policies import AnyPolicy
-from ..model.shortfall import HAS_ALL
+from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT
+from ..planning.advice import LARGEST, advise, priced_quickly
 from ..planning.before_and_after import WhatIf
+from ..planning.explaining.remedies import Remedies
+from ..planning.pricing.price_table import Prices
 from ..planning.sweeping import Sweep
 from ..solving.comparing import Comparison, compare
 from .measures import measures
+from .palette import title_of
 from .whatifs import told_of_sweep, told_of_whatif
 
 __all__ = ["SCHEMA", "Document", "study"]
@@ -31,6 +37,13 @@ SCHEMA = "drfopt page 1"
 
 Document = dict[str, Any]
 """What JSON can say."""
+
+ALIKE = 1e-7
+"""Relative difference of tasks up to which two policies are said to give the same: what certificates leave open in
+CEEI, with a digit to spare."""
+
+MOST_SHORT, MOST_EXPLAINED = 200, 12
+"""Users listed as short, and of these with a sentence on what would raise them."""
 
 KINDS = {HAS_ALL: "met", "its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
 """How those are counted whom no resource stops, by what a table says of them."""
@@ -88,6 +101,7 @@ def study(
     name = instance.name or name
     found = comparison.allocations
     stops = [_stops(allocation) for allocation in found]
+    shown, titles = _distinct(found)
     document = {
         "schema": SCHEMA,
         "title": title or name,
@@ -95,12 +109,17 @@ def study(
         "version": version,
         "instance": _instance(instance, integer),
         "policies": [allocation.policy for allocation in found],
+        "shown": shown,
+        "titles": titles,
         "complete": not comparison.failed,
         "comparison": _comparison(comparison, name, version),
         "measures": [
             asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}
             for allocation in found
         ],
+        **_answer(found[0]),
+        "order": found[0].shortfall.order.tolist(),
+        "queues": _queues(found[0]),
         "users": _users(instance, found),
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
@@ -109,6 +128,159 @@ def study(
         "whatifs": [told_of_whatif(found) for found in whatifs],
     }
     return finite(document)
+
+
+def _distinct(allocations: Sequence[Allocation]) -> tuple[list[int], list[str]]:
+    """Return the places of policies that give different tasks, and the title of each with those that give the same."""
+    alike: dict[int, list[int]] = {}
+    tasks = [allocation.tasks.astype(float) for allocation in allocations]
+    for place, own in enumerate(tasks):
+        same = (p for p in alike if np.allclose(tasks[p], own, rtol=ALIKE, atol=ALIKE * float(own.max(initial=0.0))))
+        alike.setdefault(next(same, place), []).append(place)
+    names = [title_of(allocation.policy) for allocation in allocations]
+    titles = {p: " = ".join(names[q] for q in places) for p, places in alike.items()}
+    return list(alike), [titles.get(p, name) for p, name in enumerate(names)]
+
+
+def _answer(allocation: Allocation) -> Document:
+    """Return what stands on the first screen: who is short of what, what to buy, what fits nowhere; then prices."""
+    short, instance = allocation.shortfall, allocation.instance
+    standing = short.standing[short.order]
+    listed = short.order[standing == SHORT]
+    listed = listed if listed.size else short.order[standing == ENDLESS]
+    asked = np.where(np.isfinite(short.asked), short.asked, short.got) * short.shares
+    largest = float(asked[listed].max(initial=0.0)) or 1.0
+    report("looking for what helps")
+    found, raised = _worth(allocation, listed[:MOST_EXPLAINED].tolist())
+    advice = advise(allocation, endless=True, prices=found)
+    missing = short.missing_amounts
+    return {
+        "short": {
+            "users": int((short.standing == SHORT).sum()),
+            "endless": int((short.standing == ENDLESS).sum()),
+            "met": int((short.standing == MET).sum()),
+            "unplaced": int(short.unplaced.sum()),
+            "demand_met": short.demand_met,
+            "missing": [
+                {"name": name, "amount": float(missing[j]), "part": float(missing[j] / instance.capacity[j])}
+                for j, name in enumerate(instance.resources)
+                if missing[j] and instance.capacity[j]
+            ],
+            "listed": [
+                {
+                    "user": i,
+                    "name": instance.users[i],
+                    "asked": float(short.asked[i]) if np.isfinite(short.asked[i]) else None,
+                    "got": float(short.got[i]),
+                    "met": None if np.isnan(short.met[i]) else float(short.met[i]),
+                    "lacks": short.lacks(i),
+                    "where": short.where(i),
+                    "asked_part": float(asked[i]) / largest,
+                    "got_part": float(short.got[i] * short.shares[i]) / largest,
+                    "raised": raised.get(i, ""),
+                }
+                for i in listed[:MOST_SHORT].tolist()
+            ],
+        },
+        "advice": advice.to_dict(),
+        "prices": None if found is None else _price_rows(found),
+    }
+
+
+def _worth(allocation: Allocation, users: list[int]) -> tuple[Prices | None, dict[int, str]]:
+    """Return what one more of every machine, or of a pool's resources, is worth, and what would raise some users."""
+    instance = allocation.instance
+    large = instance.n * max(instance.k, 1) > LARGEST or not priced_quickly(instance, instance.k or instance.m)
+    if large or allocation.integer:
+        return None, {}
+    remedies = Remedies(allocation, thorough=False)
+    try:
+        prices = remedies.prices
+        raised = {i: remedies.capacity(i) for i in users if len(allocation.shortfall.cells(i))}
+    except DrfoptError:
+        return None, {}
+    return prices, raised
+
+
+def _price_rows(prices: Prices) -> Document | None:
+    units = dict(zip(prices.instance.resources, prices.instance.units, strict=True))
+    rows: list[Document] = [
+        {
+            "name": worth.name,
+            "unit": units.get(worth.name, "") if prices.instance.machines is None else "",
+            "now": worth.now,
+            "price": side.price,
+            "tasks": float(side.tasks.sum()),
+            "whom": _whom(prices.instance, side.tasks),
+            "until": side.until,
+        }
+        for worth in prices.units
+        if (side := worth.more) is not None and side.tasks is not None
+    ]
+    # First what has a price, and then what moves most tasks.
+    rows.sort(key=lambda row: (-row["price"], -abs(row["tasks"])))
+    return {"policy": prices.policy, "units": rows} if rows else None
+
+
+def _whom(instance: Instance, tasks: np.ndarray) -> str:
+    """Return who has more of it, by the first three."""
+    order = [i for i in np.argsort(-tasks, kind="stable").tolist() if tasks[i] > 0]
+    named = ", ".join(f"{instance.users[i]} +{number(float(tasks[i]), 3)}" for i in order[:3])
+    return named + (f" and {len(order) - 3} more" if len(order) > 3 else "")
+
+
+def _queues(allocation: Allocation) -> list[Document] | None:
+    """Return the tree of groups and users with what they are promised, may have, use and wait for; None without one."""
+    instance = allocation.instance
+    rules = instance.organisation
+    if rules is None or not (rules.groups or any(rules.guarantees) or any(rules.ceilings)):
+        return None
+    usage = allocation.usage.astype(float)
+    pending = allocation.shortfall.missing[:, None] * instance.demands
+    endless = ~np.isfinite(allocation.shortfall.asked)
+    members: dict[str, list[int]] = {}
+    children: dict[str, list[str]] = {}
+    for i, path in enumerate(rules.paths):
+        members.setdefault(path, []).append(i)
+    for group in rules.groups:
+        children.setdefault(group.parent, []).append(group.name)
+    entries = {group.name: group for group in rules.groups}
+    rows: list[Document] = []
+
+    def row(name: str, depth: int, kind: str, of: list[int], weight: Any, has: Sequence[Mapping[str, Any]]) -> Document:
+        used, waiting, open_end = usage[of].sum(axis=0), pending[of].sum(axis=0), bool(endless[of].any())
+        guarantee, ceiling = has
+        return {
+            "name": name, "depth": depth, "kind": kind, "weight": weight,
+            "resources": [
+                {
+                    "used": float(used[j]),
+                    "guarantee": float(guarantee[r]) if r in guarantee else None,
+                    "ceiling": float(ceiling[r]) if r in ceiling else None,
+                    "pending": None if open_end and not waiting[j] else float(waiting[j]),
+                }
+                for j, r in enumerate(instance.resources)
+            ],
+        }  # fmt: skip
+
+    def down(path: str, depth: int) -> list[int]:
+        place = len(rows)
+        if path:
+            rows.append({})
+        of = [i for child in children.get(path, ()) for i in down(child, depth + bool(path))]
+        for i in members.get(path, ()):
+            weight = None if instance.weights_per_resource else float(instance.weights[i])
+            has = (rules.guarantees[i], rules.ceilings[i])
+            rows.append(row(instance.users[i], depth + bool(path), "user", [i], weight, has))
+        of += members.get(path, ())
+        if path:
+            group = entries[path]
+            has = (group.guarantee, group.ceiling)
+            rows[place] = row(path.rpartition("/")[2], depth, "group", of, float(group.weight), has)
+        return of
+
+    down("", 0)
+    return rows
 
 
 def _instance(instance: Instance, integer: bool) -> Document:
@@ -121,7 +293,16 @@ def _instance(instance: Instance, integer: bool) -> Document:
         "classes": instance.k,
         "machines": None if instance.machines is None else int(instance.counts.sum()),
         "unplaced": int(instance.unplaced(integer).sum()),
+        "placements": _placements(instance),
     }
+
+
+def _placements(instance: Instance) -> str:
+    """Return ``one`` where nobody has a choice of classes, ``many`` where somebody has; empty for a pool."""
+    if instance.machines is None:
+        return ""
+    fits = instance.fits if instance.type_table is None else instance.type_table.fits
+    return "many" if (fits.sum(axis=1) > 1).any() else "one"
 
 
 def _comparison(comparison: Comparison, name: str, version: str) -> Document:
@@ -137,6 +318,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
     unplaced = [set(allocation.unplaced) for allocation in allocations]
     bottlenecks = [allocation.certificate.bottlenecks or (None,) * instance.n for allocation in allocations]
     weights, rules = instance.weights.tolist(), instance.organisation
+    units = dict(zip(instance.resources, instance.units, strict=True))
     types = instance.task_types or (None,) * instance.n
     return [
         {
@@ -145,7 +327,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "limit": limit if limit < np.inf else None,
             "demand": dict(zip(instance.resources, row, strict=True)),
             "types": len(kinds) if (kinds := types[i]) else None,
-            **({} if rules is None else _rules(rules, i)),
+            **({} if rules is None else _rules(rules, i, units)),
             "stopped": [
                 stopped(instance, i, names[i], allocation.tasks[i], user in helpless, allocation.integer)
                 for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
@@ -157,11 +339,12 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
     ]
 
 
-def _rules(rules: Organisation, i: int) -> Document:
-    """Return what an organisation says of a user; amounts as text, exactly."""
+def _rules(rules: Organisation, i: int, units: Mapping[str, str]) -> Document:
+    """Return what an organisation says of a user; amounts as text."""
 
     def listed(amounts: Mapping[str, Any]) -> str:
-        return ", ".join(f"{amount} {resource}" for resource, amount in amounts.items())
+        each = {r: in_units(float(amount), units[r], DIGITS_OF_CELLS) for r, amount in amounts.items()}
+        return ", ".join(f"{amount} {resource}" for resource, amount in each.items())
 
     return {
         "group": rules.paths[i],
@@ -215,7 +398,12 @@ def _resource(instance: Instance, name: str) -> list[str]:
 def _resources(instance: Instance, stops: list[Stops]) -> list[Document]:
     capacity = instance.capacity.tolist()
     return [
-        {"name": name, "capacity": capacity[j], "stopped": [s.resources[j] for s in stops]}
+        {
+            "name": name,
+            "capacity": capacity[j],
+            "unit": instance.units[j],
+            "stopped": [s.resources[j] for s in stops],
+        }
         for j, name in enumerate(instance.resources)
     ]
 
@@ -235,6 +423,7 @@ def _machines(instance: Instance, allocations: Sequence[Allocation], stops: list
                     "class": name,
                     "count": int(counts[k]),
                     "name": resource,
+                    "unit": instance.units[j],
                     "capacity": float(room[k, j]),
                     "allocations": [
                         {

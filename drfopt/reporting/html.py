@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import re
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -21,14 +21,17 @@ from . import contents
 from .charts import CONFIG, Figure, Panel, library, unkeyed
 from .figures import figures
 from .palette import INKS, hatches, title_of
+from .views import shown
 
 __all__ = ["page"]
 
 SECTIONS = (
-    ("summary", "In short"),
+    ("summary", "The answer"),
+    ("queues", "Queues"),
+    ("bottlenecks", "Bottlenecks"),
+    ("prices", "Prices and explanations"),
     ("allocations", "Who gets what"),
     ("policies", "Fairness and efficiency"),
-    ("bottlenecks", "Bottlenecks"),
     ("sweeps", "What if"),
     ("everybody", "Every user"),
     ("words", "Words"),
@@ -61,8 +64,11 @@ def page(document: dict[str, Any]) -> str:
         tables=contents.tables(document),
         tiles=contents.tiles(document),
         gist=contents.gist(document),
+        verdict=contents.verdict(document),
+        amount_of=partial(contents.amount_of, document),
+        number=partial(shown, document),
         glossary=contents.GLOSSARY,
-        sections=[row for row in SECTIONS if row[0] != "sweeps" or document["sweeps"] or document["whatifs"]],
+        sections=[row for row in SECTIONS if _there(document, row[0])],
         style=_style() + _source("page.css"),
         script=script,
         script_hashes=f"{_digest(script)} {_digest(drawer)}",
@@ -73,6 +79,17 @@ def page(document: dict[str, Any]) -> str:
         library=packed,
     )
     return text + "\n"
+
+
+def _there(document: dict[str, Any], section: str) -> bool:
+    """Say whether there is anything to stand in a section."""
+    needs = {
+        "queues": document["queues"],
+        "prices": document["prices"],
+        "sweeps": document["sweeps"] or document["whatifs"],
+        "policies": len(document["policies"]) > 1,
+    }
+    return bool(needs.get(section, True))
 
 
 def _specs(figure: Figure) -> list[dict[str, Any]]:

@@ -42,13 +42,15 @@ def plot_shares(allocation: Allocation) -> Chart:
     return _drawn([allocation], [title_of(allocation.policy, allocation.integer)])
 
 
-def plot_comparison(allocations: "Comparison | Iterable[Allocation]") -> Chart:
+def plot_comparison(allocations: "Comparison | Iterable[Allocation]", *, titles: Sequence[str] | None = None) -> Chart:
     """Draw allocations of one instance side by side, with one legend (Figure 4 of the paper).
 
     Parameters
     ----------
     allocations : Comparison, or sequence of Allocation
         One panel each, in their order.
+    titles : sequence of str, optional
+        What the panels are called, where two are of one policy; by default its name, with a letter.
 
     Returns
     -------
@@ -62,6 +64,10 @@ def plot_comparison(allocations: "Comparison | Iterable[Allocation]") -> Chart:
     found = list(allocations if isinstance(allocations, Iterable) else allocations.allocations)
     if not found:
         raise DrfoptError("there is no allocation to draw: compare at least one policy that takes the instance")
+    if titles is not None:
+        if len(titles) != len(found):
+            raise DrfoptError(f"there are {len(titles)} titles and {len(found)} allocations: give one title each")
+        return _drawn(found, titles)
     titles = [title_of(allocation.policy, allocation.integer) for allocation in found]
     if len(found) > 1:
         titles = [f"({letter}) {title}" for letter, title in zip(cycle(ascii_lowercase), titles, strict=False)]

@@ -5,16 +5,17 @@ found there, so a table cannot say anything else than the document, and a test c
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 
-from ..base.numbers.shown import fixed, number, percent
+from ..base.numbers.shown import fixed, in_units, percent
 from ..base.tables import clean
 
-__all__ = ["Cell", "Column", "Path", "Table", "at", "shown"]
+__all__ = ["Cell", "Column", "Path", "Table", "at", "collapsed", "shown"]
 
 Path = tuple[str | int | None, ...]
 
@@ -33,12 +34,21 @@ class Column:
         ``text``, ``share`` (a percentage), ``number`` or ``count``.
     group : str
         Heading above several columns, such as a policy's name.
+    unit : tuple
+        The place of what amounts are counted in; empty for nothing that has a unit.
+    bar : callable or None
+        From the value and the row's key to the parts of the cell that a bar fills and that a mark stands at.
+    depth : tuple
+        The place of how far the names of a tree are set in.
     """
 
     heading: str
     path: Path
     kind: str = "text"
     group: str = ""
+    unit: Path = ()
+    bar: Callable[[Any, tuple], tuple[float | None, float | None]] | None = None
+    depth: Path = ()
 
     @property
     def numeric(self) -> bool:
@@ -53,10 +63,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows, and the full value where that says more."""
+    """What a cell shows, the full value where that says more, and a bar beneath: parts of its width filled and marked.
+
+    `depth` is how far a name is set in, in a tree.
+    """
 
     text: str
     full: str = ""
+    bar: float | None = None
+    mark: float | None = None
+    depth: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,11 @@ class Table:
         pools: dict[str, list[Any]] = {}
         for column, found in zip(columns, values, strict=True):
             pools.setdefault(column.heading, []).extend(found)
-        cells = [_cells(column, found, pools[column.heading]) for column, found in zip(columns, values, strict=True)]
+        cells = []
+        for column, found in zip(columns, values, strict=True):
+            units = [at(document, column.unit, key) if column.unit else "" for key in keys]
+            plain = zip(_cells(column, found, pools[column.heading], units), found, keys, strict=True)
+            cells.append([_with_bar(document, column, *row) for row in plain])
         rows = zip(keys, zip(*cells, strict=True), strict=True)
         return cls(name, caption, unit, columns, tuple((json.dumps(key), row) for key, row in rows), left_out)
 
@@ -126,19 +146,62 @@ def at(document: Any, path: Path, key: Sequence[int | str] = ()) -> Any:
     return document
 
 
-def shown(document: dict[str, Any], path: Path, kind: str = "number") -> Markup:
+def collapsed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with one allocation for policies that give the same, under the titles of all of them."""
+    places = document["shown"]
+
+    def chosen(row: list[Any]) -> list[Any]:
+        return [row[place] for place in places]
+
+    def of_resource(row: dict[str, Any]) -> dict[str, Any]:
+        return row | {key: chosen(row[key]) for key in ("stopped", "allocations") if key in row}
+
+    found = document["comparison"]["allocations"]
+    machines = document["machines"]
+    return document | {
+        "policies": chosen(document["titles"]),
+        "comparison": document["comparison"]
+        | {"allocations": [found[place] | {"policy": document["titles"][place]} for place in places]},
+        "measures": chosen(document["measures"]),
+        "stops": chosen(document["stops"]),
+        "resources": [of_resource(row) for row in document["resources"]],
+        "users": [user | {"stopped": chosen(user["stopped"])} for user in document["users"]],
+        "machines": machines
+        and [machine | {"resources": [of_resource(row) for row in machine["resources"]]} for machine in machines],
+    }
+
+
+def shown(document: dict[str, Any], path: Path, kind: str = "number", unit: str = "") -> Markup:
     """Return a number of a sentence: what it says in short, its full value, and where it comes from."""
     value = at(document, path)
     if value is None:
         return Markup("–")
-    text = {"share": percent, "number": number, "count": "{:,}".format}[kind](value)
+    tell: dict[str, Callable[[Any], str]] = {
+        "share": percent,
+        "number": partial(in_units, unit=unit),
+        "count": "{:,}".format,
+    }
+    text = tell[kind](value)
     return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), json.dumps(path), text)
 
 
-def _cells(column: Column, values: list[Any], pool: list[Any]) -> list[Cell]:
+def _with_bar(document: dict[str, Any], column: Column, cell: Cell, value: Any, key: tuple) -> Cell:
+    """Return a cell with what is drawn beneath it, and how far it is set in."""
+    if column.depth:
+        return replace(cell, depth=at(document, column.depth, key))
+    if column.bar is None or value is None:
+        return cell
+    bar, mark = column.bar(value, key)
+    return replace(cell, bar=bar, mark=mark)
+
+
+def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str]) -> list[Cell]:
     if not column.numeric:
         return [Cell("–" if value is None else _said(value)) for value in values]
-    texts = fixed(values, pool, share=column.kind == "share")
+    if any(units):
+        texts = ["–" if v is None else in_units(v, unit) for v, unit in zip(values, units, strict=True)]
+    else:
+        texts = fixed(values, pool, share=column.kind == "share")
     if column.kind == "share":
         texts = [text if value is None else f"{text} %" for text, value in zip(texts, values, strict=True)]
     full = ["" if value is None else repr(value) for value in values]

@@ -16,7 +16,7 @@ from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import exact
 from ..base.registry import door
 from ..model.instance import Instance, Machine
-from ..model.naming import some, unique
+from ..model.naming import some, unique, with_names
 from .draws import Draw, Times, checked_times
 
 __all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
@@ -290,10 +290,11 @@ class Scenario:
 
 
 def _machine(machine: Machine) -> Machine:
-    if not isinstance(machine, Machine) or not isinstance(machine.capacity, Mapping):
+    given = with_names(machine.capacity, f"machine class {machine.name!r}") if isinstance(machine, Machine) else None
+    if not isinstance(given, Mapping):
         raise InstanceError(f"{machine!r} is no machine: use Machine(name, {{'cpu': 4, 'memory': 14}}, count)")
     _whole(machine.count, f"machine class {machine.name!r}: count", 1)
-    capacity = {str(resource): exact(amount) for resource, amount in machine.capacity.items()}
+    capacity = {str(resource): exact(amount) for resource, amount in given.items()}
     for resource, amount in capacity.items():
         if amount < 0:
             raise InstanceError(f"machine class {machine.name!r} has {amount} of {resource!r}: write 0 or more")

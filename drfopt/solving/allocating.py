@@ -246,7 +246,7 @@ def _nothing(problem: Problem, exact: bool) -> Answer:
     """Return the only allocation there is when nobody can run anything."""
     none = np.zeros(0, dtype=object if exact else float)
     pool = problem.instance.machines is None
-    prices = None if problem.policy.objective == "leximin" else np.zeros((problem.k, problem.m))
+    prices = None if problem.policy.objective in ("leximin", "path") else np.zeros((problem.k, problem.m))
     proof: Evidence = ChainEvidence(packing=[])
     if prices is not None:
         proof = PriceEvidence(packing=[], prices=prices)
@@ -282,9 +282,8 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.levels
         return levels
-    if tasks.dtype == object:
-        rates = problem.policy.exact_rates(problem.instance)
-        return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object)
+    if tasks.dtype == object or problem.policy.path is not None:
+        return problem.policy.levels(problem.instance, tasks)
     return problem.all_rates * tasks
 
 
@@ -398,6 +397,10 @@ PROOFS: dict[str, Proof] = {
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
     "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
+    # Where nobody plays no engine was asked, and nothing was rounded.
+    "path": lambda p, x, z, a: (
+        _bottlenecks(p, x, z, a) if p.n else exactly.certify_filling(p.instance, p.policy, np.full(len(x), Fraction(0)))
+    ),
     "formulation": _feasible,
     "organisation": _stops,
 }
@@ -405,6 +408,7 @@ PROOFS: dict[str, Proof] = {
 
 EXACT = {
     "leximin pool": "exact filling",
+    "path": "exact filling",
     "leximin machines": "exact prices",
     "sum": "exact prices",
     "alpha": "exact prices",

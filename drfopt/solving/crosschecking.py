@@ -190,6 +190,7 @@ def crosscheck(
     policy: AnyPolicy = "drf",
     *,
     integer: bool = False,
+    exact: bool = False,
     time_limit: float | None = None,
     formulation: AnyPolicy | None = None,
 ) -> CrossCheck:
@@ -201,6 +202,8 @@ def crosscheck(
     policy : str, Policy or function
     integer : bool
         Whole tasks.
+    exact : bool
+        Compare answers in fractions, which have to be the same; enclosures with floats, to what floats are held to.
     time_limit : float, optional
         Seconds for each computation that takes a limit.
     formulation : str or function, optional
@@ -222,17 +225,21 @@ def crosscheck(
     chosen.check(instance, integer, FEATURES)
     integer = in_whole_tasks(instance, chosen, integer)
     problem = Problem(instance, chosen, integer)
-    engine_for("auto", problem)
+    exact = exact and not integer
+    if exact and own is not None:
+        raise PolicyError(f"{own.name} is solved as it is written, in floats: drop exact=True (--exact)")
+    engine_for("auto", problem, exact)
     # A file that is at fault is told before anybody computes for long.
     stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), rough=True)
     found: list[Opinion] = []
-    for engine in engines_for(problem):
+    for engine in engines_for(problem, exact):
         if not engine.heuristic and (engine.most is None or problem.n <= engine.most):
-            found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit)))
+            found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit, exact)))
     for second in opinions.SECONDS:
-        if second.takes(problem):
+        if second.asked(problem, exact):
             limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
-            found.append(_timed(second.name, partial(second.compute, limited), second.engine, second.rough))
+            compute = partial(_in_fractions, second.compute) if exact else second.compute
+            found.append(_timed(second.name, partial(compute, limited), second.engine, second.rough))
     if stated is not None:
         if stated.levels is not None and (rival := next((o for o in found if o.levels is not None), None)) is not None:
             off = _difference(problem, rival, stated)
@@ -265,17 +272,30 @@ def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions
     return opinions.found(problem, levels, allocation.tasks)
 
 
-def _solved(problem: Problem, engine: str, time_limit: float | None) -> tuple[np.ndarray, Any, str]:
+def _in_fractions(compute: Callable[[Problem], opinions.Found], problem: Problem) -> opinions.Found:
+    """Return levels, and as what is compared the fractions themselves, or their sum where optima are not unique."""
+    levels, value = compute(problem)
+    return levels, _fractions(problem, levels) if levels.dtype == object else value
+
+
+def _fractions(problem: Problem, levels: np.ndarray) -> tuple[Fraction, ...]:
+    return (sum(levels.tolist(), Fraction(0)),) if problem.policy.objective == "sum" else tuple(levels.tolist())
+
+
+def _solved(problem: Problem, engine: str, time_limit: float | None, exact: bool) -> tuple[np.ndarray, Any, str]:
     """Return what an engine says, and which engine it was in the end."""
     allocation = solve(
         problem.instance,
         problem.policy,
         integer=problem.integer,
         engine=engine,
+        exact=exact,
         time_limit=time_limit,
     )
     if not allocation.finished:
         raise SolverError(allocation.certificate.reason)
+    if exact and problem.policy.objective != "alpha":
+        return allocation.levels, _fractions(problem, allocation.levels), allocation.engine
     return *opinions.found(problem, allocation.levels, allocation.tasks), allocation.engine
 
 
@@ -289,6 +309,7 @@ def _timed(name: str, compute: Callable[[], tuple], engine: str = "", rough: boo
     except DrfoptError as error:
         return Opinion(name, None, None, time.perf_counter() - begun, str(error))
     spent = time.perf_counter() - begun
+    levels = np.array([float(level) for level in levels])
     answered = who[0] if who else engine or name
     author = opinions.AUTHORS.get(answered, answered)
     return Opinion(name, np.sort(levels), value, spent, author=author, by_user=np.asarray(levels), rough=rough)
@@ -301,7 +322,8 @@ def _difference(problem: Problem, one: Opinion, other: Opinion) -> Disagreement:
     """Return how far two opinions are apart, by what their policy makes unique."""
     if one.value is not None:
         size = _apart(one.value, other.value)
-        return Disagreement(one.engine, other.engine, size, 0.0 if problem.integer else GAP)
+        # Whole tasks and fractions have to be the same.
+        return Disagreement(one.engine, other.engine, size, 0.0 if isinstance(one.value, tuple) else GAP)
     mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))

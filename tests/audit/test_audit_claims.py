@@ -1,9 +1,13 @@
 """Every claim, both ways: what fails does so on its instance, exactly; what holds survives every small instance."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
-from drfopt import PolicyError
+from drfopt import Instance, PolicyError, solve
 from drfopt.axioms import claims
+from drfopt.axioms.appendix import alike
 from drfopt.axioms.claims import (
     CLAIMS,
     DOMAINS,
@@ -19,6 +23,7 @@ from drfopt.axioms.claims import (
 )
 from drfopt.axioms.counterexamples.searching import search
 from drfopt.axioms.counterexamples.space import Space
+from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.properties.table import EIGHT
 from drfopt.axioms.theorems import THEOREMS, theorem
 
@@ -73,7 +78,7 @@ def test_the_table_covers_every_policy_and_property():
             for domain in DOMAINS:
                 settled = claim_for(policy, name, domain)
                 # Some policies are not defined for whole tasks; on machines not everything is known.
-                undefined = policy.startswith("alpha:") or policy == "per-server"
+                undefined = policy.startswith(("alpha:", "path:")) or policy == "per-server"
                 assert settled is not None or domain == MACHINES or (undefined and domain == WHOLE)
 
 
@@ -154,5 +159,33 @@ def test_theorem_4_says_what_the_best_lie_is():
 
 
 def test_a_theorem_that_is_not_told():
-    with pytest.raises(PolicyError, match="theorem 8 is not told here"):
-        theorem(8)
+    with pytest.raises(PolicyError, match="theorem 15 is not told here"):
+        theorem(15)
+    with pytest.raises(PolicyError, match="did you mean 'path'"):
+        theorem("paths")
+
+
+def test_theorem_7_is_true_in_one_reading_and_false_in_the_other():
+    text = str(theorem("7").told())
+    assert "(1, 0) tasks, shares 1/2 apart" in text
+    assert "u2 is short of a share of 7/9, the largest task is 7/10" in text
+    assert "somebody is 37/20 tasks off" in text
+
+
+def test_the_lemma_and_the_notes_are_called_so():
+    assert str(theorem(8).told()).startswith("Lemma 8\n")
+    text = str(theorem("path").told())
+    assert "path:1/2:1/2..3/4:1 gives (3/10, 7/20)" in text
+    assert "strategy-proofness: holds with positive demands and zero demands, as drf" in text
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_drf_is_the_lexicographic_kalai_smorodinsky_solution(seed):
+    random = np.random.default_rng(seed)
+    demands = random.integers(0, 5, (int(random.integers(1, 6)), int(random.integers(1, 4))))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    cluster = Instance(demands, random.integers(1, 9, demands.shape[1]))
+    tasks = [Fraction(x) for x in solve(cluster, exact=True).tasks]
+    assert alike(cluster_of(cluster), tasks)
+    if len(set(tasks)) > 1:
+        assert not alike(cluster_of(cluster), [min(tasks)] * len(tasks))

@@ -72,6 +72,7 @@ class _Market:
         gap = sum(
             (p * c for row, room in zip(prices, self.room, strict=True) for p, c in zip(row, room, strict=True)), NONE
         )
+        rounding = gap * Decimal("1e-65")
         tasks = {}
         for i in self.users:
             cost = self.cost(prices, i)
@@ -82,7 +83,7 @@ class _Market:
         off = []
         for i in self.users:
             level = self.share[i] * tasks[i] / self.weight[i]
-            lost = max(gap, NONE) / (self.weight[i] * level ** (1 - self.alpha) * self.alpha) * 2
+            lost = (max(gap, NONE) + rounding) / (self.weight[i] * level ** (1 - self.alpha) * self.alpha) * 2
             r = lost.sqrt()
             # Once more with the factor (1 + r) ** (A + 1) for an r that is no less.
             off.append(r * (1 + 2 * r) ** ((self.alpha + 1) / 2) if r < Decimal("0.01") else ONE)

@@ -64,7 +64,7 @@ def test_audit_takes_whole_tasks_and_several_properties(drfopt):
         (("search", "--policy", "drf", "--into", "no/such/folder"), "no folder"),
         (("search", "--policy", "ceei", "--formulation", "x.py"), "two policies"),
         (("search", "--policy", "single:cpu"), "r1, r2"),
-        (("theorems", "8"), "not told here"),
+        (("theorems", "15"), "not told here"),
         (("theorems", "--policy", "dfr"), "did you mean 'drf'"),
     ],
 )

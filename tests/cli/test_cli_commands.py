@@ -123,7 +123,7 @@ def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch)
 
     instance = Instance({"A": {"cpu": "1/3"}}, {"cpu": 9}, name="as read")
     found = Conversion(instance, (Note(UNUSED, "label", 2, "a=b"),), {"A": {"pool": Fraction(3, 2)}})
-    monkeypatch.setattr(readers, "read", lambda format, files, user_by: found)
+    monkeypatch.setattr(readers, "read", lambda format, files, user_by, **asked: found)
     origin = readers.FORMATS[0].name
     printed = drfopt("convert", "--from", origin, "any")
     assert tomllib.loads(printed.out)["name"] == "as read"
@@ -134,4 +134,4 @@ def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch)
     assert ran.err == "not used: 2 x label (such as a=b)\n"
     assert path.read_text().startswith("# not used: 2 x label (such as a=b)\n\nname")
     assert Instance.load(path) == instance
-    assert json.loads(current.read_text()) == {"placement": {"A": {"pool": 1.5}}}
+    assert json.loads(current.read_text()) == {"tasks": {"A": 1.5}}

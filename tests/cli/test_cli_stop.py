@@ -11,16 +11,16 @@ from drfopt.model.instance import Instance
 
 STOPPED = """
 import os, signal, threading
-from drfopt.cli import interrupt
+from drfopt.cli import working
 from drfopt.cli.app import app
 
 # A shell's background job ignores SIGINT, and so would whatever it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-inner = interrupt.stopping
+inner = working.stopping
 def stopping(asked):
     threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
     return inner(asked)
-interrupt.stopping = stopping
+working.stopping = stopping
 app()
 """
 

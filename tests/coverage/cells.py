@@ -291,7 +291,7 @@ def told(cell: Cell, changes: bool = False) -> str:
     from drfopt.cli.coverage import refusal
 
     row = refusal(asked(cell))
-    if row is None and cell.command == "whatif" and changes:
+    if row is None and cell.command in ("whatif", "report") and changes:
         row = refusal(asked(cell, limited=True))
     return "" if row is None else row.name
 

@@ -15,10 +15,10 @@ def at_fault(chosen):
     for cell, outcome in cells.outcomes(chosen):
         if not outcome.sound:
             faults.append(f"{cell}: {outcome}")
-        elif cell.command != "whatif --sweep" and (outcome.status == 2) == (
-            not (row := cells.told(cell, changes=True))
-        ):
-            # (A sweep of a weight changes what the table speaks of.)
+        elif (cell.command != "whatif --sweep" and (cell.command, cell.feature) != ("size", "unplaced")) and (
+            outcome.status == 2
+        ) == (not (row := cells.told(cell, changes=True))):
+            # (A sweep of a weight changes what the table speaks of, and who fits nowhere is no target.)
             said = f"the table says refused ({row})" if row else "the table says answered"
             faults.append(f"{cell}: {said}, and it is not: {outcome.status} {outcome.words[-200:]}")
     return faults

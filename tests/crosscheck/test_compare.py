@@ -20,7 +20,7 @@ def test_the_paper(paper):
     assert [a.policy for a in found.allocations] == ["drf", "asset", "ceei"]
     assert found.price_of_fairness == pytest.approx({"drf": 1 - (4 / 3) / (16 / 11), "asset": 0.12, "ceei": 0})
     document = json.loads(json.dumps(found.to_dict()))
-    assert set(document) == {"instance", "allocations", "price_of_fairness"}
+    assert set(document) == {"schema", "instance", "allocations", "price_of_fairness"}
     assert "price of" in str(found)
 
 

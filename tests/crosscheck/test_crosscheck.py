@@ -44,9 +44,10 @@ def test_every_library_instance_in_whole_tasks(name):
         assert found.agree is True, (policy, found)
 
 
-def test_the_paper_is_computed_four_ways():
+def test_the_paper_is_computed_five_ways():
     found = crosscheck(Instance.library("nsdi2011"))
-    assert [opinion.engine for opinion in found.opinions] == ["filling", "lp-chain", "reference", "one LP a user"]
+    ways = ["filling", "lp-chain", "reference", "one LP a user", "simplex in fractions"]
+    assert [opinion.engine for opinion in found.opinions] == ways
     document = found.to_dict()
     assert document["agree"] is True
     assert document["engines"][0]["levels"] == pytest.approx([2 / 3, 2 / 3])

@@ -32,12 +32,8 @@ def test_another_notion_is_found_out():
 def test_machines_are_asked_in_fractions_too():
     instance = Instance([[1, 1], [1, 2], [3, 1]], machines=[[4, 6], [6, 4]])
     found = crosscheck(instance, "drf")
-    assert [opinion.engine for opinion in found.opinions] == [
-        "interior-chain",
-        "lp-chain",
-        "one LP a user",
-        "rational chain",
-    ]
+    ways = ["interior-chain", "lp-chain", "one LP a user", "rational chain", "simplex in fractions"]
+    assert [opinion.engine for opinion in found.opinions] == ways
     assert found.agree is True
 
 

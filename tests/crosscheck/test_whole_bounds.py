@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drfopt.certificates import whole
+from drfopt.certificates import price_tree, whole
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
@@ -53,7 +53,18 @@ def test_nothing_whole_is_above_the_bound(seed):
 # ---- who says so ---------------------------------------------------------------------------------------------------
 
 
-def test_the_same_search_is_no_second_author():
+def test_the_judge_of_a_product_is_another_method_than_its_finder():
+    for engine in ("nash-halves", "nash-milp"):
+        found = solve(WIDE, "ceei", integer=True, engine=engine)
+        assert found.engine == engine
+        proof = found.certificate
+        assert proof.valid and proof.rigorous
+        assert proof.to_dict()["judge"] == "branch and bound on prices"
+
+
+def test_the_same_search_is_no_second_author(monkeypatch):
+    # What a tree too large for it leaves.
+    monkeypatch.setattr(price_tree, "USERS", 0)
     found = solve(WIDE, "ceei", integer=True)
     assert found.engine == "nash-halves"
     proof = found.certificate
@@ -67,13 +78,16 @@ def test_the_same_search_is_no_second_author():
     assert not other.rigorous, "it prunes on logarithms in floats"
 
 
-def test_a_short_exact_search_is_a_second_author():
+def test_a_short_exact_search_is_a_second_author(monkeypatch):
     proof = solve(Instance.library("nsdi2011"), "ceei", integer=True).certificate
     assert proof.valid
     assert proof.rigorous
     assert proof.evidence.judge == "exact search"
-    # Weights that are no small multiples of one number: products are compared by sixty digits of their logarithms.
+    # Weights that are no small multiples of one number: that search compares sixty digits of logarithms.
     long = Instance([[1, 4], [3, 1]], [9, 18], weights=[1 / 3, 0.123456789])
+    assert solve(long, "ceei", integer=True).certificate.evidence.judge == "branch and bound on prices"
+    assert solve(long, "ceei", integer=True).certificate.rigorous
+    monkeypatch.setattr(price_tree, "USERS", 0)
     assert not solve(long, "ceei", integer=True).certificate.rigorous
 
 

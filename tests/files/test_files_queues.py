@@ -596,3 +596,31 @@ def test_local_queues_may_be_the_users(tmp_path: Path) -> None:
     assert solve(found).tasks == pytest.approx([6, 2])
     alone = read("kueue", write(tmp_path / "q.json", *items), "localqueue", saturate=True).instance
     assert solve(alone).tasks == pytest.approx([6, 2])
+
+
+def test_a_queue_without_quota_has_nothing_of_the_others(tmp_path: Path) -> None:
+    stray = cluster_queue("stray")
+    items = [cluster_queue("A", quota("8")), stray, local_queue("a", "A"), local_queue("s", "stray")]
+    wanted = [workload("w1", "a", ("main", 20, "1")), workload("w2", "s", ("main", 20, "1"))]
+    found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
+    assert solve(found.instance).unplaced == ("stray",)
+    assert solve(found.instance).tasks.tolist() == [8, 0]
+    assert "is not of the quota of stray (stray)" in told(found)
+    alone = read("kueue", write(tmp_path / "q.json", *items), saturate=True)
+    assert alone.instance.users == ("A",)
+    assert "queue that may use nothing there is (stray)" in told(alone)
+
+
+def test_a_queue_wants_only_what_its_quota_covers(tmp_path: Path) -> None:
+    both = cluster_queue("B", cohort="all")
+    both["spec"]["resourceGroups"] = [
+        {
+            "flavors": [
+                {"name": "x", "resources": [{"name": "cpu", "nominalQuota": 4}, {"name": "gpu", "nominalQuota": 2}]}
+            ]
+        }
+    ]
+    found = read(
+        "kueue", write(tmp_path / "k.json", cluster_queue("A", quota("4", "x"), cohort="all"), both), saturate=True
+    )
+    assert found.instance.exact_demands == ((1, 0), (1, Fraction(1, 4)))

@@ -7,8 +7,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drfopt import Group, Instance, InstanceError, Machine, Organisation, TaskType, schedule, solve, solve_many
+from drfopt import (
+    Group,
+    Instance,
+    InstanceError,
+    Machine,
+    Organisation,
+    TaskType,
+    rebalance,
+    schedule,
+    solve,
+    solve_many,
+)
 from drfopt.base.errors import suggestion
+from drfopt.simulation import Job, Scenario, Stage, User
 
 USERS, RESOURCES, CLASSES = ["A", "B"], ["cpu", "mem"], ["big", "small"]
 DEMANDS = pd.DataFrame({"cpu": [1, 3], "mem": [4, 1]}, index=USERS)
@@ -276,3 +288,28 @@ def test_long_words_and_many_cost_no_time():
         began = time.process_time()
         suggestion(word, [*names, "y" * 10**6])
         assert time.process_time() - began < 2
+
+
+def test_what_runs_today_is_aligned_by_its_labels():
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1}}
+    cluster = Instance(users, machines=[Machine("m", {"cpu": 4}), Machine("k", {"cpu": 2})])
+    runs = pd.DataFrame({"k": [1, 0], "m": [0, 4]}, index=["B", "A"])
+    told = rebalance(cluster, {"placement": {"A": {"m": 4}, "B": {"k": 1}}})
+    assert rebalance(cluster, runs).current.tasks.tolist() == told.current.tasks.tolist() == [[4, 0], [0, 1]]
+    pool = Instance(users, {"cpu": 4})
+    assert rebalance(pool, pd.Series([1, 3], ["B", "A"])).current.tasks.ravel().tolist() == [3, 1]
+    for wrong, words in (
+        (runs.rename(index={"B": "C"}), "'C'"),
+        (runs.reset_index(drop=True), "users as rows"),
+        (runs + 0.5, "whole"),
+    ):
+        with pytest.raises(InstanceError, match=words):
+            rebalance(cluster, wrong)
+
+
+def test_a_machine_of_a_scenario_may_have_a_series():
+    users = [User("A", (Job((Stage({"cpu": 1}, tasks=2, duration=3.0),)),))]
+    series = Scenario([Machine("m", pd.Series([14, 4], ["memory", "cpu"]))], users)
+    assert series.machines[0].capacity == {"cpu": 4, "memory": 14}
+    with pytest.raises(InstanceError, match="is no machine"):
+        Scenario([Machine("m", pd.Series([14, 4]))], users)

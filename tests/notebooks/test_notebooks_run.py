@@ -59,6 +59,19 @@ def test_it_runs(path, monkeypatch, request):
     NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources=resources).execute()
 
 
+@pytest.mark.slow
+def test_section_7_runs_without_traces(monkeypatch, tmp_path):
+    """What needs none is drawn, and the rest is left out."""
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    monkeypatch.setenv("DRFOPT_DATA", str(tmp_path / "missing"))
+    notebook = read(REPOSITORY / "notebooks" / "06-section-7.ipynb")
+    resources = {"metadata": {"path": str(REPOSITORY / "notebooks")}}
+    NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources=resources).execute()
+    silent = [cell.source for cell in code_cells(notebook) if not cell.outputs]
+    assert len([source for source in silent if "TRACES" in source]) == 4, "the imports and three cells that read them"
+    assert len(silent) == 4
+
+
 @notebooks
 def test_it_is_committed_as_it_ran(path):
     cells = code_cells(read(path))

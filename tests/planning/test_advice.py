@@ -34,7 +34,7 @@ def test_what_is_missing_is_bought_and_proven(policy):
 def test_the_price_is_that_of_the_machine_not_of_the_resource_of_its_name():
     bought = advise(solve(CLUSTER)).purchases[0]
     machine = next(worth for worth in price(CLUSTER).units if worth.kind == "machine" and worth.name == "gpu")
-    assert bought.prices.units[0].more.tasks[0] == machine.more.tasks[0] == pytest.approx(8)
+    assert bought.worth.more.tasks[0] == machine.more.tasks[0] == pytest.approx(8)
     assert "one more gpu is worth, in tasks: train 8" in bought.one_more()
 
 

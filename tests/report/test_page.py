@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -15,11 +16,12 @@ from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised,
 from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import library, unkeyed
-from drfopt.reporting.contents import MOST_ROWS
+from drfopt.reporting.contents import MOST_ROWS, verdict
 from drfopt.reporting.figures import figures
 from drfopt.reporting.views import at
 from drfopt.solving.comparing import compare
@@ -281,9 +283,9 @@ def test_an_organisation_is_told_with_its_rules():
 
 
 def test_task_types_are_counted_and_their_demand_is_an_average():
-    document = study(typed(), ["drf", "ceei"])
+    document = study(typed(), ["drf", "tsf"])
     assert [user["types"] for user in document["users"]] == [2, None]
-    assert "ceei" in document["comparison"]["refusals"]
+    assert "tsf" in document["comparison"]["refusals"]
     assert document["measures"][0]["envious"] is None
     assert "needs for a task, on average" in page(document)
 
@@ -296,3 +298,67 @@ def test_very_many_users_are_cut_to_the_largest_and_counted():
     assert max(len(table["rows"]) for table in reader.tables) == MOST_ROWS
     assert "50 more are in the JSON" in text
     assert len(document["users"]) == MOST_ROWS + 50
+
+
+# ---- the answer first ------------------------------------------------------------------------------
+
+
+def words_of(markup):
+    return " ".join(re.sub(r"<[^>]*>", "", str(markup)).split())
+
+
+def test_the_first_screen_says_who_is_short_of_what_and_what_to_buy():
+    cluster = Instance(
+        {"train": {"cpu": 4, "memory": "16Gi", "gpu": 1}, "web": {"cpu": 2, "memory": "4Gi"}, "huge": {"cpu": 500}},
+        machines=[
+            Machine("gpu", {"cpu": 32, "memory": "128Gi", "gpu": 8}, 4),
+            Machine("plain", {"cpu": 64, "memory": "256Gi", "gpu": 0}, 10),
+        ],
+        max_tasks={"train": 60, "web": 100, "huge": 3},
+    )
+    document = study(cluster)
+    said = words_of(verdict(document))
+    assert said == (
+        "1 of 3 users gets less than asked for: 28 gpu missing on gpu. With 4 more gpu nobody would be short. "
+        "1 user fits nowhere."
+    )
+    text = page(document)
+    summary = words_of(text[text.index('<section id="summary"') : text.index('<section id="bottlenecks"')])
+    assert "train 32 of 60 tasks, 53.3 %" in summary
+    assert "short of 28 gpu on gpu" in summary
+    assert "huge: a machine of plain would have to have 500 of cpu instead of 64" in summary
+    assert "128 GiB" not in summary and "512 GiB" in text
+    assert not re.search(r"\d\.\d+e\+\d", text[: text.index("<script")])
+
+
+def test_where_all_is_met_or_no_end_is_named_the_page_says_so():
+    met = study(Instance([[1.0]], [9.0], max_tasks=[3]))
+    assert words_of(verdict(met)) == "Everybody has all it asked for."
+    endless = study(NSDI)
+    assert words_of(verdict(endless)).startswith("2 of 2 users ask for tasks without an end; cpu stops them. With 0.9")
+    assert page(met) and page(endless)
+
+
+def test_queues_are_a_tree_with_what_they_use_and_wait_for():
+    document = study(organised(), ["drf"])
+    rows = {row["name"]: row for row in document["queues"]}
+    assert [(row["name"], row["depth"], row["kind"]) for row in document["queues"]] == [
+        ("eng", 0, "group"),
+        ("A", 1, "user"),
+        ("B", 1, "user"),
+        ("C", 0, "user"),
+    ]
+    for j in range(2):
+        members = sum(rows[name]["resources"][j]["used"] for name in "AB")
+        assert rows["eng"]["resources"][j]["used"] == pytest.approx(members)
+    assert rows["eng"]["resources"][1]["ceiling"] == 160
+    assert rows["A"]["resources"][0]["guarantee"] == 4
+    assert 'style="padding-left: 22px"' in page(document)
+    assert study(NSDI)["queues"] is None
+
+
+def test_a_placement_is_said_to_be_one_of_many_only_where_it_is():
+    of_many = study(machines(), ["drf"])
+    assert "one placement of many" in page(of_many)
+    one = study(Instance([[1.0]], machines=[Machine("m", [4.0], 2)]), ["drf"])
+    assert "there is no other placement" in page(one)

@@ -102,7 +102,7 @@ def test_the_page_is_no_wider_than_the_screen_and_all_plots_are_there(opened, pa
     tab = opened(name, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     plots = tab.locator(".drawing svg")
-    assert plots.count() >= 12
+    assert plots.count() >= 8
     sizes = plots.evaluate_all(
         "all => all.map(one => { const b = one.getBoundingClientRect(); return [b.width, b.height]; })"
     )
@@ -418,3 +418,32 @@ def test_every_width_between_fits_too(opened):
     for width in itertools.chain(range(320, 900, 60), (1024, 1920)):
         tab.set_viewport_size({"width": width, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, width
+
+
+def test_the_answer_stands_on_the_first_screen(opened):
+    tab = opened("machines")
+    heads = tab.locator("#summary .answer h3")
+    assert heads.count() >= 2
+    for place in range(2):
+        box = heads.nth(place).bounding_box()
+        assert box["y"] + box["height"] < 900
+
+
+def test_a_plot_is_zoomed_with_shift_and_the_wheel_alone_moves_the_page(opened):
+    tab = opened("crowd")
+    plot = tab.locator("#shares .drawing svg").first
+    plot.scroll_into_view_if_needed()
+    ticks = "all => all.map((one) => one.textContent).join()"
+    axis = tab.locator("#shares .drawing").first.locator("svg text")
+    before, box = axis.evaluate_all(ticks), plot.bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.wheel(0, -40)
+    assert axis.evaluate_all(ticks) == before
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.keyboard.down("Shift")
+    tab.mouse.wheel(0, -400)
+    tab.keyboard.up("Shift")
+    tab.wait_for_timeout(200)
+    assert axis.evaluate_all(ticks) != before

@@ -35,4 +35,4 @@ def test_the_page_is_small_and_has_every_figure(document):
     text = page(document)
     assert len(text.encode()) < LARGEST
     assert list(figures(document)) == ["holdings", "shares", "stops", "classes", "fairness"]
-    assert text.count('class="drawing"') == 3 + 2 + 3 + 3 + 3
+    assert text.count('class="drawing"') == 2 + 2 + 2 + 2 + 3

@@ -1,5 +1,6 @@
 """Columns of shares: every number drawn is the allocation's, for 2 users and for 500."""
 
+import json
 import sys
 
 import numpy as np
@@ -99,3 +100,11 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(DrfoptError, match=r'pip install "drfopt\[plot\]"'):
         chart.svg()
+
+
+def test_panels_of_one_policy_are_told_apart():
+    truth, report = (solve(Instance(rows, [100, 100]), "ceei") for rows in ([[16, 1], [1, 2]], [[16, 8], [1, 2]]))
+    drawn = json.dumps(plot_comparison([truth, report], titles=["(a) the truth", "(b) a report"]).spec)
+    assert "(a) the truth" in drawn and "(b) a report" in drawn
+    with pytest.raises(DrfoptError, match="give one title each"):
+        plot_comparison([truth, report], titles=["one"])

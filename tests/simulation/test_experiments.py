@@ -49,3 +49,15 @@ def test_two_frameworks_on_six_cpus_hold_what_the_post_should_have_said():
     run = simulate(Scenario.library("mesos-6cpu"), every=0)
     assert run.samples.running[0].tolist() == [2, 2]
     assert np.allclose(run.samples.dominant_shares[0], [2 / 3, 20 / 33])
+
+
+def test_frameworks_that_come_one_after_the_other_share_what_there_is():
+    run = simulate(Scenario.library("mesos-arrivals"), every=0)
+    at = [int(np.searchsorted(run.samples.times, moment, side="right")) - 1 for moment in (5, 55, 115)]
+    assert run.samples.running[at].tolist() == [[6, 0, 0], [3, 3, 0], [2, 2, 2]]
+
+
+def test_a_task_of_2500_megabytes_is_38_per_cent_of_the_memory():
+    run = simulate(Scenario.library("mesos-2500"), every=0)
+    assert run.samples.running[0].tolist() == [2, 1]
+    assert np.allclose(run.samples.dominant_shares[0], [2 / 3, 25 / 66])

@@ -223,6 +223,20 @@ def test_without_faults_yarns_comparison_is_an_order():
     )
 
 
+def test_a_weight_of_each_resource():
+    """ResourceWeights: usage over capacity and weight, resource by resource, and the largest is dominant."""
+    cluster, other = {"m": 100, "v": 100}, yarn.YarnQueue({"m": 20, "v": 5}, name="other")
+    first = [
+        yarn.compare(yarn.YarnQueue({"m": 40, "v": 10}, weight, name="one"), other, cluster) < 0
+        for weight in (1, {"m": 4}, {"m": 4, "v": 1}, {"m": 4, "v": "1/4"}, {"v": 4})
+    ]
+    assert first == [False, True, True, False, False]
+    none = yarn.YarnQueue({"m": 1}, {"m": 0}, name="none")
+    assert yarn.compare(none, other, cluster) > 0
+    alike = [yarn.YarnQueue({"m": 40, "v": 10}, weight, name="one") for weight in (3, {"m": 3, "v": 3})]
+    assert yarn.compare(*alike, cluster) == 0
+
+
 def test_a_fault_that_is_none_is_refused():
     with pytest.raises(PolicyError, match="did you mean 'nan-ties'"):
         yarn.compare(yarn.YarnQueue({}), yarn.YarnQueue({}), {"m": 1}, ["nan-tie"])

@@ -54,6 +54,10 @@ class Question:
     def takes(self, case: Case) -> bool:
         """Say whether the policy can take the case: the share of one resource needs all users to need it."""
         policy = policy_named(self.policy)
+        if policy.path is not None and policy.path.m != self.space.resources:
+            raise PolicyError(
+                f"{policy.name} is a path of {policy.path.m} resources: search instances with {policy.path.m} of them"
+            )
         if policy.measure != "single":
             return True
         names = [f"r{j}" for j in range(1, self.space.resources + 1)]
@@ -300,7 +304,7 @@ def _fitted(space: Space, policy: Policy, integer: bool) -> Space:
     from dataclasses import replace
 
     counted = policy.measure == "tasks" or policy.objective == "formulation" or integer
-    named = policy.measure == "single" or policy.objective == "formulation"
+    named = policy.measure in ("single", "path") or policy.objective == "formulation"
     return replace(space, sizes_matter=counted, names_matter=named)
 
 

@@ -32,6 +32,7 @@ def _one_resource(scene: Scene, i: int) -> Response:
 KINDS: tuple[tuple[Callable[[Scene], bool], Callable[[Scene, int], Response]], ...] = (
     (lambda s: s.integer, whole.best),
     (lambda s: _pool(s) and s.policy.objective in ("leximin", "servers"), filling.best),
+    (lambda s: _pool(s) and s.policy.path is not None, filling.along_path),
     (lambda s: not s.integer and s.policy.objective == "servers", filling.on_servers),
     (lambda s: _pool(s) and s.policy.objective == "alpha" and s.cluster.m == 1, _one_resource),
     (lambda s: _two_resources(s) and s.policy.alpha == 1, market_of_two.best),

@@ -22,6 +22,9 @@ which tasks are worth nothing to her.  []
 counts tasks depends on the report instead: claiming a task K times as large keeps her level K times as low, and the
 others then leave her all that she can use.
 
+A level along a path of bundles does not double with the bundle, and all else of this holds.  There `along_path` looks
+at the truth v itself: (*) holds at v with equality for some j, so it fails beyond.
+
 Nor do two users gain together, by the same argument.  Say both would have more of what they need.  Then both would end
 at higher levels than in truth, so until the level t at which the first of them stopped in truth nothing that they claim
 is used up, and the others rise as without both.  Of a resource r that she needs they leave left[r](t) from then on, and
@@ -31,15 +34,19 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, for dominant share
 under Leontief preferences, Economic Theory 2013, for the class of rules.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ...engines.reference.filling import progressive_filling
+from ...model.paths import Traveller
 from ..case import Scene
 from ..economy import low
-from ..outcomes import rates
+from ..outcomes import rates, travellers
+from . import misreport
 from .misreport import Response, worth
 
-__all__ = ["best", "on_servers", "pair_gains_nothing"]
+__all__ = ["along_path", "best", "on_servers", "pair_gains_nothing"]
 
 LARGEST_CLAIM = 64
 """Multiples of her task that are tried for the sentence; that some multiple pays is known before."""
@@ -52,6 +59,29 @@ def best(scene: Scene, i: int) -> Response:
     most = scene.limited(i, _least_root(scene, i))
     truth = scene.truth.tasks[i]
     return Response(None, None, most, decided=low(most) <= low(truth))
+
+
+def along_path(scene: Scene, i: int) -> Response:
+    """Return user i's best response where levels are measured along a path of bundles."""
+    cluster, truth = scene.cluster, low(scene.truth.tasks[i])
+    none = any(d and not c for d, c in zip(cluster.demands[i], cluster.pool, strict=True))
+    if none or truth == cluster.limits[i]:
+        return Response(None, None, truth)
+    users = travellers(cluster, scene.policy)
+    others, level = [k for k in range(cluster.n) if k != i], users[i].level(truth)
+    ends = [low(x) for x in scene.without(i).tasks]
+    for j, need in enumerate(cluster.demands[i]):
+        held = sum(
+            (
+                cluster.demands[k][j] * min(end, users[k].tasks(level))
+                for k, end in zip(others, ends, strict=True)
+                if end
+            ),
+            Fraction(0),
+        )
+        if need and held + truth * need == cluster.pool[j]:
+            return Response(None, None, truth)
+    return misreport.best(scene, i)
 
 
 def on_servers(scene: Scene, i: int) -> Response:
@@ -120,23 +150,37 @@ def pair_gains_nothing(scene: Scene, i: int, k: int) -> bool:
     cluster, truth = scene.cluster, [low(x) for x in scene.truth.tasks]
     if any(truth[h] == cluster.limits[h] for h in (i, k)):
         return True
-    speeds = rates(cluster, scene.policy)
-    first = min((i, k), key=lambda h: speeds[h] * truth[h])
-    level = speeds[first] * truth[first]
+    users = _users(scene)
+    first = min((i, k), key=lambda h: users[h].level(truth[h]))
+    level = users[first].level(truth[first])
     others = [h for h in range(cluster.n) if h not in (i, k)]
-    alone = progressive_filling(
-        [cluster.demands[h] for h in others],
-        cluster.pool,
-        [speeds[h] for h in others],
-        [cluster.limits[h] for h in others],
-    )
+    alone = [low(x) for x in scene.run(cluster.keeping(others)).tasks]
     for r, need in enumerate(cluster.demands[first]):
         if not need:
             continue
         held = sum(
-            (cluster.demands[h][r] * min(level / speeds[h], x) for h, x in zip(others, alone, strict=True) if x),
+            (cluster.demands[h][r] * min(users[h].tasks(level), x) for h, x in zip(others, alone, strict=True) if x),
             Fraction(0),
         )
         if cluster.pool[r] - held <= truth[i] * cluster.demands[i][r] + truth[k] * cluster.demands[k][r]:
             return True
     return False
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A user whose level is a multiple of the tasks."""
+
+    rate: Fraction
+
+    def level(self, tasks: Fraction) -> Fraction:
+        return self.rate * tasks
+
+    def tasks(self, level: Fraction) -> Fraction:
+        return level / self.rate
+
+
+def _users(scene: Scene) -> Sequence[_Linear | Traveller]:
+    if scene.policy.path is not None:
+        return travellers(scene.cluster, scene.policy)
+    return [_Linear(rate) for rate in rates(scene.cluster, scene.policy)]

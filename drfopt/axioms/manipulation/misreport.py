@@ -123,7 +123,7 @@ def nearby(scene: Scene, i: int, report: Row) -> Iterator[Row]:
 
 def _promising(scene: Scene, i: int, reports: Sequence[Row], least: float) -> list[Row]:
     """Return the reports that bring more than `least` in floats, the best first."""
-    if scene.integer or scene.cluster.machines is not None or scene.policy.objective == "sum":
+    if scene.integer or scene.cluster.machines is not None or scene.policy.objective in ("sum", "path"):
         # Few and whole, or placed, or quickly exact: nothing is saved by asking twice.
         return list(reports)
     values = _floats(scene, i, reports)

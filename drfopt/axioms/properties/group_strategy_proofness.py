@@ -69,7 +69,7 @@ def check(scene: Scene) -> Finding:
 def _filled(scene: Scene) -> bool:
     """Say whether a filling of a pool by levels of bundles decides the outcome."""
     pool = not scene.integer and scene.cluster.machines is None
-    return pool and scene.policy.objective in ("leximin", "servers") and scene.policy.measure != "tasks"
+    return pool and scene.policy.objective in ("leximin", "servers", "path") and scene.policy.measure != "tasks"
 
 
 def _worth(scene: Scene, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:

@@ -7,9 +7,10 @@ Of a user with task types on machines z and what is open to her are told kind by
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 from .reading import Cluster, Report, dot, number, over_one, products, shown, total
@@ -26,9 +27,9 @@ ACCURACY = Fraction(1, 10**9)
 """What a file of floats may be off by, relatively; a file of fractions may be off by nothing."""
 
 OBJECTIVES = dict.fromkeys(("drf", "asset", "single", "tasks", "tsf"), "leximin")
-OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum", "per-server": "servers"}
+OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum", "per-server": "servers", "path": "leximin"}
 
-ARGUED = ("single", "alpha")
+ARGUED = ("single", "alpha", "path")
 """Policies whose names have an argument behind a colon."""
 
 
@@ -73,7 +74,11 @@ class Claim:
         self.report = Report(ACCURACY if floats else number(0))
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
         self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
-        self.r = [cluster.rate(i, self.policy) for i in self.n] if self.objective else []
+        # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
+        if word == "path" and (self.whole or not cluster.pool):
+            raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
+        rate = self.on_path if word == "path" else partial(cluster.rate, policy=self.policy)
+        self.r = [rate(i) for i in self.n] if self.objective else []
         self.y = [r * x for r, x in zip(self.r, self.x, strict=bool(self.r))]
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):
@@ -82,6 +87,21 @@ class Claim:
         self.z = [{0: x} for x in self.x] if cluster.pool else place
         self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
         """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
+
+    def on_path(self, i: int) -> Fraction:
+        """Return the part of the level of user i along a path of bundles that one of its tasks makes."""
+        cells = zip(self.c.d[i], self.c.cluster, self.c.w[i], strict=True)
+        shares = [d / c / w * self.x[i] if c else number(0) for d, c, w in cells]
+        bundles = self.policy.partition(":")[2].split("..")
+        knots = [[number(0)] * len(shares), *([number(v) for v in bundle.split(":")] for bundle in bundles)]
+        if any(len(knot) != len(shares) for knot in knots):
+            raise ValueError(f"{self.policy} is no path of {len(shares)} resources")
+        columns = list(zip(*knots, strict=True))
+        if any(one >= other for column in columns for one, other in pairwise(column)):
+            raise ValueError(f"{self.policy} does not grow from bundle to bundle")
+        heights = [total(knot) / len(knot) for knot in knots]
+        level = max((_between(column, heights, s) for column, s in zip(columns, shares, strict=True) if s), default=0)
+        return level / self.x[i] if self.x[i] else number(1)
 
     @cached_property
     def scaled(self) -> tuple[int, Any]:
@@ -214,3 +234,9 @@ class Claim:
 
 def _lower(tasks: Any) -> Any:
     return tasks["lower"] if isinstance(tasks, dict) else tasks
+
+
+def _between(knots: Sequence[Fraction], heights: Sequence[Fraction], at: Fraction) -> Fraction:
+    """Return the height at a place on a line through knots, which goes on beyond the last as it came."""
+    q = next((q for q, knot in enumerate(knots[1:]) if at <= knot), len(knots) - 2)
+    return heights[q] + (at - knots[q]) * (heights[q + 1] - heights[q]) / (knots[q + 1] - knots[q])

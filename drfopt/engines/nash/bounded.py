@@ -52,6 +52,9 @@ SOFT = 1e-9
 ZERO = 1e-11
 """A quantity of scaled size 1 below this is rounding."""
 
+UNNOTICED = 1e-3
+"""Price of a whole idle row, relative to all money, that is the method's tolerance."""
+
 UNFILLED = 1e-8
 """Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
 
@@ -466,8 +469,11 @@ class _Guess:
         asked = np.asarray(
             (sparse.diags_array(point.p) @ m.A @ sparse.diags_array(1 / y[m.owner[m.type]])).max(axis=1).toarray()
         ).ravel()
-        self.priced = asked >= slack
-        self.capped_groups = np.asarray(_largest(m.B, point.beta, y)) >= 1 - m.B @ point.t
+        # A price so small that the money would not notice it on an idle row is the method's zero.
+        money = float(point.p @ (1 - slack) + point.beta @ (m.B @ point.t))
+        self.priced = (asked >= slack) & (point.p >= UNNOTICED * money * slack)
+        under = 1 - m.B @ point.t
+        self.capped_groups = (_largest(m.B, point.beta, y) >= under) & (point.beta >= UNNOTICED * money * under)
         self.at_limit = m.limited & (point.nu / y >= (m.u - point.t) / np.where(m.limited, m.u, 1))
         self.at_floor = m.floored & (point.mu / y >= (point.t - m.low))
         self.seen: set[bytes] = set()

@@ -21,10 +21,13 @@ from typing import Any, NamedTuple
 from ...base.errors import SolverError
 from .algorithm1 import Classes, Limits, Machines, Row
 
-__all__ = ["EnumeratedOptimum", "leximin", "nash_product", "optimum", "packable", "total"]
+__all__ = ["EnumeratedOptimum", "leximin", "loads", "nash_product", "optimum", "packable", "total"]
 
 BUDGET = 2_000_000
 """Loads, sums and comparisons before giving up: a few seconds."""
+
+LISTED = 200_000
+"""The same for the loads of one machine."""
 
 LARGEST_EXPONENT = 10_000
 """Largest exponent of an integer product: more makes numbers of megabytes out of a tiny cluster."""
@@ -126,6 +129,23 @@ def packable(
             if reached == before:
                 break  # one more machine of this class adds nothing, and so does the rest of them
     return reached
+
+
+def loads(demands: Sequence[Row], room: Row, budget: int = LISTED) -> list[Tasks]:
+    """Return what one machine can run of users without limits, (n,), and nothing that is below another.
+
+    Raises
+    ------
+    SolverError
+        When more than `budget` steps would be needed.
+
+    Examples
+    --------
+    >>> loads([[1, 4], [3, 1]], [4, 5])
+    [(1, 1)]
+    """
+    meter = _Meter(budget)
+    return _largest(_loads(demands, room, [None] * len(demands), meter), meter) if demands else []
 
 
 def _loads(demands: Sequence[Row], room: Row, limits: Limits, meter: "_Meter") -> Iterator[Tasks]:

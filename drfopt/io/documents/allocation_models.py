@@ -299,6 +299,7 @@ class StepRow(Keyed):
     machine: str = ""
     type: int | str | None = None
     dominant_shares: ByName
+    shares: dict[str, ByName]
     used: ByName
 
 

@@ -1,6 +1,6 @@
 """Models of what planning, simulating, reading a cluster's files and a page of it print."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, RootModel
 
@@ -291,6 +291,13 @@ class PageDocument(Headed):
     stops: list[dict[str, int]]
     sweeps: list[Anything]
     whatifs: list[Anything]
+    titles: list[str]
+    order: list[int]
+    shown: list[int]
+    short: Anything | None = None
+    queues: Any = None
+    prices: Any = None
+    advice: Anything | None = None
 
 
 class RunUser(Keyed):

@@ -4,8 +4,8 @@
 machines as of format csv, or a file in the format's own words, which is then read with the others.
 
 ``--saturate`` lets every queue without tasks want everything there is: of each kind of machines (those that have the
-same resources) tasks of their mean shape, as many as all of them hold, so that a share of the mix is a share of every
-kind. ``--shape`` says another task, of which such a queue wants ever more.
+same resources in the same proportions) tasks of their mean shape, as many as all of them hold, so that a share of the
+mix is a share of every kind. ``--shape`` says another task, of which such a queue wants ever more.
 """
 
 import math
@@ -30,6 +30,13 @@ bounds them."""
 
 LEADS = ("cpu", "vcores", "cpus")
 """The resource of which a task of the mean shape has one."""
+
+MOST_KINDS = 8
+"""Kinds of machines that are told apart, unless they differ by more than the last of `FACTORS`: each is one more type
+of tasks of every queue that wants everything."""
+
+FACTORS = (0, 1.1, 1.5, 2, 4, 16)
+"""By how much proportions differ of machines that are told apart; 0 for at all."""
 
 DIGITS = 6
 """Significant digits of a mean shape, rounded down: a mean of many machines is no short decimal."""
@@ -97,38 +104,66 @@ def saturated(cluster: Contents) -> Contents:
             )
     tasks = list(cluster.tasks)
     mixes: dict[Hashable, list[tuple[Amounts, int]]] = {}
+    endless = set(cluster.endless)
     for name in empty:
-        needs = cluster.wants(name)
-        if needs not in mixes:
+        needs, usable = cluster.wants(name), cluster.usable(name)
+        if (needs, usable) not in mixes:
             # A pool takes everybody.
             open_to = [node for node in machines if cluster.pool is not None or cluster.allows(needs, node.features)]
-            mixes[needs] = [(shape, 1)] if shape else list(_mix(open_to, bounded))
-        if not mixes[needs]:
-            cluster.notes.unused("queue that no machine is open to", name)
-        tasks += [Task(name, demand, count, needs) for demand, count in mixes[needs]]
-    endless = {name for name in empty if len(mixes[cluster.wants(name)]) == 1}
+            if usable is not None:
+                open_to = [replace(node, capacity=_only(node.capacity, usable)) for node in open_to]
+            own = shape if usable is None else _only(shape, usable)
+            mixes[needs, usable] = [(own, 1)] if own else [] if shape else list(_mix(open_to, bounded))
+        mix = mixes[needs, usable]
+        if not mix:
+            cluster.notes.unused("queue that may use nothing there is", name)
+        if len(mix) == 1:
+            endless.add(name)
+        tasks += [Task(name, demand, count, needs) for demand, count in mix]
     if empty:
         what = "of the shape given" if shape else "in the mean shape of each kind of machines"
         cluster.notes.assumed(f"queue without tasks wants everything, {what}", empty[0], len(empty))
-    return replace(cluster, tasks=tasks, endless=frozenset(cluster.endless) | endless)
+    return replace(cluster, tasks=tasks, endless=frozenset(endless))
+
+
+def _only(amounts: Amounts, usable: Collection[str]) -> Amounts:
+    return {resource: amount for resource, amount in amounts.items() if resource in usable}
 
 
 def _mix(machines: Iterable[ListedMachine], bounded: Collection[str]) -> Iterable[tuple[Amounts, int]]:
     """Yield the mean task of each kind of machines, and how many of it the machines of that kind hold."""
-    kinds: dict[frozenset[str], list[ListedMachine]] = {}
-    for node in machines:
-        named = [r for r, amount in node.capacity.items() if amount and (r in bounded or not r.startswith(UNSHAPED))]
-        if named:
-            kinds.setdefault(frozenset(named), []).append(node)
-    for resources, nodes in kinds.items():
-        names = [resource for resource in nodes[0].capacity if resource in resources]
+    for names, nodes in _kinds(machines, bounded):
         total = {r: sum((node.capacity[r] * node.count for node in nodes), Fraction(0)) for r in names}
-        lead = next((r for r in LEADS if r in total), names[0])
-        mean = {r: amount / total[lead] for r, amount in total.items()}
+        mean = {r: amount / total[names[0]] for r, amount in total.items()}
         # One task has to fit on every machine of the kind, after rounding too.
         least = min(min(Fraction(1), *(node.capacity[r] / mean[r] for r in names)) for node in nodes)
         task = {r: _short(amount * least) for r, amount in mean.items()}
-        yield task, math.ceil(max(total[r] / task[r] for r in names))
+        yield task, math.ceil(total[names[0]] / task[names[0]])
+
+
+def _kinds(
+    machines: Iterable[ListedMachine], bounded: Collection[str]
+) -> Iterable[tuple[list[str], list[ListedMachine]]]:
+    """Yield machines with the same resources in about the same proportions, the resource that leads first.
+
+    Proportions are told apart as finely as `MOST_KINDS` allows: exactly at first, then by ever larger factors.
+    """
+    several = []
+    for node in machines:
+        named = [r for r, amount in node.capacity.items() if amount and (r in bounded or not r.startswith(UNSHAPED))]
+        lead = next((r for r in LEADS if r in named), next(iter(named), ""))
+        if named:
+            several.append(([lead, *(r for r in named if r != lead)], node))
+    for factor in FACTORS:
+        kinds: dict[Hashable, tuple[list[str], list[ListedMachine]]] = {}
+        for names, node in several:
+            ratios = [node.capacity[r] / node.capacity[names[0]] for r in names]
+            told = ratios if not factor else [round(math.log(ratio) / math.log(factor)) for ratio in ratios]
+            key = frozenset(zip(names, told, strict=True))
+            kinds.setdefault(key, (names, []))[1].append(node)
+        if len(kinds) <= MOST_KINDS or factor == FACTORS[-1]:
+            yield from kinds.values()
+            return
 
 
 def _short(value: Fraction) -> Fraction:

@@ -29,12 +29,12 @@ __all__ = [
     "POOL",
     "UNUSED",
     "Amounts",
-    "Asked",
     "Contents",
     "Conversion",
     "ListedMachine",
     "Note",
     "Notes",
+    "ReadOptions",
     "Task",
     "named",
 ]
@@ -266,6 +266,8 @@ class Contents:
         What a task of a queue needs that wants everything, in the words of this cluster; empty for the mean shapes.
     wants : callable
         What tasks of a queue ask of a node where the queue is all that is known of them.
+    usable : callable
+        The resources that a queue may use; None for all.
     missing : callable
         What of its needs a node with these features does not meet, in words.
     """
@@ -282,11 +284,12 @@ class Contents:
     endless: Collection[str] = frozenset()
     shape: Amounts = field(default_factory=dict)
     wants: Callable[[str], Hashable] = lambda queue: None
+    usable: Callable[[str], frozenset[str] | None] = lambda queue: None
     missing: Callable[[Any, Any], str] = lambda needs, features: "is not open to it"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadOptions:
     """What is asked of a reader beside its files.
 
     Attributes
@@ -326,7 +329,7 @@ class Asked:
 
     def called(
         self, known: Mapping[str, TargetName], used: Collection[str], taken: Callable[[str], bool], notes: Notes
-    ) -> "Asked":
+    ) -> "ReadOptions":
         """Return the same in the words and units of a format.
 
         Parameters

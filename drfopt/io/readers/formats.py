@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InstanceError, suggestion
-from ...base.numbers.quantities import amount
 from ...base.registry import Registry
 
 if TYPE_CHECKING:
@@ -180,12 +179,13 @@ def read(
     paths = [files] if isinstance(files, str | Path) else list(files)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
+    from ...base.numbers.quantities import amount
     from ..text.files import read_file
     from .asking import machines_in, saturated
     from .assembly import assemble
-    from .conversion import Asked, Conversion
+    from .conversion import Conversion, ReadOptions
 
-    asked = Asked(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
+    asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
         raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")
     opened = [read_file(path) for path in paths]

@@ -13,7 +13,7 @@ from typing import Any
 from ..text.files import File, failure
 from ..text.parts import TreePart, parts
 from ..writers.amounts import MESOS
-from .conversion import Asked, Contents, ListedMachine, Notes, Task, named
+from .conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from .queues.tree import QueueNode, organised
 
 __all__ = ["read"]
@@ -21,14 +21,14 @@ __all__ = ["read"]
 RUNNING = ("TASK_RUNNING", "TASK_STARTING", "TASK_STAGING", "TASK_KILLING")
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read agents, tasks and roles.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    asked : Asked
+    asked : ReadOptions
         Users by ``role`` (the default) or ``framework``.
 
     Raises

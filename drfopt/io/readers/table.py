@@ -16,7 +16,7 @@ from typing import Any
 from ...base.errors import InstanceError, suggestion
 from ..text.csv_rows import CsvRow, with_header
 from ..text.files import File, failure, shown
-from .conversion import Asked, Contents, ListedMachine, Notes, Task, named
+from .conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 
 __all__ = ["machine_row", "read"]
 
@@ -27,7 +27,7 @@ OF_TASKS = ("user", "task", "count", "machine", "weight", "group")
 Labels = tuple[tuple[str, str], ...]
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read machines and tasks.
 
     Raises

@@ -20,6 +20,9 @@ __all__ = ["Ascent", "Halt", "Moment", "SettledState"]
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
 
+SETTLED = 1e-12
+"""Part of what is used that the rounding of a curve hides."""
+
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
 
@@ -284,12 +287,19 @@ class Ascent:
         room = {self.instance.resources.index(resource): self._number(amount) for resource, amount in guarantee.items()}
         most = self.leaves.most.copy()
         using = np.zeros(self.instance.n, dtype=bool)
-        for i in np.flatnonzero(self.playing):
-            alone = [amount / self.demands[i, j] for j, amount in room.items() if self.demands[i, j]]
-            limit = self.instance.exact_limits[i]
-            using[i] = bool(alone)
-            if using[i]:
-                most[i] = min([*alone, *([] if limit is None else [self._number(limit)])])
+        if self.exact:
+            for i in np.flatnonzero(self.playing):
+                alone = [amount / self.demands[i, j] for j, amount in room.items() if self.demands[i, j]]
+                limit = self.instance.exact_limits[i]
+                using[i] = bool(alone)
+                if using[i]:
+                    most[i] = min([*alone, *([] if limit is None else [self._number(limit)])])
+        else:
+            needs = self.demands[:, list(room)]
+            using = self.playing & (needs > 0).any(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                whole = np.where(needs > 0, np.array(list(room.values())) / needs, np.inf).min(axis=1)
+            most = np.where(using, np.minimum(whole, self.instance.limits), most)
         leaves, rising = replace(self.leaves, most=most), self.playing & (has < most)
         used = has_used(leaves, has, node.everyone)
         if not (rising & using)[node.everyone].any() or any(used[j] >= amount for j, amount in room.items()):
@@ -298,7 +308,9 @@ class Ascent:
         full = first_full(branch.curve, room, reached=True)
         if full is None:
             used = has_used(leaves, branch.tasks(branch.end), node.everyone)
-            ends = [first_full(branch.curve, {j: used[j]}, reached=True) for j in room]
+            # In floats the curve may end a rounding below what its tasks use.
+            most_used = {j: used[j] if self.exact else used[j] * (1 - SETTLED) for j in room}
+            ends = [first_full(branch.curve, {j: amount}, reached=True) for j, amount in most_used.items()]
             full = max((end for end in ends if end is not None), key=lambda end: end[:2])
         return branch.tasks(branch.place(*full[:2]))
 

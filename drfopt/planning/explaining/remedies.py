@@ -142,7 +142,8 @@ class Remedies(RemedyTrials):
         """What units of the cluster are worth: resources of a pool, machines of classes."""
         units = units_of(self.instance)
         wanted = "resource" if self.instance.machines is None else "machine"
-        return price(self.instance, self.policy, units=tuple(unit for unit in units if unit.kind == wanted))
+        chosen = tuple(unit for unit in units if unit.kind == wanted)
+        return price(self.instance, self.policy, units=chosen, allocation=self.allocation)
 
     @cached_property
     def _raising(self) -> Raising:

@@ -22,7 +22,7 @@ from ...engines.hierarchy import stops
 from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.evidence import StopEvidence
-from ...model.hierarchy import Ascent, Halt
+from ...model.hierarchy import Ascent, BranchPoint, Halt
 from ...model.policies import Policy, policy_named
 from ...solving.allocating import solve
 from .feasible_growth import TIGHT, Grown, Room
@@ -199,9 +199,11 @@ class _Clocked(Divided):
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit: by the stops there are, or those of the other division."""
         room = self.instance.room + amount * unit.growth
-        found = self._run(room, self.halts, self.instance.room)
+        # What has a place at both ends of a way has one in between.
+        between = other is not None
+        found = self._run(room, self.halts, self.instance.room, placed=between)
         if found is None and other is not None:
-            found = self._run(room, other.halts, other.room)
+            found = self._run(room, other.halts, other.room, placed=between)
         elif found is None:
             cluster, _ = grown(self.instance, unit, amount)
             halts = tuple(h for h, _ in stops(Problem(cluster, self.policy), Ascent(cluster, self.policy)))
@@ -210,8 +212,10 @@ class _Clocked(Divided):
             raise SolverError("what binds changes in between")
         return found
 
-    def _run(self, room: np.ndarray, halts: tuple[Halt, ...], of: np.ndarray) -> _Point | None:
+    def _run(self, room: np.ndarray, halts: tuple[Halt, ...], of: np.ndarray, placed: bool = False) -> _Point | None:
         """Return the division of a cluster with this room (k, m) that stops lead to, proven; None if it is not.
+
+        That there is a place for the tasks is not asked where it is known (`placed`).
 
         Prices of the stops are those of whole classes of a room `of`; a unit keeps its price.
         """
@@ -228,7 +232,7 @@ class _Clocked(Divided):
                 place = moment.end
                 if len(halt.finished):
                     budget = float(prices.sum() + np.sum(halt.bounds))
-                    place = _where(moment, _costs(ascent, prices, halt.bounds), budget)
+                    place = _where(moment, _costs(ascent, prices, halt.bounds), budget, halt.place)
                 made.append(Halt(standing.promising, place, halt.finished, prices, halt.bounds))
                 standing = ascent.after(standing, moment.tasks(place), halt.finished)
             fault = replayed(ascent, standing.has, tuple(made))
@@ -236,7 +240,7 @@ class _Clocked(Divided):
             return None
         tasks, first = standing.has, self.instance.m + 1
         over = any(tasks @ ascent.columns[:, c] > most * (1 + TIGHT) for c, most in ascent.room.items() if c >= first)
-        if fault or over or self.room.asked(tasks, room) > 1 + 2 * TIGHT:
+        if fault or over or not (placed or self.room.asked(tasks, room) <= 1 + 2 * TIGHT):
             return None
         shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
         return _Point(tasks, ascent.levels(tasks), float(shares @ tasks), halts, of)
@@ -257,18 +261,22 @@ def _costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray
     return np.where(np.isfinite(price), price, 0.0)
 
 
-def _where(moment: Any, price: np.ndarray, budget: float) -> Any:
-    """Return the place at which the tasks of a moment cost a budget: the curve's end where they never do."""
+def _where(moment: Any, price: np.ndarray, budget: float, near: BranchPoint) -> Any:
+    """Return the place at which the tasks of a moment cost a budget, probably `near`: the end where they never do."""
     last = len(moment.level) - 1
 
     def spent(point: int) -> float:
         return float(price @ moment.tasks(moment.place(point)))
 
-    low, high = 0, last
-    if spent(last) <= budget:
-        return moment.end
+    here = np.flatnonzero(moment.phase == near.phase)
+    at = int(np.searchsorted(moment.curve.time[here], near.time)) + (int(here[0]) if here.size else 0)
+    low, high = max(at - 2, 0), min(at + 2, last)
+    if not spent(low) <= budget < spent(high):
+        low, high = 0, last
+        if spent(last) <= budget:
+            return moment.end
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if spent(middle) <= budget else (low, middle)
-    here, there = spent(low), spent(high)
-    return moment.place(low, min(max((budget - here) / (there - here), 0.0), 1.0) if there > here else 0)
+    less, more = spent(low), spent(high)
+    return moment.place(low, min(max((budget - less) / (more - less), 0.0), 1.0) if more > less else 0)

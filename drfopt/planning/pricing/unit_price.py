@@ -278,7 +278,13 @@ def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, sl
     return float(turning @ tasks + TOTAL.rates(instance) @ slopes)
 
 
-def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str | Unit] | None = None) -> Prices:
+def price(
+    instance: Instance,
+    policy: AnyPolicy = "drf",
+    *,
+    units: Iterable[str | Unit] | None = None,
+    allocation: Allocation | None = None,
+) -> Prices:
     """Return what one more unit of every resource and machine class is worth, and to whom.
 
     Parameters
@@ -288,6 +294,8 @@ def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str 
         A leximin, a market or a sum, of divisible tasks.
     units : iterable of str, optional
         Those to look at: resources, machine classes, ``CLASS/RESOURCE``; by default all of the cluster.
+    allocation : Allocation, optional
+        What `solve` gives for the instance and the policy, where it is at hand.
 
     Returns
     -------
@@ -312,7 +320,7 @@ def price(instance: Instance, policy: AnyPolicy = "drf", *, units: Iterable[str 
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
         )
     chosen.check(instance, knows=FEATURES)
-    allocation = solve(instance, chosen)
+    allocation = solve(instance, chosen) if allocation is None else allocation
     totals = Sums(instance, TOTAL, ruled=False)
     beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
     look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)

@@ -17,9 +17,9 @@ from ...base.errors import InstanceError, suggestion
 from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
 from ...model.instance import Instance
-from ...model.naming import some
+from ...model.naming import labels, some, unique
 
-__all__ = ["Current", "current_of", "load_current"]
+__all__ = ["Current", "current_of", "labelled", "load_current"]
 
 LARGEST = 2**53
 """Most tasks in one place: larger numbers are no counts of anything."""
@@ -84,6 +84,32 @@ def current_of(document: Any, instance: Instance) -> Current:
             k = _index(name, instance.machine_names, "machine class")
             tasks[i, k] = _whole(count, f"placement of {user!r} on {name!r}")
     return Current(instance.machine_names, tuple(range(instance.k)), tasks)
+
+
+def labelled(values: Any, instance: Instance) -> dict[str, Any]:
+    """Return a frame of tasks (users by classes), or of a pool a Series (users), as the data of a file."""
+    pool, given = instance.machines is None, labels(values)
+    if pool != (len(given) == 1) or None in given:
+        shape = (
+            "a Series of tasks with users as its index" if pool else "a frame with users as rows, classes as columns"
+        )
+        raise InstanceError(
+            f"the current allocation is a {type(values).__name__} that does not say whose: give {shape}"
+        )
+    for names, word in zip(given, ("user", "machine class"), strict=False):
+        unique(names or (), word)
+    numbers = [[_count_of(x) for x in np.atleast_1d(row)] for row in values.to_numpy()]
+    if pool:
+        return {"tasks": {user: row[0] for user, row in zip(given[0] or (), numbers, strict=True)}}
+    rows = zip(given[0] or (), numbers, strict=True)
+    return {"placement": {user: dict(zip(given[1] or (), row, strict=True)) for user, row in rows}}
+
+
+def _count_of(cell: Any) -> Any:
+    """Return a cell as a number; pandas turns whole ones into floats where another is missing, which is none here."""
+    if cell is None or cell != cell:
+        return 0
+    return int(cell) if cell == int(cell) else float(cell)
 
 
 def _pool(document: Mapping, instance: Instance) -> Current:

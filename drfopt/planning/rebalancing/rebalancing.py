@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,10 @@ from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
 from ...model.instance import Instance
+from ...model.naming import labels
 from ...model.policies import AnyPolicy, policy_named
 from ...solving.allocating import solve
-from .current import Current, current_of, load_current
+from .current import Current, current_of, labelled, load_current
 from .moves import Fairest, Placement, Tasks, Within
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
@@ -187,7 +187,7 @@ class Rebalancing(Result):
 
 def rebalance(
     instance: Instance,
-    current: Current | Mapping | str | Path,
+    current: Any,
     *,
     moves: int | None = None,
     policy: AnyPolicy = "drf",
@@ -202,8 +202,9 @@ def rebalance(
     Parameters
     ----------
     instance : Instance
-    current : Current, mapping, or path of a JSON file
-        What runs today, see `drfopt.planning.rebalancing.current`.
+    current : Current, mapping, path of a JSON file, or frame
+        What runs today: a frame has tasks of users (rows) on classes (columns), of a pool it is a Series of tasks by
+        user; else see `drfopt.planning.rebalancing.current`.
     moves : int, optional
         Return the fairest allocation that so many moves and evictions, at most, can reach.
     policy : str, Policy or function
@@ -344,9 +345,11 @@ def _levels(problem: Problem, tasks: list[int]) -> list[Fraction]:
     return sorted(rates[i] * int(tasks[i]) for i in problem.members.tolist())
 
 
-def _current(current: Current | Mapping | str | Path, instance: Instance) -> Current:
+def _current(current: Any, instance: Instance) -> Current:
     if isinstance(current, Current):
         return current
+    if labels(current):
+        current = labelled(current, instance)
     return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
 
 

@@ -257,6 +257,8 @@ def size(
     chosen = policy_named(policy)
     if chosen.objective == "formulation":
         raise PolicyError(f"{chosen.name} is a formulation file, whose answers are not proven: name a policy")
+    if chosen.path is not None:
+        raise PolicyError(f"{chosen.name}: how much to buy is not known of levels along a path: use drf")
     chosen.check(instance, integer, knows=("types", "types on machines", "organisation"))
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")

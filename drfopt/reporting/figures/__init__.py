@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..charts import Figure
+from ..views import collapsed
 from . import changes, classes, columns, shares, tradeoff
 
 __all__ = ["FIGURES", "figures"]
@@ -20,6 +21,7 @@ FIGURES: tuple[Callable[[dict[str, Any]], Figure | None], ...] = (
 
 def figures(document: dict[str, Any]) -> dict[str, Figure]:
     """Return every figure that the document gives, by name."""
+    document = collapsed(document)
     drawn = [found for draw in FIGURES if (found := draw(document)) is not None]
     drawn += [changes.sweep_figure(sweep, place) for place, sweep in enumerate(document["sweeps"], start=1)]
     differences = [changes.figure(found, place) for place, found in enumerate(document["whatifs"], start=1)]

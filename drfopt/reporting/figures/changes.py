@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base.numbers.shown import number, percent
 from ...base.tables import clean
-from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis
+from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, zoomed
 from ..palette import DASHES, USER_INKS, title_of
 
 __all__ = ["figure", "sweep_figure"]
@@ -131,13 +131,15 @@ def _sweep_panel(
             "y": number_axis("value", share=share),
         },
         "layer": [
-            {"mark": {"type": "line", "strokeWidth": 2}, "encoding": encoding},
-            {
-                "mark": {"type": "point", "filled": True, "size": 45},
-                "encoding": dots
-                | {"tooltip": {"field": "tip"}}
-                | ({} if len(steps) <= MOST_DOTS else {"opacity": {"value": 0}}),
-            },
+            {"mark": {"type": "line", "strokeWidth": 2, "clip": True}, "encoding": encoding},
+            zoomed(
+                {
+                    "mark": {"type": "point", "filled": True, "size": 45, "clip": True},
+                    "encoding": dots
+                    | {"tooltip": {"field": "tip"}}
+                    | ({} if len(steps) <= MOST_DOTS else {"opacity": {"value": 0}}),
+                }
+            ),
         ],
     }
     return Panel(spec, title)

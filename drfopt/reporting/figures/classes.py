@@ -4,7 +4,7 @@ from typing import Any
 
 from ...base.numbers.shown import amount, percent
 from ...base.tables import clean
-from ..charts import FADED, Figure, Key, Panel, Spec, ink, name_axis
+from ..charts import FADED, Figure, Key, Panel, Spec, in_lines, ink, lines_of, name_axis, room_for
 from ..palette import SHADES, title_of
 
 __all__ = ["figure"]
@@ -12,8 +12,8 @@ __all__ = ["figure"]
 MOST_CLASSES = 40
 """Classes that are shown; of more, those on which most users are stopped, then the largest."""
 
-ROW, NAMES, LEAST = 20, 150, 46
-"""Pixels of a row, of the names at its left, and of a resource at least."""
+ROW, LEAST = 20, 46
+"""Pixels of a row, and of a resource at least."""
 
 LEVELS = ("idle", "20 %", "40 %", "60 %", "80 %", "used up")
 KEYS = tuple(Key(name, ink(shade)) for name, shade in zip(LEVELS, SHADES, strict=True))
@@ -28,7 +28,11 @@ def figure(document: dict[str, Any]) -> Figure | None:
     left_out = len(machines) - len(shown)
     allocations = document["comparison"]["allocations"]
     caption = "Used part of what all machines of a class have together; framed where somebody is stopped. "
-    caption += "Which class runs what is often a choice: this is the placement that was found."
+    if document["instance"]["placements"] == "many":
+        caption += "This is one placement of many: what is framed is used up in all of them that give the same tasks, "
+        caption += "other cells may be fuller or emptier in another."
+    else:
+        caption += "Nobody has a choice of classes: there is no other placement."
     if left_out:
         caption += f" {left_out} classes on which fewer users are stopped are left out; the table has all."
     return Figure(
@@ -68,14 +72,19 @@ def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Panel:
         for row, machine in enumerate(machines)
         for column, resource in enumerate(machine["resources"])
     ]
+    deepest = max(len(lines_of(clean(name), LEAST + 6)) for name in resources)
+    # Lines of letters above the map grow downwards: the first begins so much higher.
+    top: Spec = {"orient": "top", "labelColor": ink("muted"), "labelExpr": in_lines(resources, LEAST + 6)}
+    top |= {"labelPadding": 9 + 13 * (deepest - 1)}
+    names = room_for([machine["name"] for machine in machines])
     used = {"transform": [{"filter": "datum.used !== null"}]}
     text = {"type": "text", "baseline": "middle"}
     spec: Spec = {
         "height": ROW * len(machines),
         "data": {"values": rows},
         "encoding": {
-            "y": name_axis([machine["name"] for machine in machines], NAMES) | {"field": "row"},
-            "x": name_axis(resources, LEAST + 20, orient="top", labelColor=ink("muted")) | {"field": "column"},
+            "y": name_axis([machine["name"] for machine in machines], names) | {"field": "row"},
+            "x": name_axis(resources, LEAST + 20, **top) | {"field": "column"},
             "opacity": FADED,
             "tooltip": {"field": "tip"},
         },
@@ -90,7 +99,7 @@ def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Panel:
             {"transform": [{"filter": "datum.used === null"}], "mark": text | {"text": "–", "fill": ink("muted")}},
         ],
     }  # fmt: skip
-    return Panel(spec, title, NAMES + LEAST * len(resources))
+    return Panel(spec, title, names + LEAST * len(resources))
 
 
 def _shaded(values: list[str]) -> Spec:

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.numbers.shown import amount, percent
 from ...base.tables import clean
 from ...base.tolerances import CAPACITY
-from ..charts import FADED, HEIGHT, ROW, Figure, Key, Panel, Spec, colours, ink, name_axis, number_axis, paint
+from ..charts import FADED, HEIGHT, ROW, Figure, Key, Panel, Spec, colours, in_lines, ink, name_axis, number_axis, paint
 from ..palette import Part, parts_of, title_of
 
 __all__ = ["columns", "figure", "shares_of"]
@@ -79,7 +79,7 @@ def columns(
             row = {"place": place, "key": key, "from": base, "to": base + share, "share": share, "held": held}
             rows.append(row | {"text": text, "tip": clean(tip)})
             base += share
-    names = [name for name, _ in resources]
+    names, width = [name for name, _ in resources], int(LETTERS * 8 / len(resources))
     along, across, to = ("y", "x", "y2") if upright else ("x", "y", "x2")
     whole = {"domain": [0, 1], "nice": False}
     inks = [part.ink for part in parts]
@@ -98,7 +98,7 @@ def columns(
         "height": HEIGHT if upright else (ROW + 2) * len(resources),
         "data": {"values": rows},
         "encoding": {
-            across: name_axis(names, int(LETTERS * 8 / len(resources)) if upright else 96)
+            across: (name_axis(names, width, labelExpr=in_lines(names, width)) if upright else name_axis(names))
             | {"scale": {"paddingInner": 0.28, "paddingOuter": 0.14}},
         },
         "layer": [

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...base.numbers.shown import percent
 from ...base.tables import clean
-from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, thinned
+from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, thinned, zoomed
 from ..palette import POLICY_INKS, title_of
 from .tradeoff import keys_of
 
@@ -144,10 +144,11 @@ def _lines(rows: list[dict[str, Any]], keys: tuple[Key, ...], across: Any, upwar
             {
                 "data": {"values": [row | {"tip": clean(row["tip"])} for row in rows]},
                 "layer": [
-                    {"mark": "line", "encoding": place | colours(keys, marks="line") | {"strokeWidth": width}},
+                    {"mark": {"type": "line", "clip": True},
+                     "encoding": place | colours(keys, marks="line") | {"strokeWidth": width}},
                     # What a pointer meets: a line as such has one tip only.
-                    {"mark": {"type": "point", "opacity": 0, "size": 80},
-                     "encoding": place | {"tooltip": {"field": "tip"}}},
+                    zoomed({"mark": {"type": "point", "opacity": 0, "size": 80, "clip": True},
+                            "encoding": place | {"tooltip": {"field": "tip"}}}),
                 ],
             }
         ],

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...base.numbers.shown import number, percent
 from ...base.tables import clean
-from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis, span
+from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis, span, zoomed
 from ..palette import DASHES, POLICY_INKS, POLICY_SHAPES, title_of
 
 __all__ = ["figure", "keys_of"]
@@ -62,9 +62,12 @@ MOST = {"jain": 1.0, "utilization": 1.0}
 SHARES = ("lowest", "nash", "utilization")
 
 
-def figure(document: dict[str, Any]) -> Figure:
-    """Return one panel a plane."""
+def figure(document: dict[str, Any]) -> Figure | None:
+    """Return one panel a plane; None where there is one division only."""
     allocations, measures = document["comparison"]["allocations"], document["measures"]
+    if len(allocations) < 2:
+        # One point says nothing of a trade-off.
+        return None
     keys = keys_of(allocations)
     planes = [plane for plane in PLANES if all(m[plane.upwards] is not None for m in measures)]
     return Figure(
@@ -110,16 +113,16 @@ def _panel(plane: Plane, keys: tuple[Key, ...], measures: list[dict[str, Any]]) 
     spec = {
         "height": HEIGHT,
         "layer": [
-            {
+            zoomed({
                 "data": {"values": rows},
-                "mark": {"type": "point", "filled": True, "stroke": ink("card"), "strokeWidth": 0.8},
+                "mark": {"type": "point", "filled": True, "stroke": ink("card"), "strokeWidth": 0.8, "clip": True},
                 "encoding": {
                     **place,
                     **colours(keys, marks="point"),
                     "size": {"field": "size", "type": "quantitative", "scale": None},
                     "tooltip": {"field": "tip"},
                 },
-            },
+            }),
             {
                 "data": {"values": _labels(points, at, keys)},
                 "mark": {"type": "text", "baseline": "middle", "align": {"expr": "datum.align"}, "tooltip": None,

@@ -42,7 +42,7 @@ Source: Apache Hadoop, ComputeFairShares.java and TestComputeFairShares.java.
 
 import functools
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import mul
@@ -89,10 +89,13 @@ Row = Sequence[Amount]
 
 @dataclass(frozen=True)
 class YarnQueue:
-    """A queue or an application: usage, weight, minimum share, and when it started, in milliseconds."""
+    """A queue or an application: usage, weight, minimum share, and when it started, in milliseconds.
+
+    A weight may be a mapping from resource to weight, 1 where it names none, as in Hadoop's `ResourceWeights`.
+    """
 
     usage: Amounts
-    weight: Amount = 1
+    weight: Amount | Amounts = 1
     minimum: Amounts = field(default_factory=dict)
     start: int = 0
     name: str = ""
@@ -207,12 +210,18 @@ def order(queues: Iterable[YarnQueue], cluster: Amounts, faults: Collection[str]
 def _standing(queue: YarnQueue, cluster: Amounts, faults: Collection[str]) -> QueueOrder:
     usage, minimum = ([amounts.get(name, 0) for name in cluster] for amounts in (queue.usage, queue.minimum))
     shares = [Fraction(used) / total if total else NONE for used, total in zip(usage, cluster.values(), strict=True)]
+    each = isinstance(queue.weight, Mapping)
+    weights = [
+        Fraction(queue.weight.get(name, 1) if isinstance(queue.weight, Mapping) else queue.weight) for name in cluster
+    ]
     # A queue of weight 0 comes after all others as soon as it uses anything.
     levels: list[Any] = [
-        share / Fraction(queue.weight) if queue.weight else math.inf if share else share for share in shares
+        share / weight if weight else math.inf if share else share
+        for share, weight in zip(shares, weights, strict=True)
     ]
     ratios = [ratio(used, bound, faults) for used, bound in zip(usage, minimum, strict=True)]
-    return stand((usage, minimum, shares, levels), ratios, queue.start, queue.name, faults)
+    # Weights a resource change which one is dominant; one weight does not.
+    return stand((usage, minimum, levels if each else shares, levels), ratios, queue.start, queue.name, faults)
 
 
 def ratio(used: Amount, bound: Amount, faults: Collection[str] = ()) -> Fraction | float | None:

@@ -2,35 +2,38 @@
 
 They share with the engines the instance, a policy's level of one task and who is unplaced, which are what is asked.
 Beyond that the reference, enumeration and the slow programs have rows and algorithms of their own; scipy's programs
-end in the same HiGHS as the engines', CBC's know the same list of packings of a machine.  ``rational chain`` and
-``enclosure`` are engines for exact answers: HiGHS's basis and an engine's floats are where they begin, and what they
-say is decided in fractions, with equations of their own and by the standalone verifier.
+end in the same HiGHS as the engines', CBC's have a list of the packings of a machine that the reference makes.
+``rational chain`` and ``enclosure`` are engines for exact answers: HiGHS's basis and an engine's floats are where they
+begin, and what they say is decided in fractions, with equations of their own and by the standalone verifier.  Where
+exact answers are compared they are the engines, and others compute in fractions beside them.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import EngineError, SolverError
+from ...base.errors import EngineError, PolicyError, SolverError
 from ...certificates import second_solver, whole
 from ...engines.problem import Problem
 from ...engines.promised import kept
 from ...engines.reference import enumeration
 from ...engines.reference.filling import progressive_filling
+from ...engines.reference.path_filling import path_filling
 from ...engines.reference.tree_filling import Ambiguous
+from ...engines.registry import engines_for
 from ...model.hierarchy import Ascent
-from ...model.instance import Instance
+from ...model.instance import FEATURES, Instance
 from ...model.packings import most_alone
 from ...model.policies import policy_named
 from ..allocating import solve
 from ..scheduling import schedule
-from . import slow_chain, slow_market, slow_sum, slow_tree
+from . import slow_chain, slow_dual, slow_exact, slow_market, slow_sum, slow_tree
 
-__all__ = ["AUTHORS", "SECONDS", "Found", "Second", "found"]
+__all__ = ["AUTHORS", "SECONDS", "Found", "Second", "found", "second_authors"]
 
 
 Found = tuple[np.ndarray, Any]
@@ -61,6 +64,12 @@ EXACT_PAIRS = 500
 ENCLOSED = 400
 """Pairs of user and class, times resources, up to which enclosing a market takes about a second."""
 
+DENSE = 24
+"""Pairs of user and class up to which the simplex method on a dense table of fractions takes seconds."""
+
+PRICES, CELLS = 1_000, 2_000_000
+"""Classes times resources, and times users, up to which the smoothed dual takes up to some ten seconds."""
+
 WHOLE = ("leximin", "alpha", "sum")
 """What is done with whole tasks."""
 
@@ -86,6 +95,10 @@ class Second:
         Whether it is a solver's own answer, whose objective has all digits and whose tasks have not.
     engine : str
         The engine for exact answers that it is, if it is one.
+    reach : str
+        How large a cluster it can be asked about, in words.
+    exact : bool
+        Whether it is asked beside exact answers, too.
     """
 
     name: str
@@ -93,11 +106,17 @@ class Second:
     compute: Callable[[Problem], Found]
     rough: bool = False
     engine: str = ""
+    reach: str = ""
+    exact: bool = False
+
+    def asked(self, problem: Problem, exact: bool) -> bool:
+        """Say whether it is asked beside floats, or beside exact answers."""
+        return (self.exact or not exact) and self.takes(problem)
 
 
 def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray) -> Found:
     """Return levels and, where optima are not unique, what is compared instead of them."""
-    levels = np.array([float(level) for level in levels])
+    levels = _floats(levels)
     if problem.policy.objective == "formulation":
         return levels, None
     if problem.integer:
@@ -105,11 +124,28 @@ def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray) -> Found:
     return levels, float(levels.sum()) if problem.policy.objective == "sum" else None
 
 
+def _floats(levels: Sequence[Any] | np.ndarray) -> np.ndarray:
+    return np.array([float(level) for level in levels])
+
+
 def _reference(problem: Problem) -> Found:
     instance = problem.instance
     rates = problem.policy.exact_rates(instance)
     tasks = progressive_filling(instance.exact_demands, instance.exact_capacity, rates, instance.exact_limits)
-    return np.array([float(rate * x) for rate, x in zip(rates, tasks, strict=True)]), None
+    return np.array([rate * x for rate, x in zip(rates, tasks, strict=True)], dtype=object), None
+
+
+def _along_path(problem: Problem) -> Found:
+    instance, policy = problem.instance, problem.policy
+    users = policy.travellers(instance)
+    path, shares = users[0].path, [user.shares for user in users]
+    given = (instance.exact_demands, instance.exact_capacity, path.knots, path.levels, shares, instance.exact_limits)
+    return policy.levels(instance, np.array(path_filling(*given), dtype=object)), None
+
+
+def _along_path_takes(problem: Problem) -> bool:
+    path = problem.policy.path
+    return path is not None and 0 < problem.instance.n**2 * problem.m**2 * len(path.slopes) <= FRACTIONS
 
 
 def _reference_takes(problem: Problem) -> bool:
@@ -130,7 +166,7 @@ def _tree(problem: Problem) -> Found:
     except Ambiguous:
         raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
     exact = Ascent(problem.instance, problem.policy, exact=True)
-    return np.array([float(level) for level in exact.levels(np.array(tasks, dtype=object))]), None
+    return np.array(exact.levels(np.array(tasks, dtype=object)), dtype=object), None
 
 
 def _tree_takes(problem: Problem) -> bool:
@@ -198,6 +234,22 @@ def _market_takes(problem: Problem) -> bool:
     return _is(problem, "alpha", integer=False) and problem.policy.alpha <= CURVED
 
 
+def _dual(problem: Problem) -> Found:
+    policy, instance = problem.policy, problem.instance
+    rates, deadline = policy.rates(instance), problem.deadline
+    found = slow_dual.tasks(
+        instance, policy.alpha, instance.weights, rates, lambda: deadline.check("the smoothed dual of the market")
+    )
+    return rates * found, None
+
+
+def _dual_takes(problem: Problem) -> bool:
+    typed = problem.instance.machines is not None and problem.instance.type_table is not None
+    if typed or "organisation" in problem.instance.features or not _is(problem, "alpha", integer=False):
+        return False
+    return problem.k * problem.m <= PRICES and problem.n * problem.k * problem.m <= CELLS
+
+
 def _left(problem: Problem) -> float | None:
     left = problem.deadline.left()
     return None if left == math.inf else left
@@ -260,11 +312,22 @@ def _cbc(problem: Problem) -> Found:
     order = "drf" if policy.objective != "leximin" else policy.name
     tasks = [int(x) for x in schedule(instance, order, trace=False).tasks]
     for _ in range(IMPROVEMENTS):
-        better = second_solver.optimum(instance, policy, tasks, problem.deadline)
+        better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
             return _from_members(problem, [tasks[i] for i in problem.members.tolist()])
         tasks = better
     raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
+
+
+def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[int, int]] | None:
+    """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
+    users = [i for i in members if instance.fits[i, k]]
+    try:
+        loads = enumeration.loads([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+    except SolverError:
+        # Too many: then every machine has columns of its own.
+        return None
+    return [{i: x for i, x in zip(users, load, strict=True) if x} for load in loads]
 
 
 def _from_members(problem: Problem, tasks: list[int]) -> Found:
@@ -279,16 +342,102 @@ def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
     return problem.policy.objective == objective and problem.integer == integer
 
 
+def _simplex(problem: Problem) -> Found:
+    instance, policy = problem.instance, problem.policy
+    if policy.objective == "leximin":
+        return slow_exact.levels(instance, policy, problem.deadline), None
+    levels = policy.levels(instance, slow_exact.tasks(instance, policy))
+    return levels, float(sum(levels.tolist(), Fraction(0)))
+
+
+def _simplex_takes(problem: Problem) -> bool:
+    plain = problem.instance.type_table is None and "organisation" not in problem.instance.features
+    asked = _plain(problem) or _sum_takes(problem)
+    return bool(asked and plain and problem.n) and len(problem.pairs[0]) <= DENSE
+
+
 SECONDS = (
-    Second("reference", _reference_takes, _reference),
-    Second("reference, step by step", _tree_takes, _tree),
-    Second("one LP a user", _plain, _chain),
-    Second("rational chain", _exact_chain_takes, _exactly, engine="rational-chain"),
-    Second("enclosure", _enclosure_takes, _exactly, engine="enclosure"),
-    Second("conic program", _market_takes, _market, rough=True),
-    Second("linprog", _sum_takes, _sum),
-    Second("enumeration", _enumeration_takes, _enumeration),
-    Second("CBC", lambda problem: problem.integer and problem.policy.objective in WHOLE, _cbc),
-    Second("reference, machine by machine", _servers_takes, _servers),
+    Second("reference", _reference_takes, _reference, exact=True, reach="a few thousand users"),
+    Second("reference, bend by bend", _along_path_takes, _along_path, exact=True, reach="200 users"),
+    Second("reference, step by step", _tree_takes, _tree, exact=True, reach=f"{STEPS} users"),
+    Second("one LP a user", _plain, _chain, reach="some hundred users; refuses where floats cannot decide"),
+    Second(
+        "rational chain",
+        _exact_chain_takes,
+        _exactly,
+        engine="rational-chain",
+        reach=f"{EXACT_PAIRS} pairs of user and class",
+    ),
+    Second(
+        "enclosure",
+        _enclosure_takes,
+        _exactly,
+        engine="enclosure",
+        reach=f"{ENCLOSED} pairs of user and class, times resources; alpha a whole number",
+    ),
+    Second(
+        "conic program",
+        _market_takes,
+        _market,
+        rough=True,
+        exact=True,
+        reach="some thousand users; the product to 1e-9",
+    ),
+    Second(
+        "smoothed dual",
+        _dual_takes,
+        _dual,
+        exact=True,
+        reach=f"{PRICES:,} prices, {CELLS:,} of them times users; levels to 1e-9",
+    ),
+    Second("linprog", _sum_takes, _sum, reach="thousands of users"),
+    Second(
+        "simplex in fractions",
+        _simplex_takes,
+        _simplex,
+        exact=True,
+        reach=f"{DENSE} pairs of user and class",
+    ),
+    Second("enumeration", _enumeration_takes, _enumeration, reach=f"{ENUMERATED:,} vectors of tasks"),
+    Second(
+        "CBC",
+        lambda problem: problem.integer and problem.policy.objective in WHOLE,
+        _cbc,
+        reach="as far as its time limit; packings listed by the reference",
+    ),
+    Second("reference, machine by machine", _servers_takes, _servers, exact=True, reach="a few thousand users"),
 )
 """The table; what its rows share with the engines is told above."""
+
+ASKED = ("drf", "asset", "single:r1", "tsf", "tasks", "per-server", "ceei", "alpha:2", "utilitarian", "throughput")
+"""Policies of the table of second authors; a path is of a pool only."""
+
+KINDS = {"divisible tasks": (False, False), "whole tasks": (True, False), "exact answers": (False, True)}
+"""Whether tasks are whole, and whether answers are exact."""
+
+
+def second_authors() -> str:
+    """Return who is asked about every policy, kind of tasks and of cluster, as Markdown: engines and the others."""
+    clusters = {
+        "a pool": Instance([[1, 2], [2, 1]], [9, 9]),
+        "machines": Instance([[1, 2], [2, 1]], machines=[[9, 9], [5, 6]]),
+    }
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for tasks, (integer, exact) in KINDS.items():
+        for where, instance in clusters.items():
+            for name in (*ASKED, "path:1/2:1/2..3/4:1"):
+                problem = Problem(instance, policy_named(name), integer)
+                try:
+                    problem.policy.check(instance, integer, FEATURES)
+                except PolicyError:
+                    continue
+                engines = [row.name for row in engines_for(problem, exact) if not row.heuristic]
+                if not engines:
+                    continue
+                seconds = [f"{row.name} ({row.reach})" for row in SECONDS if row.asked(problem, exact)]
+                rows.setdefault((tasks, where, ", ".join(engines), "; ".join(seconds)), []).append(f"`{name}`")
+    lines = [["tasks", "cluster", "policies", "engines", "second authors, and how far they reach"], ["---"] * 5]
+    lines += [
+        [tasks, where, ", ".join(names), engines, seconds] for (tasks, where, engines, seconds), names in rows.items()
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

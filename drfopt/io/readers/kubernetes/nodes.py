@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
-from ..conversion import Asked, ListedMachine, Notes, Task
+from ..conversion import ListedMachine, Notes, ReadOptions, Task
 from .eligibility import NODE_NAME, Features, features_of
 from .objects import Objects, labels, name
 from .pods import Pod
@@ -50,8 +50,8 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
 
 
 def machines_of(
-    objects: Objects, pods: list[Pod], bounds: Iterable[Iterable[str]], asked: Asked, notes: Notes
-) -> tuple[list[ListedMachine], Asked]:
+    objects: Objects, pods: list[Pod], bounds: Iterable[Iterable[str]], asked: ReadOptions, notes: Notes
+) -> tuple[list[ListedMachine], ReadOptions]:
     """Return the nodes listed, or the machines of another file in the words of Kubernetes, and what is asked in them.
 
     Parameters

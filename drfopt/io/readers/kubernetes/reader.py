@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ...text.files import File
-from ..conversion import Asked, Contents, Notes, named
+from ..conversion import Contents, Notes, ReadOptions, named
 from .eligibility import ANYWHERE, allows, missing
 from .nodes import machines_of, tasks
 from .objects import Objects, name, namespace
@@ -53,14 +53,14 @@ USERS = ("namespace", "label:KEY", "annotation:KEY")
 SOURCE = "{what} ({files}): nodes {nodes:,}, pods {pods:,}; cpu in cores, memory in bytes"
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read nodes, pods and quotas.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    asked : Asked
+    asked : ReadOptions
         Users by ``namespace`` (the default), ``label:KEY`` or ``annotation:KEY``.
 
     Raises

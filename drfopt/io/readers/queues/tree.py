@@ -11,7 +11,7 @@ from typing import Any
 from ....base.errors import InstanceError
 from ....model.organisation import DEEPEST
 from ...text.files import File
-from ..conversion import Asked, Contents, Notes, named
+from ..conversion import Contents, Notes, ReadOptions, named
 from ..kubernetes.eligibility import ANYWHERE, allows, missing
 from ..kubernetes.nodes import machines_of, tasks
 from ..kubernetes.objects import Objects
@@ -173,7 +173,7 @@ class System:
     waiting: Callable[[Objects, list[Pod], Notes], list[Pod]] = lambda objects, found, notes: []
     pool: Callable[[Objects], Mapping[str, Fraction] | None] = lambda objects: None
 
-    def read(self, files: Sequence[File], asked: Asked) -> Contents:
+    def read(self, files: Sequence[File], asked: ReadOptions) -> Contents:
         """Read nodes, pods and queues.
 
         Raises

@@ -9,7 +9,7 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
-from ..conversion import Asked, Contents, ListedMachine, Notes, Task, named
+from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
 from .rows import DOWN, FLAGS, UP, SlurmRow, rows
 from .tres import array_size, gres, hosts, tres
@@ -24,14 +24,14 @@ Needs = tuple[frozenset[str], frozenset[str]]
 """Partitions, one of which will do, and types of devices, all of them; nothing for any."""
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read nodes, jobs, shares and limits.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    asked : Asked
+    asked : ReadOptions
         Users by ``user`` (the default) or ``account``.
 
     Raises

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.files import File, failure
-from ..conversion import Asked, Contents, ListedMachine, Notes, Task
+from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task
 
 __all__ = ["read"]
 
@@ -25,7 +25,7 @@ ENDED = ("terminated", "failed", "cancelled", "interrupted", "stopped")
 CENTICORES = 100
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read machines with batch tasks, containers or both.
 
     Raises

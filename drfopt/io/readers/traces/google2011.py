@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ....base.numbers.quantities import parse
 from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.files import File, failure
-from ..conversion import Asked, Contents, ListedMachine, Notes, Task
+from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task
 
 __all__ = ["read"]
 
@@ -40,7 +40,7 @@ SUBMIT, SCHEDULE, UPDATES = 0, 1, (7, 8)
 """Events of a task; all others end it."""
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read machine events and task events.
 
     Raises

@@ -23,7 +23,7 @@ from ....model.instance import Instance
 from ....model.machine import Machine
 from ...text.csv_rows import CsvRow, first_line, with_header
 from ...text.files import File, failure
-from ..conversion import Asked, Conversion, Notes
+from ..conversion import Conversion, Notes, ReadOptions
 
 __all__ = ["read"]
 
@@ -49,14 +49,14 @@ class _List:
     ignored: tuple[str, ...]
 
 
-def read(files: Sequence[File], asked: Asked) -> Conversion:
+def read(files: Sequence[File], asked: ReadOptions) -> Conversion:
     """Read a node list and a pod list.
 
     Parameters
     ----------
     files : two of File
         In either order; their headers tell which is which.
-    asked : Asked
+    asked : ReadOptions
         Nothing of it plays a part: users are pods that are alike.
 
     Returns

@@ -9,7 +9,7 @@ from ...text.files import File, failure
 from ...text.parts import TreePart, parts
 from ...text.xml_tree import root
 from ...writers.amounts import YARN
-from ..conversion import POOL, Asked, Contents, ListedMachine, Notes, Task, named
+from ..conversion import POOL, Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
 from .capacity import DEFAULT, EVERY, CapacityQueue, properties_of, read_capacities, total_of
 from .queues import read_queues
@@ -44,14 +44,14 @@ class _Files:
     submitters: dict[str, set[str]] = field(default_factory=dict)
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read nodes, apps and queues.
 
     Parameters
     ----------
     files : sequence of File
         In any order.
-    asked : Asked
+    asked : ReadOptions
         Users by ``queue`` (the default) or by ``user``.
 
     Raises

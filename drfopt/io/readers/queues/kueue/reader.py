@@ -7,7 +7,7 @@ from fractions import Fraction
 from .....base.errors import InstanceError
 from ....text.files import File
 from ....writers.amounts import KUBERNETES
-from ...conversion import POOL, Asked, Contents, ListedMachine, Notes, named
+from ...conversion import Contents, ListedMachine, Notes, ReadOptions, named
 from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of, missing
 from ...kubernetes.objects import Objects, name
 from ..tree import QueueNode, organised
@@ -22,7 +22,7 @@ Class = tuple[str, str]
 """A root and a flavor; the flavor is empty where all flavors of a root are one."""
 
 
-def read(files: Sequence[File], asked: Asked) -> Contents:
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read queues, cohorts and workloads.
 
     Raises
@@ -39,9 +39,12 @@ def read(files: Sequence[File], asked: Asked) -> Contents:
     rooms = {} if asked.given else _rooms(forest, notes)
     called = {room: "/".join(part for part in room if part) for room in rooms}
     pool = next(iter(rooms.values())) if len(rooms) == 1 else None
-    homes = dict.fromkeys(_classes(forest), POOL) if pool is not None else called
     local = local_queues(objects, asked.user_by == "localqueue", notes)
+    homes = {key: called.get(key, called.get((key[0], ""), "")) for key in _classes(forest)} if rooms else {}
     wanted, endless = tasks(objects, forest, homes, local, asked.saturate, notes)
+    roots = {root for root, _ in rooms}
+    if any(forest.root(forest.queues[local.queue_of(task.user)]).name not in roots for task in wanted):
+        pool = None  # tasks of a queue without quota are not of the pool
     # Who has no task keeps what is not lent; saturated queues have.
     idle = set() if asked.saturate else forest.queues.keys() - {local.queue_of(task.user) for task in wanted}
     if rooms:
@@ -97,6 +100,7 @@ def read(files: Sequence[File], asked: Asked) -> Contents:
         endless=endless,
         shape=asked.shape,
         wants=lambda queue: (local.queue_of(queue), ANYWHERE),
+        usable=lambda queue: frozenset(key[1] for key in forest.queues[local.queue_of(queue)].nominal),
         missing=why,
     )
 
