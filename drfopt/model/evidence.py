@@ -1,6 +1,6 @@
 """What proves an answer: a dataclass for each kind of proof, which its engine fills in and its certificate reads.
 
-`EVIDENCE` says which kind of certificate has which.  Prices of whole classes are of all that a class has; those of one
+Prices of whole classes are of all that a class has; those of one
 unit are what the stated objective would gain by it.
 """
 
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "EVIDENCE",
     "BottleneckEvidence",
     "BoundsEvidence",
     "ChainEvidence",
@@ -143,18 +142,3 @@ class ToldEvidence(Evidence):
     """What a document says of a proof that is not in it."""
 
     told: dict[str, Any]
-
-
-EVIDENCE: dict[str, type[Evidence]] = {
-    "bottleneck": Evidence,  # of floats in a pool `BottleneckEvidence`: the levels are the proof
-    "chain": ChainEvidence,
-    "prices": PriceEvidence,
-    "duals": PriceEvidence,
-    "enclosures": PriceEvidence,
-    "bounds": BoundsEvidence,
-    "stops": StopEvidence,
-    "bound": WholeEvidence,
-    "servers": Evidence,
-    "feasibility": Evidence,
-}
-"""What a certificate of each kind has as its evidence, at least."""

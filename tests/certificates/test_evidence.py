@@ -5,7 +5,15 @@ from dataclasses import is_dataclass
 import pytest
 
 from drfopt import Allocation, CertificateError, DrfoptError, Group, Instance, Machine, Organisation, solve
-from drfopt.model.evidence import EVIDENCE, ChainEvidence, Evidence, ToldEvidence
+from drfopt.model.evidence import (
+    BoundsEvidence,
+    ChainEvidence,
+    Evidence,
+    PriceEvidence,
+    StopEvidence,
+    ToldEvidence,
+    WholeEvidence,
+)
 
 POOL = Instance.library("nsdi2011")
 RACK = Instance([[1, 4], [3, 1]], machines=[Machine("a", [9, 18]), Machine("b", [4, 4], 2)])
@@ -17,6 +25,21 @@ RULED = Instance(
 NOBODY = Instance([[1, 1]], [0, 5])
 NO_MACHINE = Instance([[9, 9]], machines=[Machine("a", [1, 1])])
 CLUSTERS = {"pool": POOL, "rack": RACK, "ruled": RULED, "nobody": NOBODY, "no machine": NO_MACHINE}
+
+
+EVIDENCE = {
+    "bottleneck": Evidence,  # of floats in a pool `BottleneckEvidence`: the levels are the proof
+    "chain": ChainEvidence,
+    "prices": PriceEvidence,
+    "duals": PriceEvidence,
+    "enclosures": PriceEvidence,
+    "bounds": BoundsEvidence,
+    "stops": StopEvidence,
+    "bound": WholeEvidence,
+    "servers": Evidence,
+    "feasibility": Evidence,
+}
+"""What a certificate of each kind has as its evidence, at least."""
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
