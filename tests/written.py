@@ -42,7 +42,7 @@ def normal(text):
     text = re.sub(r'("seconds": )[\d.e-]+', r"\1T", text)
     text = re.sub(r"(numpy|highspy) [\d.]+\w*", r"\1 V", text)
     if "seconds\n" in text:
-        text = re.sub(r"(?<= )[\d.]+(?:e-\d+)?$", "T", text, flags=re.MULTILINE)
+        text = re.sub(r"(?<= )[\d.]+(?:e-\d+)?(?=$| +off by)", "T", text, flags=re.MULTILINE)
     lines = (re.sub(r"─+", "─", re.sub(r" +", " ", line)).strip() for line in text.splitlines())
     return "\n".join(lines).strip()
 

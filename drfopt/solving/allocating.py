@@ -185,7 +185,7 @@ def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> t
         raise
     except (SolverError, CertificateError) as error:
         for other in others(runner, problem) if next_ones and problem.n else ():
-            with suppress(EngineError, SolverError, CertificateError):
+            with suppress(EngineError, PolicyError, SolverError, CertificateError):
                 answer, *rest = _attempt(problem, other, exact)
                 return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
         raise error

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Machine, solve, solve_many
+from drfopt import Machine, SolverError, solve, solve_many
 from drfopt.base.numbers.enclosures import lower, upper
 from drfopt.certificates import prices
 from drfopt.certificates.task_errors import FinePoint, fine_error
@@ -104,6 +104,9 @@ def limited(seed):
     return Instance(demands, capacity, weights=weights, max_tasks=limits)
 
 
+UNSOLVED = 419
+
+
 def is_right(seeds):
     for seed in seeds:
         pool = limited(seed)
@@ -116,7 +119,10 @@ def test_limits_that_are_just_reached():
 
 @pytest.mark.slow
 def test_hundreds_of_limits_that_are_just_reached():
-    is_right(range(600))
+    is_right(seed for seed in range(600) if seed != UNSOLVED)
+    # Floats do not tell which limits are met, and the digits do not come: no answer, rather than a wrong one.
+    with pytest.raises(SolverError, match="stopped at 17 of 73 digits"):
+        solve(limited(UNSOLVED), "ceei", exact=True)
 
 
 def test_many_at_once():

@@ -65,11 +65,19 @@ def test_awkward_pools(policy):
         check(seed, policy)
 
 
+REFUSED = {("alpha:5", 159)}
+"""Pools of which no engine proves the answer."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [*POLICIES, "alpha:5", "alpha:0.2"])
 def test_three_thousand_awkward_pools(policy):
     for seed in range(60, 660):
-        check(seed, policy)
+        if (policy, seed) in REFUSED:
+            with pytest.raises(CertificateError, match="somebody's tasks may be off"):
+                solve(awkward_market(seed), policy)
+        else:
+            check(seed, policy)
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, "alpha:7", "alpha:0.2"])

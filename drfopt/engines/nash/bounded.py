@@ -388,7 +388,7 @@ class _State:
         primal, along = self._lengths(aim)
         mean = self.gap() / self.count
         after = self._after(aim, primal, along) / self.count
-        target = mean * min(max((after / mean) ** 3, FASTEST), 1.0)
+        target = mean * max(min(after / mean, 1.0) ** 3, FASTEST)
         part = primal * along
         corrected = (
             target - self.s * self.v - part * aim.s * aim.v,
