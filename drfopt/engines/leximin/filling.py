@@ -140,10 +140,11 @@ def _fill(
         return np.array([block @ done, block @ speed])
 
     level, magnified, full = 0.0, 1.0, np.array([], dtype=int)
-    taken = climb = summed = None
+    taken = climb = summed = np.zeros(0)
+    again = True
     while True:
         with np.errstate(over="ignore", invalid="ignore"):
-            if taken is None or climb is None:
+            if again:
                 taken, climb = np.sum(in_blocks(len(pace), used), axis=0)
                 summed = climb * ADDED_AGAIN
             free = capacity - taken
@@ -158,18 +159,18 @@ def _fill(
             met = np.flatnonzero(tops <= min(highest, FLOAT_MAX))
             if met.size:
                 tasks[met] = limits[met]
-                needs = demands[met] if met.size <= len(pace) * FEW else None
-                taken = None if needs is None else taken + limits[met] @ needs
-                climb = None if needs is None else climb - pace[met] @ needs
+                again = met.size > len(pace) * FEW
+                if not again:
+                    needs = demands[met]
+                    taken, climb = taken + limits[met] @ needs, climb - pace[met] @ needs
+                    again = not (climb >= summed).all()
                 pace[met], tops[met] = 0, np.inf
-                if climb is None or not (climb >= summed).all():
-                    taken = None
                 continue
         if highest == np.inf:
             return tasks, magnified
         level = highest
         magnified = max(magnified, _magnified(free, climb, capacity, level))
-        full, taken = np.flatnonzero(reach <= level), None
+        full, again = np.flatnonzero(reach <= level), True
 
 
 def _magnified(free: np.ndarray, climb: np.ndarray, capacity: np.ndarray, level: float) -> float:

@@ -151,5 +151,5 @@ def rule_named(name: str | Rule) -> Rule:
         raise PolicyError(f"the rule {row.name} needs its argument: write for example {row.example!r}")
     if colon and not row.takes:
         raise PolicyError(f"the rule {stem} takes no argument: leave {argument!r} out")
-    rule: Rule = RULES.implementation(row)(*filter(None, [argument]))
+    rule: Rule = RULES.implementation(row)(*([argument] if row.takes else []))
     return rule
