@@ -10,10 +10,11 @@ import numpy as np
 from drfopt.model.instance import Machine
 from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, simulate, simulate_each
 from drfopt.simulation.experiments import section72
+from drfopt.simulation.rules.table import RULES
 
 from .measure import Bench, Case, Row, Verdict, Way
 
-__all__ = ["Crowd", "Replications", "Sweep", "growth", "replicated", "section_7_2"]
+__all__ = ["Crowd", "Replications", "Sweep", "growth", "replicated", "rules", "section_7_2"]
 
 USERS = 100
 TASKS_A_JOB = 100
@@ -75,6 +76,27 @@ def growth(bench: Bench, size: Crowd) -> list[Row]:
     group = f"{size.rule}, {size.machines} machines"
     case = Case(group, f"{size.tasks:.0e} tasks", USERS, lambda: crowd(size), ways, yardstick="")
     return bench.measure("simulation-growth", case)
+
+
+def rules(bench: Bench, size: Crowd) -> list[Row]:
+    """Measure every rule of the table on one scenario, beside `drf`."""
+
+    def judge(scenario: Scenario, run: Run) -> Verdict:
+        whole = run.ended == len(run.jobs["user"]) * TASKS_A_JOB
+        return Verdict(proof="valid" if whole else "invalid", note=f"{run.ended:,} tasks")
+
+    names = [row.example or row.name for row in RULES]
+    ways = tuple(
+        Way(
+            name,
+            "yardstick" if name == "drf" else "drfopt",
+            lambda scenario, name=name: simulate(scenario, name),
+            judge,
+        )
+        for name in names
+    )
+    case = Case(f"{size.machines} machines", f"{size.tasks:.0e} tasks", USERS, lambda: crowd(size), ways, "", "drf")
+    return bench.measure("simulation-rules", case)
 
 
 @dataclass(frozen=True)

@@ -152,8 +152,8 @@ class _Node:
         if self.above is not None:
             self.above._moved[self] = None
 
-    def sorted(self) -> "Iterator[_Node]":
-        """Yield the children, first served first."""
+    def sorted(self) -> "list[_Node]":
+        """Return the children, first served first."""
         ranked, moved = self._ranked, self._moved
         if len(moved) > FEW or len(ranked) < len(self.children):
             for child in moved:
@@ -165,7 +165,7 @@ class _Node:
                 child.rank = child._rank()
                 insort(ranked, (child.rank, child))
         moved.clear()
-        return (child for _, child in ranked)
+        return [child for _, child in ranked]
 
     def _rank(self) -> "Rank":
         held = self.held
