@@ -29,7 +29,7 @@ from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
-from ..model.hierarchy import Ascent
+from ..model.hierarchy import Clock
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
@@ -266,7 +266,7 @@ def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
     if "organisation" in problem.instance.features:
-        levels = Ascent(problem.instance, problem.policy).levels(allocation.tasks)
+        levels = Clock(problem.instance, problem.policy).levels(allocation.tasks)
     else:
         levels = problem.policy.rates(problem.instance) * allocation.tasks
     return opinions.found(problem, levels, allocation.tasks)

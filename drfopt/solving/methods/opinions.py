@@ -25,7 +25,7 @@ from ...engines.reference.filling import progressive_filling
 from ...engines.reference.path_filling import path_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
-from ...model.hierarchy import Ascent
+from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
 from ...model.packings import most_alone
 from ...model.policies import policy_named
@@ -165,7 +165,7 @@ def _tree(problem: Problem) -> Found:
         tasks = slow_tree.tasks(problem.instance, problem.policy)
     except Ambiguous:
         raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
-    exact = Ascent(problem.instance, problem.policy, exact=True)
+    exact = Clock(problem.instance, problem.policy, exact=True)
     return np.array(exact.levels(np.array(tasks, dtype=object)), dtype=object), None
 
 
