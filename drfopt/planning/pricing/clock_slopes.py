@@ -270,7 +270,7 @@ def _costs(clock: Clock, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 def _where(trajectory: Any, price: np.ndarray, budget: float, near: BranchPoint) -> Any:
-    """Return the point, probably `near`, at which the tasks of a trajectory cost a budget: the end where they never do."""
+    """Return the point, probably `near`, at which a trajectory costs a budget: the end where it never does."""
     last = len(trajectory.level) - 1
 
     def spent(point: int) -> float:
