@@ -149,7 +149,7 @@ def _agrees(seed, policy):
     except InstanceError:
         return
     found = crosscheck(instance, policy)
-    answered = [opinion for opinion in found.opinions if opinion.levels is not None]
+    answered = [answer for answer in found.methods if answer.levels is not None]
     # Clarabel has no answer now and then; nobody may have another one.
     assert found.agree is True or (found.agree is None and len(answered) >= 1), str(found)
 
