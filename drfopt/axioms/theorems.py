@@ -15,7 +15,7 @@ from ..model.instance import Instance
 from ..model.policies import policy_named
 from . import appendix as told
 from .auditing import audit
-from .case import Scene
+from .case import AuditCase
 from .economy import Economy, cluster_of, shown
 from .manipulation.misreport import worth
 from .outcomes import outcome
@@ -128,12 +128,12 @@ def _third(cluster: Economy) -> tuple[Sequence[str], str, bool]:
 
 
 def _fourth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
-    scene = Scene(cluster, policy_named("ceei"))
+    case = AuditCase(cluster, policy_named("ceei"))
     printed = (Fraction(16), Fraction(8))
-    value, _ = worth(scene, 0, printed)
+    value, _ = worth(case, 0, printed)
     witness, fails = _fails(cluster, "ceei", "strategy-proofness")
     lines = (
-        f"the market gives {row(scene.truth.tasks)} tasks",
+        f"the market gives {row(case.truth.tasks)} tasks",
         f"after the lie of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
         "over all prices that a report of u1 can bring about, the most is found and proven",
     )
@@ -152,9 +152,9 @@ def _fifth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
 
 def _sixth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     grown = cluster.with_capacity(1, 4 * cluster.pool[1])
-    scene = Scene(grown, policy_named("drf"))
+    case = AuditCase(grown, policy_named("drf"))
     alone = [
-        scene.per_task(i, tuple(p * c for p, c in zip(part(grown, i), grown.pool, strict=True))) for i in range(grown.n)
+        case.per_task(i, tuple(p * c for p, c in zip(part(grown, i), grown.pool, strict=True))) for i in range(grown.n)
     ]
     used = sum((x * d[0] for x, d in zip(alone, grown.demands, strict=True)), Fraction(0))
     # Any Pareto-efficient division before gives somebody at least what both have in the even one.

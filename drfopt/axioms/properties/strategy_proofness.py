@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...base.progress import report as say
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, Row, below, shown
 from ..manipulation.best_response import best_response
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
@@ -44,19 +44,19 @@ class Lie(Witness):
         return f"{said}; no report brings more than {shown(self.most)}"
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Ask every user for her best response."""
-    truth, trials, decided, tied = scene.truth, 0, True, scene.truth.tied
+    truth, trials, decided, tied = case.truth, 0, True, case.truth.tied
     within, open_to_trials = Fraction(0), False
     lie: tuple[Lie, bool] | None = None
-    for i, user in enumerate(scene.cluster.users):
-        say(f"strategy-proofness: {i} of {scene.cluster.n} users asked")
-        response = best_response(scene, i)
+    for i, user in enumerate(case.cluster.users):
+        say(f"strategy-proofness: {i} of {case.cluster.n} users asked")
+        response = best_response(case, i)
         trials += response.trials
         within = max(within, response.within)
         if response.report is not None and response.value is not None and below(truth.tasks[i], response.value):
             numbers = (truth.tasks[i], response.value, response.most)
-            found = Lie(user, scene.cluster.demands[i], response.report, *numbers)
+            found = Lie(user, case.cluster.demands[i], response.report, *numbers)
             if lie is None or (lie[1] and not response.tied):
                 lie = found, response.tied
             if not response.tied:
