@@ -9,7 +9,7 @@ from drfopt.axioms.case import AuditCase
 from drfopt.axioms.counterexamples.searching import Question, search
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of, high, low
-from drfopt.axioms.outcomes import outcome, pays, batched
+from drfopt.axioms.outcomes import batched, outcome, pays
 from drfopt.axioms.properties.table import PROPERTIES
 from drfopt.model.policies import policy_named
 

@@ -26,7 +26,7 @@ from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
 from ..case import AuditCase
 from ..economy import Economy
-from ..outcomes import Outcome, pays, batched
+from ..outcomes import Outcome, batched, pays
 from ..properties.table import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
