@@ -36,7 +36,7 @@ def theorems(
 
     Example: drfopt theorems 4
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if number is not None:
         from ..axioms.theorems import theorem
         from ..base.tables import Sheet
