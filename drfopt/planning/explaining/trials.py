@@ -1,4 +1,4 @@
-"""What would raise a user's tasks, by trying: for clusters of which no links are known, the changed cluster is divided.
+"""What would raise a user's tasks, by trying: where no binding rounds are known, the changed cluster is divided.
 
 These are the clusters of organisations, with guarantees, tiers and groups, and users with several types of tasks on
 machines.
