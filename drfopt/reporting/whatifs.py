@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from ..planning.before_and_after import WhatIf, Yardstick
+from ..planning.before_and_after import Baseline, WhatIf
 from ..planning.sweeping import Sweep
 from .measures import measures
 
@@ -14,8 +14,8 @@ VERDICTS = ("wins", "loses", "same", "joins", "leaves")
 
 
 def told_of_sweep(sweep: Sweep) -> dict[str, Any]:
-    """Return one row a value, in the yardsticks of the page and in shares of the cluster as it is."""
-    yardstick = Yardstick(sweep.instance, sweep.policy)
+    """Return one row a value, in the measures of the page and in shares of the cluster as it is."""
+    baseline = Baseline(sweep.instance, sweep.policy)
     return {
         "policy": sweep.policy,
         "axis": sweep.axis.name,
@@ -23,7 +23,7 @@ def told_of_sweep(sweep: Sweep) -> dict[str, Any]:
         "steps": [
             {
                 "at": float(value),
-                **asdict(measures(allocation, yardstick)),
+                **asdict(measures(allocation, baseline)),
                 "tasks": float(allocation.tasks.sum()),
                 "demand_met": totals["demand met"],
                 "used": allocation.utilization.astype(float).tolist(),

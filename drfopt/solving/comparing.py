@@ -220,8 +220,8 @@ def _most(instance: Instance, allocations: list[Allocation], integer: bool, time
             return float(allocation.dominant_shares.sum()) if allocation.status == "optimal" else None
     report("solving utilitarian, the yardstick")
     try:
-        yardstick = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
-        return float(yardstick.dominant_shares.sum()) if yardstick.status == "optimal" else None
+        utilitarian = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
+        return float(utilitarian.dominant_shares.sum()) if utilitarian.status == "optimal" else None
     except DrfoptError:
         return None
 
