@@ -1,8 +1,9 @@
 """What holds the users of a leximin where they are, as equations in the capacities of the cluster.
 
 A *binding round* is a bottleneck with those whom it stops: prices p >= 0 of a unit of every resource on every class,
-what a task costs each user at them, q_i (on the cheapest class open to her), and the users F finished there, at level t.  In
-a pool a round is one saturated resource; on machines it is a round of the certificate's chain.  Its bound is met:
+what a task costs each user at them, q_i (on the cheapest class open to her), and the users F finished there, at level
+t.  In a pool a round is one saturated resource; on machines it is a round of the certificate's chain.  Its bound is
+met:
 
     sum_i q_i x_i  =  p . room            x_i = t / rate_i  for i in F,  else from a lower round, or her limit
 
