@@ -22,7 +22,7 @@ from drfopt.solving.allocating import solve
 
 from .measure import Bench, Case, Failure, Row, Verdict, Way
 
-__all__ = ["CELLS", "EXHAUSTIVE", "best_lies", "enumerate_drf", "find_counterexamples", "search_throughput"]
+__all__ = ["CELLS", "EXHAUSTIVE", "best_misreports", "enumerate_drf", "find_counterexamples", "search_throughput"]
 
 EXHAUSTIVE = Space(users=3, resources=2, max_demand=4, max_capacity=4, zero_demands=True)
 """Every pool of 2 resources with 1 to 4 units and 3 users who need 0 to 4: 16 x C(24 + 2, 3) = 41,600."""
@@ -152,7 +152,7 @@ LIARS = 6
 """Users of a market whose best lies are looked for."""
 
 
-def best_lies(bench: Bench, size: tuple[int, int]) -> list[Row]:
+def best_misreports(bench: Bench, size: tuple[int, int]) -> list[Row]:
     """Measure the best lies of all users of a market with equal incomes, by the bound and by trying reports."""
     resources, limits = size
 

@@ -134,7 +134,7 @@ def _fourth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     witness, fails = _fails(cluster, "ceei", "strategy-proofness")
     lines = (
         f"the market gives {row(case.truth.tasks)} tasks",
-        f"after the lie of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
+        f"after the misreport of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
         "over all prices that a report of u1 can bring about, the most is found and proven",
     )
     return lines, witness, fails

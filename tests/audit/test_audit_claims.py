@@ -154,7 +154,7 @@ def test_every_theorem_is_borne_out(told):
 
 def test_theorem_4_says_what_the_best_lie_is():
     text = str(theorem(4).told())
-    assert "after the lie of the paper, (16, 8), u1 runs 25/6 of its tasks" in text
+    assert "after the misreport of the paper, (16, 8), u1 runs 25/6 of its tasks" in text
     assert "user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31" in text
 
 

@@ -1,4 +1,4 @@
-"""The best lie against each kind of policy: exact where the policy's structure allows it, by trials elsewhere."""
+"""The best misreport against each kind of policy: exact where the policy's structure allows it, by trials elsewhere."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The best lie against a leximin policy of one pool, exactly, from the filling without the liar.
+"""The best misreport against a leximin policy of one pool, exactly, from the filling without the misreporting user.
 
 Without user i the others end at levels t[k] and leave of resource j, when all have risen to tau,
 
@@ -146,7 +146,7 @@ def _least_root(case: AuditCase, i: int) -> Fraction:
 
 
 def pair_gains_nothing(case: AuditCase, i: int, k: int) -> bool:
-    """Say whether users i and k cannot both run more by lying together, where the bundle alone decides the level."""
+    """Say whether users i and k cannot both gain by misreporting together, where the bundle alone decides the level."""
     cluster, truth = case.cluster, [low(x) for x in case.truth.tasks]
     if any(truth[h] == cluster.limits[h] for h in (i, k)):
         return True

@@ -1,4 +1,4 @@
-"""The best lie against the market with equal incomes on one pool of two resources, exactly.
+"""The best misreport against the market with equal incomes on one pool of two resources, exactly.
 
 By the prices p that her report brings about, user i can get exactly what the others leave at them,
 
@@ -29,7 +29,7 @@ from .misreport import Response, rescaled, worth
 __all__ = ["RationalCurve", "best"]
 
 NARROW = Fraction(1, 2**40)
-"""Width to which a root is narrowed before a fraction in it stands for it: a lie needs no more digits."""
+"""Width to which a root is narrowed before a fraction in it stands for it: a misreport needs no more digits."""
 
 SIMPLE = 10**4
 """Largest denominator of a fraction that a root may really be."""

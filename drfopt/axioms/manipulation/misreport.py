@@ -1,9 +1,9 @@
-"""What a user can gain by a lie: the report, what it brings her, and whether nothing brings more.
+"""What a user can gain by a misreport: the report, what it brings her, and whether nothing brings more.
 
-Lies found by trying: every resource of the report more or less, from the best report so far.
+Misreports found by trying: every resource of the report more or less, from the best report so far.
 
-Reports are tried in floats, a market's in one batch, and the best of them is what is then verified like any other lie.
-That nothing is found proves nothing, and the number of reports is told.
+Reports are tried in floats, a market's in one batch, and the best of them is what is then verified like any other
+misreport.  That nothing is found proves nothing, and the number of reports is told.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class Response:
     Attributes
     ----------
     report : (m,) or None
-        A demand she may claim; None where no lie brings more than the truth.
+        A demand she may claim; None where no misreport brings more than the truth.
     value : Number or None
         The tasks she runs with what the report brings, recomputed from the policy's outcome.
     most : Number or None
@@ -39,7 +39,7 @@ class Response:
     tied : bool
         Whether the outcome rests on how the policy breaks a tie; of an undecided response, that every gain does.
     within : Fraction
-        By how much of the truth a lie may still gain where that there is none is decided up to a bound only.
+        By how much of the truth a misreport may still gain where that there is none is decided up to a bound only.
     """
 
     report: Row | None

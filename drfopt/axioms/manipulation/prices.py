@@ -1,4 +1,4 @@
-"""The best lie against a market in one pool, of any number of resources and with limits, for alpha >= 1.
+"""The best misreport against a market in one pool, of any number of resources and with limits, for alpha >= 1.
 
 What is to be had by some report is a program over prices (`option_set`); a solver proposes its optimum, the policy's
 own outcome says what the report brings, and the bound says in fractions that no other brings more.
@@ -154,7 +154,7 @@ def _fractions(case: AuditCase, i: int, market: OptionMarket) -> Response:
 
 
 def _powers(case: AuditCase, i: int, market: OptionMarket) -> Response:
-    """Return a lie under alpha > 1 that the program or trials propose, or what the program says of all lies."""
+    """Return a misreport under alpha > 1 that the program or trials propose, or what the program says of all."""
     truth = case.truth.tasks[i]
     known = low(truth) * market.size
     points = [p for _, p in optima(market, known * (1 + WITHIN))]

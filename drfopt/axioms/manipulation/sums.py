@@ -1,4 +1,4 @@
-"""The best lie against the largest sum of dominant shares in one pool, exactly, from the prices of the others' program.
+"""The best misreport against the largest sum of dominant shares in one pool, exactly, from prices of the others' program.
 
 All in shares: resources have 1 unit, r[k, j] is what user k takes of resource j when her dominant share is 1, b what
 user i gets, u limits of the others.  The others make of what she leaves
@@ -14,7 +14,7 @@ linear program for each vertex and each j, in fractions,
 
 and where p . b < b[j] she gets it in every optimum.  So a gain that hangs on a tie is told from one that does not.
 
-The best lie against the largest number of tasks on one pool, exactly.
+The best misreport against the largest number of tasks on one pool, exactly.
 
 A user who claims that her task needs next to nothing is served first, whatever the others hold: claiming the fraction
 e of her true demand makes her worth 1 / e of a task.  So the most she can get is what she runs alone, and there is a
@@ -160,7 +160,7 @@ def _program(rows: Sequence[tuple[dict[int, Fraction], Fraction]], width: int, c
     worth_of = [cost.get(column, Fraction(0)) for column in range(width)]
     program = ExactProgram(columns, [right for _, right in rows], worth_of)
     try:
-        return tuple(maximise(program, range(width, width + len(rows)), "the best lie").x)
+        return tuple(maximise(program, range(width, width + len(rows)), "the best misreport").x)
     except SolverError:
         # Nothing she may get makes this vertex the best one.
         return None

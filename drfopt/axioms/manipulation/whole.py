@@ -1,4 +1,4 @@
-"""The best lie where tasks are whole, in one pool: she claims what the others would leave her as a single task.
+"""The best misreport where tasks are whole, in one pool: she claims what the others would leave her as a single task.
 
 Say a report d brings her k tasks, the others y, under a leximin of shares, or a sum of them.  Then the report
 

@@ -1,4 +1,4 @@
-"""Group strategy-proofness, for groups of two: no two users can lie together so that both run more tasks.
+"""Group strategy-proofness, for groups of two: no two users can misreport together so that both run more tasks.
 
 Who gains and who merely does not lose differs between authors; here both must gain.  For policies that fill a pool by
 levels of bundles every pair is decided (`drfopt.axioms.manipulation.filling`); elsewhere pairs of reports are tried,
@@ -25,7 +25,7 @@ REPORTS = 8
 
 @dataclass(frozen=True)
 class Conspiracy(Witness):
-    """Two users who lie together, and both run more tasks."""
+    """Two users who misreport together, and both run more tasks."""
 
     property = NAME
     users: tuple[str, ...]

@@ -59,7 +59,7 @@ PROPERTIES = Registry(
         sharing_incentive.NAME, "SI", "nobody is better off alone in its part of the cluster", sharing_incentive.check
     ),
     Property(
-        strategy_proofness.NAME, "SP", "nobody gains by a lie about its demand", strategy_proofness.check, slow=True
+        strategy_proofness.NAME, "SP", "nobody gains by misreporting its demand", strategy_proofness.check, slow=True
     ),
     Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
     Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
@@ -86,7 +86,7 @@ PROPERTIES = Registry(
         no_justified_complaints.check,
     ),
     Property(
-        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check,
+        group_strategy_proofness.NAME, "GSP", "no two users gain by misreporting", group_strategy_proofness.check,
         slow=True,
     ),
     what="property", error=PolicyError,

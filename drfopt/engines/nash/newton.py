@@ -1,9 +1,9 @@
 """CEEI and alpha fairness of one pool by Newton's method on the prices: m unknowns, however many users there are.
 
-At given prices everybody's best is known in closed form (`demand_response`), so only the prices of the resources are looked for
-(`descent`).  They start from those of a sample of the users, and the sample's from those of a smaller one: the first
-pass over everybody is a few thousandths from the end, and with 10^6 users about 5 passes are enough.  A sample that
-misleads costs passes, and nothing else.
+At given prices everybody's best is known in closed form (`demand_response`), so only the prices of the resources are
+looked for (`descent`).  They start from those of a sample of the users, and the sample's from those of a smaller one:
+the first pass over everybody is a few thousandths from the end, and with 10^6 users about 5 passes are enough.  A
+sample that misleads costs passes, and nothing else.
 
 Users meet their first-order conditions by construction; what is left is whether resources are used up, which is brought
 down to rounding.  What does not arrive ends in an exception.
@@ -18,8 +18,9 @@ The dual objective
 
         sum_j p_j  +  sum_i  max over 0 <= x <= u_i of  (utility of x tasks - what they cost)
 
-is convex in p >= 0.  Its gradient is 1 - used(p) and its Hessian bend(p), sums over the users that `demand_response` adds up in
-one pass.  At its least nothing is overfull, what has a price is used up, and all have their best: the optimum.
+is convex in p >= 0.  Its gradient is 1 - used(p) and its Hessian bend(p), sums over the users that `demand_response`
+adds up in one pass.  At its least nothing is overfull, what has a price is used up, and all have their best: the
+optimum.
 
 A step goes to the least of the quadratic model over p >= 0 (`pivoting`), by which resources lose their price and get
 one.  It is taken where the objective is level at its end, or still falls.  Where it climbs, the step is made in the
