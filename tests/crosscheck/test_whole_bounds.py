@@ -100,7 +100,7 @@ def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
 
     monkeypatch.setattr(whole, "refute", inconclusive)
     monkeypatch.setattr(exhaustive_search, "NODES", 0)
-    monkeypatch.setattr(whole, "Halves", lambda *arguments: pytest.fail("not of leximin and sums"))
+    monkeypatch.setattr(whole, "MeetInTheMiddle", lambda *arguments: pytest.fail("not of leximin and sums"))
     paper = Instance.library("nsdi2011")
     for policy in ("drf", "utilitarian"):
         chosen, tasks = policy_named(policy), solve(paper, policy, integer=True, solver="highs").tasks

@@ -1,4 +1,5 @@
-"""The best misreport against the largest sum of dominant shares in one pool, exactly, from prices of the others' program.
+"""The best misreport against the largest sum of dominant shares in one pool, exactly, from prices of the others'
+program.
 
 All in shares: resources have 1 unit, r[k, j] is what user k takes of resource j when her dominant share is 1, b what
 user i gets, u limits of the others.  The others make of what she leaves
