@@ -281,9 +281,9 @@ def _growth(case: _RuledCase) -> Finding:
             changes.append((f"{extra} more of {name}", {"machines": machines}))
 
     def rows() -> Iterator[Loss]:
-        for told, change in changes:
+        for what, change in changes:
             for user, x, before in zip(instance.users, case.after(**change), case.tasks, strict=True):
-                yield Loss(user, float(x), float(before), f"without {told}")
+                yield Loss(user, float(x), float(before), f"without {what}")
 
     return case.finding("resource-monotonicity", rows(), decided=False)
 
@@ -308,8 +308,8 @@ def _reports(case: _RuledCase) -> Finding:
                         continue
                     # What it is given carries so many of its own tasks.
                     runs = min(float(tasks[i]) * min(times, 1.0), float(instance.limits[i]))
-                    told = f"by reporting {times:g} times its demand of {instance.resources[j]}"
-                    yield Loss(user, float(case.tasks[i]), runs, told)
+                    what = f"by reporting {times:g} times its demand of {instance.resources[j]}"
+                    yield Loss(user, float(case.tasks[i]), runs, what)
 
     return case.finding("strategy-proofness", rows(), decided=False)
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..base.errors import PolicyError, suggestion
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from . import appendix as told
+from . import appendix
 from .auditing import audit
 from .case import AuditCase
 from .economy import Economy, cluster_of, shown
@@ -22,11 +22,11 @@ from .outcomes import outcome
 from .properties.sharing_incentive import part
 from .verdicts import FAILS, row
 
-__all__ = ["THEOREMS", "Theorem", "Told", "theorem"]
+__all__ = ["THEOREMS", "CheckedTheorem", "Theorem", "theorem"]
 
 
 @dataclass(frozen=True)
-class Told:
+class CheckedTheorem:
     """A theorem told: what it says, the numbers, and whether they bear it out."""
 
     number: int | str
@@ -71,13 +71,13 @@ class Theorem:
     tell: Callable[[Economy], tuple[Sequence[str], str, bool]]
     word: str = "Theorem"
 
-    def told(self) -> Told:
+    def checked(self) -> CheckedTheorem:
         """Compute it."""
         cluster = cluster_of(Instance.library(self.instance))
         lines, verdict, confirmed = self.tell(cluster)
         users = ", ".join(f"{u} {row(d)}" for u, d in zip(cluster.users, cluster.demands, strict=True))
         instance = f"{self.instance}: capacities {row(cluster.pool)}, demands {users}"
-        return Told(self.number, self.claim, instance, tuple(lines), verdict, confirmed, self.word)
+        return CheckedTheorem(self.number, self.claim, instance, tuple(lines), verdict, confirmed, self.word)
 
 
 def theorem(number: int | str) -> Theorem:
@@ -176,20 +176,22 @@ THEOREMS = (
     Theorem(4, "CEEI is not strategy-proof", "thm4", _fourth),
     Theorem(5, "CEEI is not population monotonic", "thm5", _fifth),
     Theorem(6, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", "thm6", _sixth),
-    Theorem(7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", told.one_task_apart),
-    Theorem(8, "every user needs a resource that is used up", "nsdi2011", told.saturated, "Lemma"),
-    Theorem(9, "drf is Pareto efficient", "nsdi2011", told.efficient),
-    Theorem(10, "drf has sharing incentive and bottleneck fairness", "nsdi2011", told.sharing),
-    Theorem(11, "drf is envy-free", "nsdi2011", told.envy_free),
-    Theorem(12, "drf is strategy-proof", "nsdi2011", told.strategy_proof),
-    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", told.equal_shares),
-    Theorem(14, "with positive demands drf is population monotonic", "thm5", told.more_for_others),
-    Theorem("path", "drf is not the only policy with its properties", "thm6", told.not_the_only_one, "Note"),
+    Theorem(
+        7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", appendix.one_task_apart
+    ),
+    Theorem(8, "every user needs a resource that is used up", "nsdi2011", appendix.saturated, "Lemma"),
+    Theorem(9, "drf is Pareto efficient", "nsdi2011", appendix.efficient),
+    Theorem(10, "drf has sharing incentive and bottleneck fairness", "nsdi2011", appendix.sharing),
+    Theorem(11, "drf is envy-free", "nsdi2011", appendix.envy_free),
+    Theorem(12, "drf is strategy-proof", "nsdi2011", appendix.strategy_proof),
+    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", appendix.equal_shares),
+    Theorem(14, "with positive demands drf is population monotonic", "thm5", appendix.more_for_others),
+    Theorem("path", "drf is not the only policy with its properties", "thm6", appendix.not_the_only_one, "Note"),
     Theorem(
         "kalai-smorodinsky",
         "drf in a pool is the lexicographic Kalai-Smorodinsky solution",
         "nsdi2011",
-        told.kalai_smorodinsky,
+        appendix.kalai_smorodinsky,
         "Note",
     ),
 )

@@ -118,9 +118,9 @@ def _drawable(path: Path, sweep: str | None) -> None:
 
 def _draw(found: "Sweep", path: Path) -> None:
     from ..reporting.figures.changes import sweep_figure
-    from ..reporting.whatifs import told_of_sweep
+    from ..reporting.whatifs import sweep_to_dict
 
-    sweep_figure(told_of_sweep(found), 1).whole().save(path)
+    sweep_figure(sweep_to_dict(found), 1).whole().save(path)
 
 
 def sweep(

@@ -16,9 +16,9 @@ __all__ = [
     "ChainEvidence",
     "Evidence",
     "PriceEvidence",
+    "QuotedEvidence",
     "Round",
     "StopEvidence",
-    "ToldEvidence",
     "WholeEvidence",
 ]
 
@@ -138,7 +138,7 @@ class WholeEvidence(Evidence):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ToldEvidence(Evidence):
+class QuotedEvidence(Evidence):
     """What a document says of a proof that is not in it."""
 
-    told: dict[str, Any]
+    quoted: dict[str, Any]

@@ -201,10 +201,10 @@ class Sweep(Result):
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said
         first, owed = next(iter(broken.items()))
-        told = f"at {first}: {some(tuple(map(str, owed)))}"
+        text = f"at {first}: {some(tuple(map(str, owed)))}"
         return (
             *said,
-            f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {told}",
+            f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {text}",
         )
 
 

@@ -202,8 +202,8 @@ def compare(
         else _price(float(allocation.dominant_shares.sum()), most)
         for allocation in allocations
     }
-    told = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
-    others = {allocation.policy: integrality_cost(allocation, time_limit) for allocation in told}
+    whole = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
+    others = {allocation.policy: integrality_cost(allocation, time_limit) for allocation in whole}
     failed = failure is not None or not all(ended.values())
     return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
 

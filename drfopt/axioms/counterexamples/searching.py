@@ -32,7 +32,7 @@ from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
 from .space import FEW, Case, Space, smallest
 
-__all__ = ["Counterexample", "Question", "Search", "Space", "in_whole", "search", "told"]
+__all__ = ["Counterexample", "Question", "Search", "Space", "in_one_line", "in_whole", "search"]
 
 
 MOST_UNITS = 1_000_000
@@ -190,7 +190,7 @@ class Search(Result):
 
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
-        stories = {c.finding.property: f"{told(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
+        stories = {c.finding.property: f"{in_one_line(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
         rows = [
             (name, *(self.verdicts[name][v] for v in (HOLDS, FAILS, UNDECIDED)), stories.get(name, ""))
             for name in self.question.properties
@@ -389,7 +389,7 @@ def _counterexample(question: Question, name: str, case: Case) -> Counterexample
     return Counterexample(instance, finding, question.policy, question.integer)
 
 
-def told(instance: Instance) -> str:
+def in_one_line(instance: Instance) -> str:
     """Return an instance in one line: capacities, then demands."""
 
     def row(values: Sequence[Any]) -> str:

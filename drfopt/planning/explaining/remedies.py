@@ -117,8 +117,8 @@ class Remedies(RemedyTrials):
             return f"its limit is {limit:.6g}, and its task fits on nothing open to it"
         if limit == 0:
             return "its limit is 0: raise it"
-        if told := self.all_run(i):
-            return told
+        if text := self.all_run(i):
+            return text
         if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
             return self._profit(i)
         if self.thorough:
