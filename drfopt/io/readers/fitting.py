@@ -13,7 +13,7 @@ from .machine_classes import AlikeTasks, MachineClass, amount_text, distinct
 
 __all__ = ["split"]
 
-MOST_EXPLAINED = 12
+EXPLAINED = 12
 """Notes on single types of tasks; what comes after is counted."""
 
 
@@ -32,7 +32,7 @@ def split(
             explained += 1
             name = user if len(types) == 1 else f"{user}: {one.name}"
             reason = (
-                _reason(cluster, one, classes, resources) if explained <= MOST_EXPLAINED else "for reasons like those above"
+                _reason(cluster, one, classes, resources) if explained <= EXPLAINED else "for reasons like those above"
             )
             cluster.notes.assumed(f"fits nowhere: {reason}", name)
         if not lost or len(lost) == len(types):
