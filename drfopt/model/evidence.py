@@ -52,6 +52,8 @@ class Evidence:
     ----------
     packing : list of (class, machines, {user: tasks}) or None
         How whole tasks are put on machines.
+    devices : list of {resource: list of {user: tasks}} or None
+        Entry by entry of the packing, the devices of one machine that are shared, each with the tasks on it.
     broken : tuple of Broken
         Guarantees that do not fit together.
     below_continuous : list of (name, tasks, whole part) or None
@@ -63,6 +65,7 @@ class Evidence:
     """
 
     packing: list[Any] | None = None
+    devices: list[Any] | None = None
     broken: tuple[Any, ...] = ()
     below_continuous: list[tuple[str, int, int]] | None = None
     closed_forms: dict[int, str] = field(default_factory=dict)
