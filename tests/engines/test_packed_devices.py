@@ -13,7 +13,7 @@ from drfopt.engines.reference.enumeration import packable
 from drfopt.engines.registry import engine_for, engines_for
 from drfopt.model import packings
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import opinions
+from drfopt.solving.methods import second_methods
 from drfopt.solving.scheduling import schedule
 
 PARTS = np.array(["1/2", "1/3", "2/3", "3/5", "2/5", 1, 1, 2, 0, "81/100"], dtype=object)
@@ -45,7 +45,7 @@ def shared(seed: int) -> Instance:
 
 def enumerated(instance, policy):
     problem = Problem(instance, policy, True)
-    return opinions._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
+    return second_methods._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
 
 
 def check(seeds, policies):

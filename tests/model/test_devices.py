@@ -1,5 +1,6 @@
 """Devices of machines: the key, what fits on them, and bin packing against trying everything."""
 
+import json
 from fractions import Fraction as F
 
 import pytest
@@ -7,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drfopt import Instance, InstanceError, Machine, solve
+from drfopt.certificates.document import certificate_document
 from drfopt.certificates.feasibility import exactly_feasible
+from drfopt.certificates.verifier import verify
 from drfopt.engines.reference.devices import fit_together
 from drfopt.io.native import reading, writing
 from drfopt.model.devices import DeviceRoom, Devices
@@ -162,3 +165,23 @@ def test_who_shares_a_device_is_in_the_proof():
     assert evidence.devices == dealt(instance, evidence.packing)
     assert exactly_feasible(instance, [4, 4], [(0, 2, {0: 2, 1: 2})]) == ""
     assert "do not fit on its devices" in exactly_feasible(instance, [6, 0], [(0, 2, {0: 3})])
+
+
+def test_the_verifier_adds_devices_up():
+    written = certificate_document(solve(cluster(["0.6", "0.4", 1], gpu=3, count=2), integer=True))
+
+    def machines(at=0, **edit):
+        data = json.loads(json.dumps(written))
+        data["proof"]["packing"][at] |= edit
+        return next(check for check in verify(data).checks if check.name == "machines")
+
+    assert machines().holds
+    at, entry = next((at, row) for at, row in enumerate(written["proof"]["packing"]) if "devices" in row)
+    parts = {name: x for name, x in entry["tasks"].items() if name != "u3"}
+    assert "are on one gpu each" in machines(at, devices={}).worst
+    assert "of one gpu" in machines(at, devices={"gpu": [parts | {"u1": 2}]}).worst
+    assert "devices of 3 gpu" in machines(at, devices={"gpu": [*entry["devices"]["gpu"], {}, {}, {}]}).worst
+    assert "cannot be" in machines(at, devices={"gpu": [{"u1": -1}]}).worst
+    written["instance"]["machines"][0]["device"] = {"gpu": 1}
+    with pytest.raises(ValueError, match="'device' of a class of machines"):
+        verify(written)

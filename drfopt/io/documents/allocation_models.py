@@ -146,6 +146,32 @@ class TypeRow(Keyed):
     placement: dict[str, Amount]
 
 
+class RoundRow(Keyed):
+    """A round of a leximin: prices of one unit at its level, and whom it finishes."""
+
+    level: Fraction
+    finished: list[str]
+    prices: Anything
+
+
+class PackingRow(Keyed):
+    """So many machines of a class, each with these whole tasks."""
+
+    class_: str = Field(alias="class")
+    machines: int
+    tasks: dict[str, int]
+    devices: dict[str, list[dict[str, int]]] = {}
+
+
+class ProofTable(Keyed):
+    """What the proof is made of; which of it depends on the policy."""
+
+    rounds: list[RoundRow] = []
+    prices: Anything = {}
+    point: dict[str, Fraction] = {}
+    packing: list[PackingRow] = []
+
+
 class AllocationDocument(Headed):
     """An allocation and what is said of its proof."""
 
@@ -167,6 +193,7 @@ class AllocationDocument(Headed):
     types: dict[str, list[TypeRow]] = {}
     closed_forms: dict[str, str] = {}
     prices: dict[str, dict[str, Amount]] = {}
+    proof: ProofTable | None = None
     cluster: InstanceFile | None = None
 
 
@@ -176,31 +203,6 @@ class Claimed(Keyed):
     name: str
     tasks: Amount
     level: Amount
-
-
-class RoundRow(Keyed):
-    """A round of a leximin: prices of one unit at its level, and whom it finishes."""
-
-    level: Fraction
-    finished: list[str]
-    prices: Anything
-
-
-class PackingRow(Keyed):
-    """So many machines of a class, each with these whole tasks."""
-
-    class_: str = Field(alias="class")
-    machines: int
-    tasks: dict[str, int]
-
-
-class ProofTable(Keyed):
-    """What the proof is made of; which of it depends on the policy."""
-
-    rounds: list[RoundRow] = []
-    prices: Anything = {}
-    point: dict[str, Fraction] = {}
-    packing: list[PackingRow] = []
 
 
 class CertificateFile(Keyed):
