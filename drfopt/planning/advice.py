@@ -25,7 +25,7 @@ from ..solving.allocating import solve
 from .before_and_after import WhatIf
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.trials import RemedyTrials
+from .explaining.tried_remedies import RemedyTrials
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
