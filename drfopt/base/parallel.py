@@ -10,19 +10,19 @@ Threads of the linear algebra below numpy and scipy, which compete with ours and
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from threading import Event, Thread
-from time import perf_counter
+from threading import Event
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from .errors import DrfoptError, EngineError, SolverError
+from .crew import WORKING, Crew, call, raised
+from .errors import EngineError, SolverError
 from .progress import report
 
 __all__ = ["ALONE", "Workers", "cores", "one_thread", "spread"]
@@ -33,12 +33,6 @@ Result = TypeVar("Result")
 
 DEATHS = 3
 """Times in a row that workers may die without a result in between: after that it is the work that kills them."""
-
-ALONE_FOR = 0.3
-"""Seconds of work after which others are thought of: the first items pay for imports, and tell little of the rest."""
-
-WORTH_IT = 1.0
-"""Seconds of work that must be left by then: a worker takes about as long to start."""
 
 PATIENCE = 10
 """Seconds to wait for a Dask scheduler, and for its first worker."""
@@ -83,8 +77,8 @@ def spread(
     items : iterable
         Taken one by one as workers get free, so it may be a generator without an end.
     jobs : int, optional
-        Processes; by default one a core, once there is work for them: what takes a second is done in this process, and
-        of longer work the beginning. 1 works in this process. On a cluster its cores count, not this.
+        Processes, this one among them; by default one a core, once there is work for them: what takes a second is done
+        in this process alone. On a cluster its cores count, not this.
     dask : str, optional
         Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``.
     what : str
@@ -117,49 +111,18 @@ def _results(
     if dask is None and (jobs == 1 or _inside_a_worker()):
         yield from map(function, items)
         return
-    waiting = iter(items)
-    with _backend(dask):
-        if jobs is None and dask is None and _own_processes():
-            yield from _begun(function, waiting, len(items) if isinstance(items, Sized) else None)
-        for outcome in _outcomes(function, waiting, jobs):
-            if isinstance(outcome, _Failure):
-                raise outcome.error
-            yield outcome
-
-
-def _begun(function: Callable[[Item], Result], waiting: Iterator[Item], total: int | None) -> Iterator[Result]:
-    """Do in this process what is done before workers are there; they start when there is enough left for them."""
     import joblib
 
-    several = joblib.cpu_count() > 1
-    starting: Thread | None = None
-    spent = 0.0
-    for done, item in enumerate(waiting, start=1):
-        begun = perf_counter()
-        result = function(item)
-        spent += perf_counter() - begun
-        yield result
-        if starting is not None:
-            if not starting.is_alive():
-                return
-        elif several and spent > ALONE_FOR and (total is None or (total - done) * spent / done > WORTH_IT):
-            starting = Thread(target=_start, args=(function,), daemon=True)
-            starting.start()
-    if starting is not None:
-        # A program that ends while its workers start leaves noise behind.
-        starting.join()
+    def others(waiting: Iterator[Item]) -> Generator[Any, None, None]:
+        with _backend(dask):
+            yield from _outcomes(function, waiting, jobs)
 
-
-def _start(function: Callable[..., Any]) -> None:
-    """Start the workers, which have read the function by the time this ends, and imported what it needs for that."""
-    import joblib
-
-    with _backend(None), suppress(BrokenProcessPool):
-        joblib.Parallel(n_jobs=-1)(joblib.delayed(_read)(function) for _ in range(joblib.cpu_count()))
-
-
-def _read(function: Callable[..., Any]) -> None:
-    """Do nothing: the function has been read."""
+    if dask is not None or not _own_processes():
+        yield from raised(others(iter(items)))
+    elif count := (joblib.cpu_count() if jobs is None else jobs) - 1:
+        yield from raised(Crew(function, items, count, at_once=jobs is not None).outcomes(others))
+    else:
+        yield from map(function, items)
 
 
 def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs: int | None) -> Iterator[Any]:
@@ -170,7 +133,7 @@ def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs:
     enough = Event()
     deaths = 0
     while True:
-        calls = (joblib.delayed(_call)((function, item)) for item in _noted(waiting, given, enough))
+        calls = (joblib.delayed(call)((function, item)) for item in _noted(waiting, given, enough))
         outputs = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, return_as="generator", batch_size=1)(calls)
         try:
             for outcome in outputs:
@@ -201,26 +164,10 @@ def _noted(items: Iterator[Item], given: deque[Item], enough: Event) -> Iterator
         yield item
 
 
-class _Failure:
-    """An error of this package on its way back from a worker, to be raised when its turn has come."""
-
-    def __init__(self, error: DrfoptError):
-        self.error = error
-
-
-def _call(task: tuple[Callable[[Item], Result], Item]) -> Any:
-    # One tuple, because joblib scatters larger arguments to Dask's workers, and they would be lost with a worker.
-    function, item = task
-    try:
-        return function(item)
-    except DrfoptError as error:
-        return _Failure(error)
-
-
 def _inside_a_worker() -> bool:
     from joblib.parallel import get_active_backend
 
-    return bool(get_active_backend()[0].nesting_level)
+    return WORKING.get() or bool(get_active_backend()[0].nesting_level)
 
 
 def _own_processes() -> bool:

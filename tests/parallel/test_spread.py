@@ -25,20 +25,37 @@ def refuse_odd(x):
     return x
 
 
-def die_once(folder, x):
-    """Return the square, but the first time that item 3 is met take the worker down with it."""
+def die_once(folder, here, x):
+    """Return the square, but take down the first worker that meets item 3; the process here waits for that."""
     mark = folder / "died"
-    if x == 3 and not mark.exists():
+    if os.getpid() == here:
+        wait_for(mark)
+    elif x == 3 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return x * x
 
 
-def die(x):
+def wait_for(mark):
+    until = time.monotonic() + 60
+    while not mark.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def die(folder, here, x):
+    """Take the worker down; this process only waits until one has died."""
+    if os.getpid() == here:
+        wait_for(folder / "died")
+        return
+    (folder / "died").touch()
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def threads(x):
+def threads(folder, here, x):
+    if os.getpid() == here:
+        wait_for(folder / "died")
+        return None
+    (folder / "died").touch()
     return os.environ.get("OPENBLAS_NUM_THREADS")
 
 
@@ -81,24 +98,28 @@ def test_nobody_is_started_for_little_work():
 @pytest.mark.slow
 @pytest.mark.skipif(joblib.cpu_count() < 2, reason="a core for each worker")
 @pytest.mark.parametrize("items", [[0.1] * 80, itertools.repeat(0.1)], ids=["so many", "who knows how many"])
-def test_workers_take_over_when_they_are_there(items):
+def test_workers_join_when_they_are_there(items):
     by = list(itertools.islice(spread(where, items), 80))
-    assert by[0] == os.getpid() != by[-1]
-    assert by == sorted(by, key=lambda process: process != os.getpid())
+    # This process works from the first item to the last, and others with it.
+    assert by[0] == os.getpid()
+    assert len(set(by)) == joblib.cpu_count()
+    assert by[-20:].count(os.getpid()) < 20
 
 
 def test_a_killed_worker_changes_nothing(tmp_path):
-    assert list(spread(functools.partial(die_once, tmp_path), range(8), jobs=2)) == [x * x for x in range(8)]
+    assert list(spread(functools.partial(die_once, tmp_path, os.getpid()), range(8), jobs=2)) == [
+        x * x for x in range(8)
+    ]
     assert (tmp_path / "died").exists()
 
 
-def test_work_that_always_kills_is_given_up():
+def test_work_that_always_kills_is_given_up(tmp_path):
     with pytest.raises(SolverError, match=r"^worker processes died 4 times in a row, .*: ask for fewer jobs$"):
-        list(spread(die, range(3), jobs=2))
+        list(spread(functools.partial(die, tmp_path, os.getpid()), range(3), jobs=2))
 
 
-def test_workers_keep_to_one_thread_and_do_not_spread_again():
-    assert set(spread(threads, range(3), jobs=2)) == {"1"}
+def test_workers_keep_to_one_thread_and_do_not_spread_again(tmp_path):
+    assert set(spread(functools.partial(threads, tmp_path, os.getpid()), range(3), jobs=2)) == {None, "1"}
     assert list(spread(nested, [3, 4], jobs=2)) == [[0, 1, 4], [0, 1, 4, 9]]
 
 

@@ -1,0 +1,224 @@
+"""Work shared by this process and others: whoever is free takes the next item, and results keep the items' order.
+
+A process takes most of a second to start and to import what it needs.  This one works meanwhile and afterwards, so that
+of two there is one to start, and no time in which nobody works.
+"""
+
+import math
+import pickle
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from contextvars import ContextVar
+from functools import lru_cache
+from threading import Event, Lock, Thread
+from time import perf_counter
+from typing import Any
+
+from .errors import DrfoptError
+
+__all__ = ["WORKING", "Crew", "Failure", "call", "raised"]
+
+WORKING: ContextVar[bool] = ContextVar("WORKING", default=False)
+"""Whether a crew works here: what it does is not shared again."""
+
+ALONE_FOR = 0.3
+"""Seconds of work after which others are thought of: the first items pay for imports, and tell little of the rest."""
+
+WORTH_IT = 1.0
+"""Seconds of work that must be left by then: a worker takes about as long to start."""
+
+SHORT = 0.05
+"""Seconds of an item below which a worker has the next one at hand, so as not to wait for it."""
+
+IDLE = 60
+"""Seconds after which workers without work end."""
+
+THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMEXPR", "NUMBA")
+"""Libraries whose threads would compete with the other workers: ``OMP_NUM_THREADS`` and so on."""
+
+
+class Failure:
+    """An error of this package on its way back from a worker, to be raised when its turn has come."""
+
+    def __init__(self, error: DrfoptError):
+        self.error = error
+
+
+def call(task: tuple[Callable[[Any], Any], Any]) -> Any:
+    """Return what a function makes of an item, or its failure.
+
+    One tuple, because joblib scatters larger arguments to Dask's workers, and they would be lost with a worker.
+    """
+    function, item = task
+    try:
+        return function(item)
+    except DrfoptError as error:
+        return Failure(error)
+
+
+def raised(outcomes: Generator[Any, None, None]) -> Iterator[Any]:
+    """Yield what is no failure, and raise what is, when whoever makes the outcomes has stopped."""
+    with closing(outcomes):
+        for outcome in outcomes:
+            if isinstance(outcome, Failure):
+                raise outcome.error
+            yield outcome
+
+
+@lru_cache(maxsize=2)
+def _read(function: bytes) -> Callable[[Any], Any]:
+    found: Callable[[Any], Any] = pickle.loads(function)
+    return found
+
+
+def _work(function: bytes, item: Any) -> Any:
+    WORKING.set(True)
+    return call((_read(function), item))
+
+
+class Crew:
+    """This process and others.
+
+    Parameters
+    ----------
+    function, items
+        As in `drfopt.base.parallel.spread`.
+    others : int
+        Processes beside this one, at least 1.
+    at_once : bool
+        Whether they start at once, or when there turns out to be enough work for them.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], items: Iterable[Any], others: int, at_once: bool):
+        self._function, self._items, self._others, self._at_once = function, iter(items), others, at_once
+        self._total = len(items) if isinstance(items, Sized) else math.inf
+        self._written = b""
+        self._executor: Any = None
+        self._lock, self._over = Lock(), Event()
+        # Items whose results were not yielded yet, in order; how many are done, by others, and under way there.
+        self._taken: deque[tuple[Any, Future[Any]]] = deque()
+        self._done = self._theirs = self._out = 0
+        self._begun = perf_counter()
+
+    def outcomes(self, without: Callable[[Iterator[Any]], Iterator[Any]]) -> Generator[Any, None, None]:
+        """Yield what became of the items, in their order; where workers die `without` this crew does the rest."""
+        watch = Thread(target=self._watch, daemon=True)
+        watch.start()
+        try:
+            while True:
+                while self._taken and self._taken[0][1].done():
+                    outcome = self._taken[0][1].result()
+                    self._taken.popleft()
+                    yield outcome
+                if (mine := self._take()) is not None:
+                    self._do(*mine)
+                elif self._taken:
+                    self._taken[0][1].exception()
+                else:
+                    break
+        except BrokenProcessPool:
+            self._dismiss(watch, at_once=True)
+            yield from self._rest(without)
+        except GeneratorExit:
+            # What is under way may end, where anybody has begun: those who know the function are kept for what follows.
+            self._over.set()
+            for _, future in list(self._taken) if self._theirs else ():
+                future.exception()
+            raise
+        except BaseException:
+            self._dismiss(watch, at_once=True)
+            raise
+        finally:
+            self._dismiss(watch, at_once=not self._theirs)
+
+    def _take(self) -> tuple[Any, Future[Any]] | None:
+        """Return the next item, for whoever asks; None when there is none."""
+        with self._lock:
+            for item in self._items:
+                entry = item, Future[Any]()
+                self._taken.append(entry)
+                return entry
+        return None
+
+    def _do(self, item: Any, future: Future[Any]) -> None:
+        """Do an item in this process; an error comes when its turn has come."""
+        mark = WORKING.set(True)
+        try:
+            future.set_result(call((self._function, item)))
+        except Exception as error:
+            future.set_exception(error)
+        finally:
+            WORKING.reset(mark)
+        self._done += 1
+
+    def _watch(self) -> None:
+        """Wait until there is enough for others, and have them start."""
+        while not (self._at_once or self._enough()):
+            if self._over.wait(ALONE_FOR / 10):
+                return
+        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky.backend.reduction import dumps
+
+        try:
+            self._written = dumps(self._function)
+        except Exception:
+            # What cannot be sent to anybody is done here.
+            return
+        env = {f"{name}_NUM_THREADS": "1" for name in THREADS}
+        self._executor = get_reusable_executor(self._others, timeout=IDLE, env=env)
+        for _ in range(self._others):
+            self._give()
+
+    def _enough(self) -> bool:
+        """Whether so much is left that others are worth their start, as far as it is known."""
+        spent = perf_counter() - self._begun
+        done = self._done
+        return spent > ALONE_FOR and (self._total - done - 1) * spent / (done or 1) > WORTH_IT
+
+    def _give(self) -> None:
+        """Give another item to the workers."""
+        if self._over.is_set() or (entry := self._take()) is None:
+            return
+        item, future = entry
+        self._out += 1
+
+        def answered(theirs: Future[Any]) -> None:
+            self._out -= 1
+            if (error := theirs.exception()) is not None:
+                future.set_exception(error)
+                return
+            future.set_result(theirs.result())
+            self._done += 1
+            self._theirs += 1
+            each = (perf_counter() - self._begun) * (1 + self._others) / self._done
+            while self._out < self._others * (2 if each < SHORT else 1) and not self._over.is_set():
+                before = self._out
+                self._give()
+                if self._out <= before:
+                    break
+
+        try:
+            self._executor.submit(_work, self._written, item).add_done_callback(answered)
+        except RuntimeError as error:
+            # The workers have died, or are sent away.
+            future.set_exception(BrokenProcessPool(str(error)))
+
+    def _rest(self, without: Callable[[Iterator[Any]], Iterator[Any]]) -> Iterator[Any]:
+        """Do again what died with the workers, and the rest."""
+        again = {id(future) for _, future in self._taken if isinstance(future.exception(), BrokenProcessPool)}
+        lost = [item for item, future in self._taken if id(future) in again]
+        redone = without(iter([*lost]))
+        for _, future in list(self._taken):
+            yield next(redone) if id(future) in again else future.result()
+        yield from without(self._items)
+
+    def _dismiss(self, watch: Thread, at_once: bool) -> None:
+        """Send the workers away: those that work now, or have not even started; others wait for more."""
+        self._over.set()
+        watch.join()
+        if at_once and self._executor is not None:
+            self._executor.shutdown(wait=True, kill_workers=True)
+            self._executor = None
