@@ -74,6 +74,11 @@ def _read(function: bytes) -> Callable[[Any], Any]:
     return found
 
 
+def _ready(function: bytes) -> None:
+    """Read the function, and import what it needs for that."""
+    _read(function)
+
+
 def _work(function: bytes, item: Any) -> Any:
     WORKING.set(True)
     return call((_read(function), item))
@@ -96,11 +101,12 @@ class Crew:
         self._function, self._items, self._others, self._at_once = function, iter(items), others, at_once
         self._total = len(items) if isinstance(items, Sized) else math.inf
         self._written = b""
+        self._there = False
         self._executor: Any = None
         self._lock, self._over = Lock(), Event()
-        # Items whose results were not yielded yet, in order; how many are done, by others, and under way there.
+        # Items whose results were not yielded yet, in order; how many are done, and under way at others.
         self._taken: deque[tuple[Any, Future[Any]]] = deque()
-        self._done = self._theirs = self._out = 0
+        self._done = self._out = 0
         self._begun = perf_counter()
 
     def outcomes(self, without: Callable[[Iterator[Any]], Iterator[Any]]) -> Generator[Any, None, None]:
@@ -125,14 +131,14 @@ class Crew:
         except GeneratorExit:
             # What is under way may end, where anybody has begun: those who know the function are kept for what follows.
             self._over.set()
-            for _, future in list(self._taken) if self._theirs else ():
+            for _, future in list(self._taken) if self._there else ():
                 future.exception()
             raise
         except BaseException:
             self._dismiss(watch, at_once=True)
             raise
         finally:
-            self._dismiss(watch, at_once=not self._theirs)
+            self._dismiss(watch, at_once=not self._there)
 
     def _take(self) -> tuple[Any, Future[Any]] | None:
         """Return the next item, for whoever asks; None when there is none."""
@@ -170,7 +176,15 @@ class Crew:
         env = {f"{name}_NUM_THREADS": "1" for name in THREADS}
         self._executor = get_reusable_executor(self._others, timeout=IDLE, env=env)
         for _ in range(self._others):
-            self._give()
+            # Nothing waits for who is not there yet: this process goes on meanwhile, to the end if that comes first.
+            self._executor.submit(_ready, self._written).add_done_callback(self._welcome)
+
+    def _welcome(self, ready: Future[Any]) -> None:
+        """Give a worker that has started its first item; one that cannot start is not counted on."""
+        if ready.cancelled() or ready.exception() is not None:
+            return
+        self._there = True
+        self._give()
 
     def _enough(self) -> bool:
         """Whether so much is left that others are worth their start, as far as it is known."""
@@ -187,12 +201,12 @@ class Crew:
 
         def answered(theirs: Future[Any]) -> None:
             self._out -= 1
-            if (error := theirs.exception()) is not None:
+            error = BrokenProcessPool("sent away") if theirs.cancelled() else theirs.exception()
+            if error is not None:
                 future.set_exception(error)
                 return
             future.set_result(theirs.result())
             self._done += 1
-            self._theirs += 1
             each = (perf_counter() - self._begun) * (1 + self._others) / self._done
             while self._out < self._others * (2 if each < SHORT else 1) and not self._over.is_set():
                 before = self._out
