@@ -11,12 +11,15 @@ from operator import mul
 from ..model.instance import Instance
 from ..model.packings import integer_rows
 
-__all__ = ["Machines", "Pool", "Prices", "worth_of"]
+__all__ = ["Bounds", "Machines", "Pool", "Prices", "cheapest", "worth_of"]
 
 LOADS = 20_000
 """Steps in listing the loads of one machine; a class that needs more is priced by its resources."""
 
 Prices = tuple[tuple[int, ...], ...]
+
+Bounds = dict[tuple[int, tuple[int, ...]], tuple[int, int]]
+"""Least and most machines of a class with a load."""
 
 
 class Pool:
@@ -30,7 +33,7 @@ class Pool:
         """Prices at which everything costs nothing."""
         return ((0,) * len(self.room),)
 
-    def priced(self, prices: Prices) -> tuple[list[int], int] | None:
+    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
         """Return the cost of a task of each shape, and of the room."""
         (row,) = prices
         used = [(j, price) for j, price in enumerate(row) if price]
@@ -44,8 +47,8 @@ class Machines:
     Attributes
     ----------
     loads : list, one per class
-        All loads (tasks of each shape that fits on the class) of one machine that no other of them contains by its
-        last shape; None where there are too many.
+        All loads (tasks of each shape that fits on the class) of one machine to which no task can be added; None where
+        there are too many.
     fitting : list, one per class
         Shapes that fit on it.
     """
@@ -67,14 +70,25 @@ class Machines:
         """Prices at which everything costs nothing."""
         return ((0,) * len(self.users), *((0,) * len(room) for _, room in self.rows))
 
-    def priced(self, prices: Prices) -> tuple[list[int], int] | None:
-        """Return the price of a task of each shape, and the most valuable load of every machine together."""
+    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
+        """Return the price of a task of each shape, and the most valuable load of every machine together.
+
+        `bounds` are the least and most machines with some loads, by class and load; None where they cannot be kept.
+        """
         worth, by_class = prices[0], prices[1:]
         total = 0
-        for shapes, loads, (rows, room), row, count in zip(
-            self.fitting, self.loads, self.rows, by_class, self.counts, strict=True
+        for k, (shapes, loads, (rows, room), row, count) in enumerate(
+            zip(self.fitting, self.loads, self.rows, by_class, self.counts, strict=True)
         ):
             values = [worth[s] for s in shapes]
+            mine = {key[1]: ends for key, ends in (bounds or {}).items() if key[0] == k}
+            if loads is not None and mine:
+                each = [-sum(map(mul, load, values)) for load in loads]
+                least = cheapest(each, [mine.get(load, (0, count)) for load in loads], count)
+                if least is None:
+                    return None
+                total -= least
+                continue
             if loads is not None:
                 total += count * max((sum(map(mul, load, values)) for load in loads), default=0)
                 continue
@@ -90,8 +104,21 @@ class Machines:
         return list(worth), total
 
 
+def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], number: int) -> int | None:
+    """Return the least price at which so many take options within bounds; None when they cannot."""
+    left = number - sum(low for low, _ in ends)
+    price = sum(cost * low for cost, (low, _) in zip(each, ends, strict=True))
+    if left < 0 or any(low > high for low, high in ends):
+        return None
+    for cost, (low, high) in sorted(zip(each, ends, strict=True)):
+        taken = min(left, high - low)
+        price += cost * taken
+        left -= taken
+    return None if left else price
+
+
 def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | None:
-    """Return what one machine can carry, of the last shape as much as fits; None after `LOADS` steps."""
+    """Return what one machine can carry, and no task besides; None after `LOADS` steps."""
     partial: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
     for position, row in enumerate(rows):
@@ -104,7 +131,8 @@ def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | No
             if steps > LOADS:
                 return None
         partial = longer
-    return [load for load, _ in partial]
+    full = (all(any(d > f for d, f in zip(row, left, strict=True)) for row in rows) for _, left in partial)
+    return [load for (load, _), holds in zip(partial, full, strict=True) if holds]
 
 
 def worth_of(instance: Instance, users: Sequence[int]) -> Pool | Machines:
