@@ -1,18 +1,18 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
 Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
-proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are bounded by
-prices, box by box, in integers (`price_tree`), sums and small products searched exhaustively (`exhaust`).  Where a tree
-grows too large, a search too long, or all is a question of packing machines, a second solver is asked for something
-better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC
-was the first.
+proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
+by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
+large, small sums and products of a pool are searched exhaustively (`exhaustive_search`), and then a second solver is
+asked for something better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC,
+or HiGHS where CBC was the first.
 
-A product whose tree grows too large is searched near a bound (`halves`), which is also what the engine ``nash-halves``
-does.  Of its answers that search, run again, is then all that says that they are best: nothing was refuted by a second
-author, and the certificate says so.
+A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
+``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
+refuted by a second author, and the certificate says so.
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
-that is not proven could be at most.
+that is not proven, the sum or the mean of a product could be at most.
 """
 
 import math
@@ -36,7 +36,7 @@ from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
 from .level_claims import LevelClaim, claims, highest
-from .meet_in_the_middle import Halves, TooManyChoices
+from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
@@ -63,7 +63,7 @@ ROUNDED = 1 + 2.0**-40
 """What the bound of a mean is raised by, since its logarithms are floats."""
 
 BOXES = "branch and bound on prices"
-"""The judge of products of a pool: in integers, and by another method than any that finds them."""
+"""The judge of sums and products: in integers, and by another method than any that finds them."""
 
 EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
@@ -289,14 +289,14 @@ def _bounded(instance: Instance, policy: Policy, tasks: list[int], more: Fractio
     return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 
-def _halves(instance: Instance, members: list[int]) -> Halves | None:
+def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:
     try:
-        return Halves(instance, members)
+        return MeetInTheMiddle(instance, members)
     except TooManyChoices:
         return None
 
 
-def _larger_product(halves: Halves, own: list[int], deadline: Deadline) -> bool | None:
+def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> bool | None:
     """Say whether some product is larger; None where there are too many allocations to list."""
     try:
         found = halves.within(max(0.0, halves.loss(own)), deadline)
