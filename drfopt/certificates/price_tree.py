@@ -35,6 +35,7 @@ from ..model.policies import Policy, policy_named
 from .document import document
 from .exhaustive_search import powers
 from .packing_bound import Machines, Pool, worth_of
+from .refutation import FRACTIONAL
 from .trees import Names, Node
 from .verifier.claims import Claim
 from .verifier.reading import Cluster
@@ -44,9 +45,6 @@ __all__ = ["Outcome", "Undecided", "better", "larger", "search"]
 
 NODES = 4_000
 """Boxes that are looked at before the search gives up: some seconds."""
-
-FRACTIONAL = 1e-6
-"""Distance from a whole number that is worth splitting at."""
 
 TANGENTS = 12
 """Times that the program of a box is told more of the logarithms."""

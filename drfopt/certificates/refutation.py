@@ -26,7 +26,7 @@ from ..model.packings import PATTERNS
 from .level_claims import ABOVE, LevelClaim
 from .packing_bound import Machines, Pool, Prices, cheapest
 
-__all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["FRACTIONAL", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
 WORK = 500_000
 """Columns of all linear programs for one claim before the branching gives up: some seconds."""
