@@ -8,8 +8,10 @@ from typing import Any
 
 from .claims import Claim
 from .reading import Cluster, Report, number, shown, total
-from .trees import Undecided, levels_refuted, value_refuted
+from .trees import Undecided
 from .whole import better, score
+from .whole_levels import levels_refuted
+from .whole_values import value_refuted
 from .work import Unfinished, bits, metered, spend
 
 __all__ = ["Proof", "verify"]

@@ -14,18 +14,16 @@ whole task can notice.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
 from .claims import Claim
-from .reading import number, shown
+from .reading import number
 from .work import spend
 
-__all__ = ["Undecided", "ValueProof", "levels_refuted", "value_refuted"]
+__all__ = ["CELLS_A_STEP", "Bounds", "Carried", "Tree", "Undecided", "cheapest", "leaves", "price_of", "scale_of"]
 
 LOADS = 20_000
 """Steps in listing what one machine of a class can carry."""
@@ -46,7 +44,7 @@ class Undecided(Exception):
     """A tree does not say enough, which is no fault of the answer; in words."""
 
 
-class Cluster:
+class Carried:
     """What whole tasks cost, and what the cluster can run is worth, at the prices of a leaf."""
 
     def __init__(self, claim: Claim):
@@ -95,7 +93,7 @@ class Cluster:
             return [sum(map(mul, p, row)) for row in rows], sum(map(mul, p, room))
         costs = [0] * len({*self.shape.values()})
         for name, price in leaf.get("tasks", {}).items():
-            costs[self.shape[self.at[name]]] = _price(price, integer)
+            costs[self.shape[self.at[name]]] = price_of(price, integer)
         worth, classes = 0, leaf.get("classes", {})
         for k, name in enumerate(self.classes):
             values = [costs[s] for s in self.fitting[k]]
@@ -162,218 +160,10 @@ def leaves(
         raise Undecided("a tree ends before all its branches do")
 
 
-# ---- leximin -------------------------------------------------------------------------------------------------------
-
-
-def levels_refuted(claim: Claim, trees: list[Tree]) -> Iterator[tuple[Fraction, str]]:
-    """Yield every level that somebody has, from the lowest, with why its tree does not prove it; "" where it does.
-
-    Sorted levels are the best when at none of them fewer users can be: with at most as many at each lower one, and all
-    others above.  Everybody then chooses one of a few numbers of tasks.  Where all who could be at a lower level are
-    there, they are known to be.
-    """
-    cluster = Cluster(claim)
-    unit = math.lcm(*(claim.r[i].denominator for i in cluster.users))
-    rate, tasks = {i: int(claim.r[i] * unit) for i in cluster.users}, {i: int(claim.x[i]) for i in cluster.users}
-    alike = {i: (cluster.shape[i], rate[i], cluster.alone(claim, i)) for i in cluster.users}
-    waiting, own = Counter(alike.values()), Counter(rate[i] * tasks[i] for i in cluster.users)
-    stops: list[tuple[int, int]] = []
-    fixed = [0] * len({*cluster.shape.values()})
-    given = iter(trees)
-    for level, count in sorted(own.items()):
-        rows = [*stops, (level, count - 1)]
-        options: dict[Any, list[tuple[int, int | None]]] = {}
-        for kind in waiting:
-            _, r, most = kind
-            spend(0, 1 + len(rows))
-            stay = [(at // r, row) for row, (at, n) in enumerate(rows) if n and at % r == 0 and at // r <= most]
-            above = level // r + 1
-            options[kind] = [*stay, *([(above, None)] if above <= most else [])]
-        tree = next(given, [])
-        yield Fraction(level, unit), _level(cluster, tree, options, waiting, rows, fixed, alike)
-        may = {kind: n for kind, n in waiting.items() if level % kind[1] == 0 and level // kind[1] <= kind[2]}
-        if sum(may.values()) == count:
-            for kind, n in may.items():
-                fixed[kind[0]] += n * (level // kind[1])
-                del waiting[kind]
-        else:
-            stops.append((level, count))
-
-
-def _level(
-    cluster: Cluster,
-    tree: Tree,
-    options: dict[Any, list[tuple[int, int | None]]],
-    number_of: Counter[Any],
-    rows: list[tuple[int, int]],
-    fixed: list[int],
-    alike: dict[int, Any],
-) -> str:
-    def key(node: dict[str, Any]) -> Any:
-        return cluster.key(node) if "class" in node else ("user", alike[cluster.at[node["user"]]], int(node["tasks"]))
-
-    def free(what: Any) -> tuple[int, int]:
-        return 0, number_of[what[1]] if what[0] == "user" else cluster.count[what[0]]
-
-    for leaf, bounds in leaves(tree, key, free):
-        integer = _scale(leaf)
-        counts = [_price(v, integer) for v in leaf.get("levels", ())]
-        if len(counts) != len(rows):
-            raise Undecided(f"a leaf has {len(counts)} multipliers of {len(rows)} levels")
-        if (found := cluster.priced(leaf, integer, bounds)) is None:
-            continue
-        costs, worth = found
-        worth += sum(p * n for p, (_, n) in zip(counts, rows, strict=True))
-        asked = [sum(map(mul, costs, fixed))]
-        for kind, mine in options.items():
-            each = [costs[kind[0]] * x + (0 if row is None else counts[row]) for x, row in mine]
-            spend(0, 1 + len(each) // CELLS_A_STEP)
-            n = number_of[kind]
-            cost = cheapest(each, [bounds.get(("user", kind, x), (0, n)) for x, _ in mine], n)
-            if cost is None:  # Nobody can choose so.
-                break
-            asked.append(cost)
-        else:
-            if sum(asked) <= worth:
-                return f"tasks cost {shown(sum(asked))} at least, and all that can be run is worth {shown(worth)}"
-    return ""
-
-
-# ---- sums and products ---------------------------------------------------------------------------------------------
-
-
-class Value:
-    """What tasks are worth to user i, as integers, known from below and from above; more is better."""
-
-    def __init__(self, claim: Claim, cluster: Cluster):
-        self.users, self.own = cluster.users, [int(claim.x[i]) for i in cluster.users]
-        self.most = {i: cluster.alone(claim, i) for i in self.users}
-        self.product = claim.objective == "alpha"
-        if not self.product:
-            self.unit = math.lcm(*(claim.r[i].denominator for i in self.users))
-            self.rate, self.margin = {i: int(claim.r[i] * self.unit) for i in self.users}, 1
-        else:
-            self.logarithms(claim)
-        self.least = sum(self.low(i, x) for i, x in zip(self.users, self.own, strict=True))
-
-    def logarithms(self, claim: Claim) -> None:
-        """Prepare for products: whoever is served counts more than all products, and then logarithms are added."""
-        weights = [claim.c.w[i][0] for i in self.users]
-        unit = math.lcm(*(w.denominator for w in weights))
-        common = math.gcd(*(int(w * unit) for w in weights))
-        self.power = {i: int(w * unit) // common for i, w in zip(self.users, weights, strict=True)}
-        exact = sum(w * self.most[i].bit_length() for i, w in self.power.items()) <= LONGEST
-        # Another product of integers is larger by a part of itself that is no smaller than this.
-        own = zip(self.users, self.own, strict=True)
-        self.whole = math.prod(x ** self.power[i] for i, x in own if x) if exact else 0
-        digits = DIGITS + len(str(self.whole))
-        self.unit, self.context = 10**digits, Context(prec=digits + 20)
-        self.margin = self.unit // (self.whole + 1) if exact else 0
-        self.known: dict[int, int] = {}
-        self.served = self.unit + sum(w * (self.log(self.most[i]) + 3) for i, w in self.power.items())
-
-    def log(self, x: int) -> int:
-        """Return the logarithm in units, rounded down: the true one is at most two units above."""
-        if x not in self.known:
-            spend(0, 20 + self.unit.bit_length() // 20)
-            logarithm = self.context.multiply(self.context.ln(Decimal(x)), Decimal(self.unit))
-            self.known[x] = int(logarithm.to_integral_value(ROUND_FLOOR)) - 1
-        return self.known[x] if x > 1 else 0
-
-    def low(self, i: int, x: int) -> int:
-        """Return what x tasks are worth at least."""
-        if not self.product:
-            return self.rate[i] * x
-        return self.served + self.power[i] * self.log(x) if x else 0
-
-    def high(self, i: int, x: int) -> int:
-        """Return what x tasks are worth at most."""
-        return self.low(i, x) + (3 * self.power[i] if self.product and x > 1 else 0)
-
-    def best(self, i: int, cost: int, low: int, high: int, parts: int) -> int:
-        """Return a bound of what tasks between two numbers are worth in parts beyond their cost, which is concave."""
-        near = {low, high, min(max(low, 1), high)}
-        if self.product and cost:
-            top = self.power[i] * self.unit // cost
-            near |= {min(max(x, low), high) for x in (top, top + 1)}
-        return max(parts * self.high(i, x) - cost * x for x in near)
-
-    def better(self, tasks: list[int]) -> bool | None:
-        """Say whether tasks are worth more than the file's, None where that is not known."""
-        most = sum(self.high(i, x) for i, x in zip(self.users, tasks, strict=True))
-        powers = [self.power[i] for i in self.users] if self.product else []
-        alike = self.product and sorted(zip(powers, tasks, strict=True)) == sorted(zip(powers, self.own, strict=True))
-        if alike or most < self.least + self.margin:
-            return False
-        served = sum(map(bool, tasks)) - sum(map(bool, self.own))
-        if not self.product or served:
-            return not self.product or served > 0
-        if not self.whole:
-            least = sum(self.low(i, x) for i, x in zip(self.users, tasks, strict=True))
-            own = sum(self.high(i, x) for i, x in zip(self.users, self.own, strict=True))
-            return True if least > own else None
-        return math.prod(x**power for x, power in zip(tasks, powers, strict=True) if x) > self.whole
-
-
-DIGITS = 40
-"""Decimals of a logarithm beyond those of the product."""
-
-LONGEST = 4_000
-"""Bits of a product that is compared exactly."""
-
-
-class ValueProof:
-    """What a tree has to refute for no sum, or product after users served, to be larger.
-
-    By any prices, what tasks are worth is at most what all that can be run costs, and what each user's tasks within its
-    bounds can be worth beyond their cost.
-    """
-
-    def __init__(self, claim: Claim):
-        self.cluster = Cluster(claim)
-        self.value = Value(claim, self.cluster)
-
-    def key(self, node: dict[str, Any]) -> Any:
-        """Return what a branch is about."""
-        return self.cluster.key(node) if "class" in node else ("user", self.cluster.at[node["user"]])
-
-    def free(self, what: Any) -> tuple[int, int]:
-        """Return its bounds where nothing is branched upon."""
-        return 0, self.value.most[what[1]] if what[0] == "user" else self.cluster.count[what[0]]
-
-    def bound(self, leaf: dict[str, Any], bounds: Bounds) -> Fraction | None:
-        """Return by how much all within bounds is worth more than the file's at most; None where nothing better is."""
-        cluster, value = self.cluster, self.value
-        ends = [bounds.get(("user", i), (0, value.most[i])) for i in cluster.users]
-        spend(value.unit.bit_length(), len(ends))
-        if any(low > high for low, high in ends):
-            return None
-        if all(low == high for low, high in ends) and value.better([low for low, _ in ends]) is False:
-            return None
-        # Prices are of units in which tasks are worth integers; of sums also in parts of them.
-        integer = (lambda p: math.floor(number(p) * value.unit)) if value.product else _scale(leaf)
-        parts = 1 if value.product else integer(1)
-        if (found := cluster.priced(leaf, integer, bounds)) is None:
-            return None
-        costs, worth = found
-        mine = zip(cluster.users, ends, strict=True)
-        most = worth + sum(value.best(i, costs[cluster.shape[i]], low, high, parts) for i, (low, high) in mine)
-        return None if most < parts * (value.least + value.margin) else Fraction(most - parts * value.least, parts)
-
-
-def value_refuted(claim: Claim, tree: Tree) -> str:
-    """Return why a tree does not prove that no sum, or product after users served, is larger; "" where it does."""
-    proof = ValueProof(claim)
-    for leaf, bounds in leaves(tree, proof.key, proof.free):
-        if (more := proof.bound(leaf, bounds)) is not None:
-            return f"a leaf leaves room for {float(more / proof.value.unit):.6g} more"
-    return ""
-
-
 # ---- numbers -------------------------------------------------------------------------------------------------------
 
 
-def _scale(leaf: dict[str, Any]) -> Scale:
+def scale_of(leaf: dict[str, Any]) -> Scale:
     """Return what makes all numbers of a leaf integers, in one proportion."""
     rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
     given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ())]
@@ -382,7 +172,8 @@ def _scale(leaf: dict[str, Any]) -> Scale:
     return lambda v: int(number(v) * unit)
 
 
-def _price(value: Any, integer: Scale) -> int:
+def price_of(value: Any, integer: Scale) -> int:
+    """Return a price as an integer; none is negative."""
     if (price := integer(value)) < 0:
         raise Undecided("a price is negative")
     return price
@@ -391,7 +182,7 @@ def _price(value: Any, integer: Scale) -> int:
 def _row(given: dict[str, Any], names: Sequence[str], integer: Scale) -> list[int]:
     if strange := set(given) - set(names):
         raise Undecided(f"{min(strange)!r} is no resource of the cluster")
-    return [_price(given[name], integer) if name in given else 0 for name in names]
+    return [price_of(given[name], integer) if name in given else 0 for name in names]
 
 
 def _integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
