@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 
+from ..model.devices import DeviceRoom
 from ..model.instance import Instance
-from ..model.packings import integer_rows
+from ..model.packings import device_room, integer_rows
 
 __all__ = ["Bounds", "Machines", "Pool", "Prices", "cheapest", "worth_of"]
 
@@ -63,7 +64,7 @@ class Machines:
             demands = [instance.exact_demands[users[s]] for s in shapes]
             rows, room = integer_rows(demands, instance.exact_machine_capacity[k])
             self.rows.append((rows, room))
-            self.loads.append(_loads(rows, room))
+            self.loads.append(_loads(rows, room, device_room(instance, k, [users[s] for s in shapes])))
 
     @property
     def free(self) -> Prices:
@@ -117,7 +118,7 @@ def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], number: int) 
     return None if left else price
 
 
-def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | None:
+def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[tuple[int, ...]] | None:
     """Return what one machine can carry, and no task besides; None after `LOADS` steps."""
     partial: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
@@ -125,14 +126,21 @@ def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | No
         longer = []
         for load, left in partial:
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
+            while most and not devices.fit({**dict(enumerate(load)), position: most}):
+                most -= 1
             for x in range(most if position == len(rows) - 1 else 0, most + 1):
                 longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1
             if steps > LOADS:
                 return None
         partial = longer
-    full = (all(any(d > f for d, f in zip(row, left, strict=True)) for row in rows) for _, left in partial)
-    return [load for (load, _), holds in zip(partial, full, strict=True) if holds]
+
+    def takes(load: tuple[int, ...], left: list[int], s: int) -> bool:
+        return all(d <= f for d, f in zip(rows[s], left, strict=True)) and bool(
+            devices.fit({**dict(enumerate(load)), s: load[s] + 1})
+        )
+
+    return [load for load, left in partial if not any(takes(load, left, s) for s in range(len(rows)))]
 
 
 def worth_of(instance: Instance, users: Sequence[int]) -> Pool | Machines:
