@@ -16,7 +16,7 @@ from .refutation import FRACTIONAL
 from .verifier.trees import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
-__all__ = ["Program", "Solution"]
+__all__ = ["BoxPoint", "BoxProgram"]
 
 TANGENTS = 12
 """Times that the program of a box is told more of the logarithms."""
@@ -26,7 +26,7 @@ OVERESTIMATED = 1e-9
 
 
 @dataclass(frozen=True)
-class Solution:
+class BoxPoint:
     """What the program of a box found: tasks of each user, machines with each load, and prices as rows of a leaf."""
 
     tasks: np.ndarray
@@ -84,7 +84,7 @@ class Solution:
         raise Undecided("nothing is left to split")
 
 
-class Program:
+class BoxProgram:
     """The linear program of a box: tasks, what they are worth (below chords of logarithms), machines with loads."""
 
     def __init__(self, proof: ValueProof, worth: Pool | Machines, instance: Instance):
@@ -187,7 +187,7 @@ class Program:
         self.highs.addRow(-math.inf, self._worth(p, v) - slope * v, 2, *row)
         return True
 
-    def solve(self, bounds: Bounds) -> Solution:
+    def solve(self, bounds: Bounds) -> BoxPoint:
         """Return what the program finds within bounds.
 
         Raises
@@ -220,7 +220,7 @@ class Program:
             duals = found.row_dual
         prices = self._prices(duals)
         tasks, machines = values[: self.n], values[self.n : size]
-        return Solution(tasks, machines, self.loads, prices, self.listed, self.shape, ray is not None)
+        return BoxPoint(tasks, machines, self.loads, prices, self.listed, self.shape, ray is not None)
 
     def _sharper(self, values: np.ndarray) -> bool:
         """Tell the program more where it overestimates somebody; say whether that was anything new."""

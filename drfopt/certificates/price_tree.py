@@ -34,7 +34,7 @@ from ..model.policies import Policy, policy_named
 from .document import document
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
-from .price_program import Program, Solution
+from .price_program import BoxPoint, BoxProgram
 from .trees import Names, Node
 from .verifier.claims import Claim
 from .verifier.reading import Cluster
@@ -135,7 +135,7 @@ class _Search:
             raise Undecided("nobody takes part")
         first = [self.users[positions[0]] for positions in shapes(instance, self.users)]
         self.worth, self.names = worth_of(instance, first), Names(instance, first)
-        self.program = Program(self.proof, self.worth, instance)
+        self.program = BoxProgram(self.proof, self.worth, instance)
 
     def grow(self, deadline: Deadline, nodes: int) -> Searched:
         """Split the box that leaves most room, until none does."""
@@ -188,7 +188,7 @@ class _Search:
             return larger([self.instance.exact_weights[i] for i in self.users], point, value.own)
         return bool(found)
 
-    def leaves(self, found: "Solution") -> Iterator[Node]:
+    def leaves(self, found: "BoxPoint") -> Iterator[Node]:
         """Yield leaves to try, of the prices that the program found."""
         yield self.leaf([[Fraction(repr(p)) for p in row] for row in found.prices])
         if found.ray:
@@ -202,7 +202,7 @@ class _Search:
         """Return prices as a leaf."""
         return self.names.prices(tuple(tuple(row) for row in rows), self.worth)
 
-    def split(self, box: _Box, found: "Solution") -> list[_Box]:
+    def split(self, box: _Box, found: "BoxPoint") -> list[_Box]:
         """Return the two parts of a box."""
         what, most, low, high = found.branch(self.proof, box.bounds)
         if what[0] == "user":
