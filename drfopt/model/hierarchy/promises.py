@@ -11,17 +11,21 @@ from .clock import Ascent
 __all__ = ["broken"]
 
 
-def broken(ascent: Ascent, tasks: np.ndarray) -> tuple[Broken, ...]:
-    """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file."""
+def broken(ascent: Ascent, tasks: np.ndarray, whole: bool = False) -> tuple[Broken, ...]:
+    """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file.
+
+    Of `whole` tasks, in fractions, a guarantee is worth those that it is worth in full.
+    """
     instance, rules, found = ascent.instance, ascent.organisation, list[Broken]()
+    promised = np.floor(ascent.promised) if whole else ascent.promised
     for i, guarantee in enumerate(rules.guarantees):
-        here, worth = np.array([i]), ascent.promised
+        here, worth = np.array([i]), promised
         if guarantee and instance.unplaced()[i]:
-            worth = ascent.promised.copy()
-            worth[i] = _asked(ascent, i, guarantee)
+            worth = promised.copy()
+            worth[i] = _asked(ascent, i, guarantee) // 1 if whole else _asked(ascent, i, guarantee)
         found += _missed(ascent, instance.users[i], False, here, guarantee, tasks, worth)
     for group in rules.groups:
-        found += _missed(ascent, group.name, True, ascent.below[group.name], group.guarantee, tasks, ascent.promised)
+        found += _missed(ascent, group.name, True, ascent.below[group.name], group.guarantee, tasks, promised)
     return tuple(found)
 
 
