@@ -30,7 +30,7 @@ from functools import cached_property
 import numpy as np
 
 from .allocation import Broken
-from .hierarchy import Ascent, broken
+from .hierarchy import Clock, broken
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
 from .policies import Policy, policy_named
@@ -139,7 +139,7 @@ class WholeUsers:
         place = {i: p for p, i in enumerate(self.members)}
         self.ceilings: list[tuple[frozenset[int], int, Fraction]] = []
         if self.ruled and instance.organisation is not None:
-            below = self._ascent.below
+            below = self._clock.below
             self.ceilings = [
                 (
                     frozenset(place[i] for i in below[group.name].tolist() if i in place),
@@ -151,9 +151,9 @@ class WholeUsers:
             ]
 
     @cached_property
-    def _ascent(self) -> Ascent:
+    def _clock(self) -> Clock:
         leximin = self.policy if self.policy.objective == "leximin" else replace(self.policy, objective="leximin")
-        return Ascent(self.instance, leximin, exact=True)
+        return Clock(self.instance, leximin, exact=True)
 
     def _sequences(self) -> list[TypeSequence]:
         kinds = self.instance.task_types or (None,) * self.instance.n
@@ -282,7 +282,7 @@ class WholeUsers:
         """Whole tasks that each member's guarantee is worth."""
         if not self.ruled:
             return [0] * len(self.members)
-        promised = self._ascent.promised
+        promised = self._clock.promised
         return [math.floor(promised[i]) for i in self.members]
 
     @cached_property
@@ -291,7 +291,7 @@ class WholeUsers:
         if not self.ruled:
             rates = self.policy.exact_rates(self.instance)
             return [((rates[i], Fraction(0)),) for i in self.members]
-        leaves = self._ascent.leaves
+        leaves = self._clock.leaves
         found = []
         for i in self.members:
             rows = {(Fraction(a), -Fraction(o)) for a, o in zip(leaves.rows[i], leaves.offsets[i], strict=True) if a}
@@ -350,7 +350,7 @@ class WholeUsers:
         """Return the guarantees that whole tasks (n,) do not keep, in the whole tasks that they are worth."""
         if not self.ruled:
             return ()
-        return broken(self._ascent, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
+        return broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
 
     def band(self, value: int) -> int:
         """Return which tier a value is of, from 0; -1 for a part of a guarantee."""
