@@ -33,10 +33,10 @@ from .allocation import Broken
 from .hierarchy import Clock, broken
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
-from .policies import Policy, policy_named
+from .policies import Policy
 from .task_types import TypeSequence
 
-__all__ = ["LevelScale", "WholeUsers", "by_types", "usage_of_types"]
+__all__ = ["LevelScale", "WholeUsers", "by_types"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,8 @@ class WholeUsers:
             if not mine:
                 found.append(TypeSequence((first[i],)))
                 continue
-            runs = [t for t, row in enumerate(self.instance.type_fits[i]) if row.any()]
-            found.append(TypeSequence(tuple(first[i] + t for t in runs), tuple(mine[t].count for t in runs)))
+            own = self.instance.type_sequences[i]
+            found.append(TypeSequence(tuple(first[i] + t for t in own.rows), own.counts))
         return found
 
     # ---- what tasks need ------------------------------------------------------------------------------------------
@@ -370,12 +370,3 @@ class WholeUsers:
     def values(self, tasks: Sequence[int]) -> list[int]:
         """Return what tasks (n,) are worth to each member."""
         return [scale.value(tasks[i]) for i, scale in zip(self.members, self.scales, strict=True)]
-
-
-def usage_of_types(instance: Instance, usage: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-    """Return what users hold of each resource, (n, m), as their types need it, for who has several of them."""
-    found, users = np.array(usage), WholeUsers(instance, policy_named("drf"), np.flatnonzero(tasks).tolist())
-    for p, i in enumerate(users.members):
-        if instance.task_types is not None and instance.task_types[i] is not None:
-            found[i] = [float(users.use(p, int(tasks[i]), j)) for j in range(instance.m)]
-    return found
