@@ -28,7 +28,7 @@ from ..base.progress import report
 from ..model.allocation import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
-from ..model.packings import Packing
+from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from . import exhaustive_search, price_tree, second_solver
@@ -108,7 +108,8 @@ def certify(
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
     )
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    wrong = wrong or _impossible(users, counts, packing if instance.machines is not None else None)
+    devices = dealt(users.cluster, packing) if instance.has_devices and packing is not None else None
+    wrong = wrong or _impossible(users, counts, packing if instance.machines is not None else None, devices)
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
@@ -122,6 +123,7 @@ def certify(
         score=score(instance, policy, counts),
         broken=users.broken(counts),
         packing=packing,
+        devices=devices,
         seconds=time.perf_counter() - begun,
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
@@ -131,7 +133,7 @@ def certify(
     return replace(found, evidence=evidence, rigorous=certain)
 
 
-def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | None) -> str:
+def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | None, devices: list[Any] | None) -> str:
     """Return the first constraint that whole tasks (n,) break, in words; types, and rules of groups, included."""
     instance = users.instance
     most = users.spread(users.most)
@@ -141,7 +143,7 @@ def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | No
             return "an unplaced user has tasks"
         if instance.task_types is not None and instance.task_types[i] is not None and not 0 <= x <= most[i]:
             return f"user {instance.users[i]!r} has {x} tasks, outside 0 to {most[i]}"
-    if wrong := exactly_feasible(users.cluster, users.counts(tasks), packing):
+    if wrong := exactly_feasible(users.cluster, users.counts(tasks), packing, devices):
         return wrong
     for inside, j, amount in users.ceilings:
         used = sum((users.use(p, tasks[users.members[p]], j) for p in inside), Fraction(0))

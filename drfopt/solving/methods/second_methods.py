@@ -28,6 +28,7 @@ from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
+from ...model.packings import machine_rows
 from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ..allocating import solve
@@ -281,24 +282,19 @@ def _enumeration(problem: Problem) -> Found:
         "sum": lambda: enumeration.total([rates[i] for i in members]),
     }[policy.objective]()
     pool = instance.machines is None
-    machines = (
-        [(instance.exact_capacity, 1)]
-        if pool
-        else [(row, int(count)) for row, count in zip(instance.exact_machine_capacity, instance.counts, strict=True)]
-    )
     if policy.objective == "leximin" and instance.features:
-        return _enumerated_values(problem, machines)
+        return _enumerated_values(problem)
     best = enumeration.optimum(
         objective,
         [instance.exact_demands[i] for i in members],
-        machines,
+        machine_rows(instance),
         [instance.exact_limits[i] for i in members],
         None if pool else [list(map(bool, instance.fits[i])) for i in members],
     )
     return _from_members(problem, list(best.tasks))
 
 
-def _enumerated_values(problem: Problem, machines: enumeration.Machines) -> Found:
+def _enumerated_values(problem: Problem) -> Found:
     """Take the best of all whole tasks that can be run and that rules allow."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     cluster = users.cluster
@@ -307,7 +303,7 @@ def _enumerated_values(problem: Problem, machines: enumeration.Machines) -> Foun
     able = [q for q in range(len(demands)) if eligible is None or any(eligible[q])]
     loads = enumeration.packable(
         [demands[q] for q in able],
-        machines,
+        machine_rows(cluster),
         [Fraction(max(users.most)) for _ in able],
         None if eligible is None else [eligible[q] for q in able],
     )
@@ -356,7 +352,8 @@ def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[i
     """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
     users = [i for i in members if instance.fits[i, k]]
     try:
-        loads = enumeration.loads([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+        row, _, devices = machine_rows(instance)[k]
+        loads = enumeration.loads([instance.exact_demands[i] for i in users], row, devices)
     except SolverError:
         # Too many: then every machine has columns of its own.
         return None
