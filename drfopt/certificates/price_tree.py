@@ -29,8 +29,8 @@ from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
 from ..model.evidence import Evidence
 from ..model.instance import Instance
-from ..model.packings import shapes
 from ..model.policies import Policy, policy_named
+from ..model.whole_values import WholeUsers
 from .document import document
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
@@ -126,15 +126,18 @@ class _Search:
         counts = np.array(tasks, dtype=np.int64)
         data = document(instance, policy.name, counts, levels, None, Evidence(), integer=True)
         try:
-            self.proof = ValueProof(Claim(Cluster(data["instance"]), data))
+            claim = Claim(Cluster(data["instance"]), data)
         except ValueError as error:
             raise Undecided(str(error)) from None
+        if claim.objective not in ("sum", "alpha") or claim.alpha not in (0, 1):
+            raise Undecided("the verifier does not know what is best here")
+        self.proof = ValueProof(claim)
         self.instance, self.tasks = instance, tasks
         self.users = self.proof.cluster.users
         if not self.users:
             raise Undecided("nobody takes part")
-        first = [self.users[positions[0]] for positions in shapes(instance, self.users)]
-        self.worth, self.names = worth_of(instance, first), Names(instance, first)
+        whole = WholeUsers(instance, policy, self.users)
+        self.worth, self.names = worth_of(whole), Names(instance, [rows[0] for rows in whole.shapes])
         self.program = BoxProgram(self.proof, self.worth, instance)
 
     def grow(self, deadline: Deadline, nodes: int) -> Searched:

@@ -6,13 +6,10 @@ than floats are.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ..model.instance import Instance
-from ..model.packings import most_alone, shapes
-from ..model.policies import Policy
-from .exhaustive_search import playing
+from ..model.whole_values import WholeUsers
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Refutation
@@ -54,21 +51,19 @@ def _row(names: Sequence[str], prices: Sequence[Any]) -> dict[str, str]:
 
 
 def level_trees(
-    instance: Instance,
-    policy: Policy,
-    users: Sequence[int],
-    worth: Pool | Machines,
-    proven: Sequence[tuple[LevelClaim, Refutation]],
+    users: WholeUsers, worth: Pool | Machines, proven: Sequence[tuple[LevelClaim, Refutation]]
 ) -> list[list[Node]]:
-    """Return the trees of all levels; `users` are the first of each shape."""
-    names, members = Names(instance, users), playing(instance)
-    rates = policy.exact_rates(instance)
+    """Return the trees of all levels; none under rules, or of several types of one user, which are not read yet."""
+    instance = users.instance
+    if users.ruled or instance.task_types is not None:
+        return []
+    names = Names(instance, [rows[0] for rows in users.shapes])
     kinds: dict[Any, str] = {}
-    for shape, positions in enumerate(shapes(instance, members)):
-        for i in (members[p] for p in positions):
-            kinds.setdefault((shape, rates[i], most_alone(instance, i)), instance.users[i])
+    for p, i in enumerate(users.members):
+        kinds.setdefault((users.goods_of[p], users.scales[p]), instance.users[i])
 
     def nodes(claim: LevelClaim, proof: Refutation) -> Iterator[Node]:
+        options = [(choice, tasks) for choice in claim.choices for tasks, _ in choice.options]
         waiting = [proof]
         while waiting:
             tree = waiting.pop()
@@ -79,11 +74,7 @@ def level_trees(
             if isinstance(tree.column, tuple) and isinstance(worth, Machines):
                 yield names.load(tree.column, worth) | {"most": tree.most}
             else:
-                choice, (tasks, _) = options(claim)[tree.column]
-                user = kinds[choice.shape, Fraction(choice.rate, claim.unit), choice.most]
-                yield {"user": user, "tasks": tasks, "most": tree.most}
-
-    def options(claim: LevelClaim) -> list[Any]:
-        return [(choice, option) for choice in claim.choices for option in choice.options]
+                choice, tasks = options[tree.column]
+                yield {"user": kinds[choice.sequence.rows, choice.scale], "tasks": tasks, "most": tree.most}
 
     return [list(nodes(claim, proof)) for claim, proof in proven]
