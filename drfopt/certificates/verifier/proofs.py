@@ -202,6 +202,8 @@ class Proof(Claim):
         why = f"{self.policy} is no policy of the table"
         if self.policy.endswith(".py"):
             why = "what is best is the formulation file's own claim"
+        elif self.mixed:
+            why = "what is best of whole tasks of several types of one user is not followed here"
         elif self.c.ruled:
             why = "what is fair is for the rules of its organisation to say, which are not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
