@@ -443,7 +443,8 @@ class LevelProgram:
         far = summed(layout, correct)[0]
         slack = room[free] - self.v[free] - self.v[free] / self.p[free] * price[free]
         part = min(max(KEEP_LATE if not given else KEEP, 1 - gap / self.t), 1 - CLOSEST)
-        first, dual = far.lengths(given, -slack / self.v[free], -price[free] / self.p[free], part)
+        falls = np.append(-slack / self.v[free], -level / self.t)
+        first, dual = far.lengths(given, falls, -price[free] / self.p[free], part)
         self._last = (first, dual, slack, level, price, rises)
         self._move(1.0, LEFT if given else 0.0)
 
