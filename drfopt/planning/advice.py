@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
-from ..base.tolerances import LEVEL
+from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
@@ -94,18 +94,18 @@ class ToBuy:
     def sentence(self) -> str:
         """Return what it brings, as it was computed."""
         before, after, losers = self.found.before.shortfall, self.after, self.found.losers
-        told = f"{self.what} (now {number(self.now)})" if self.machines else self.what
+        text = f"{self.what} (now {number(self.now)})" if self.machines else self.what
         if before.demand_met is None:
-            told += f": {self._winners()}"
+            text += f": {self._winners()}"
         else:
-            told += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
-            told += f", {_placed(after):,} short instead of {_placed(before):,}"
-        return told + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
+            text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
+            text += f", {_placed(after):,} short instead of {_placed(before):,}"
+        return text + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
 
     def _winners(self) -> str:
         won = sorted(
             (row for row in self.found.users if row.verdict == "wins"),
-            key=lambda row: -float(row.change) / max(float(row.before), 1e-300),
+            key=lambda row: -float(row.change) / max(float(row.before), TINY),
         )
         each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
         more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""
