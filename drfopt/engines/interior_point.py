@@ -477,7 +477,7 @@ class LevelProgram:
             more += here
             if left:
                 least = left * here
-                clipped = np.count_nonzero(more < least)
+                clipped = int(np.count_nonzero(more < least))
                 np.maximum(more, least, out=more)
                 dearer += costs
                 least = left * costs
