@@ -103,10 +103,15 @@ def _last(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarr
 
 
 def certify_rounded(
-    instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, halts: tuple[Halt, ...]
+    instance: Instance,
+    policy: Policy,
+    exact: np.ndarray,
+    placement: np.ndarray | None,
+    tasks: np.ndarray,
+    halts: tuple[Halt, ...],
 ) -> Certificate:
     """Return the certificate of tasks (n,) that are floats next to exact ones: how far off they are."""
-    proof = certify(Ascent(instance, policy, exact=True), exact, None, halts)
+    proof = certify(Ascent(instance, policy, exact=True), exact, placement, halts)
     pairs = zip(tasks.tolist(), exact.tolist(), strict=True)
     off = max((float(abs(Fraction(x) - y) / y) if y else float(x != 0) for x, y in pairs), default=0.0)
     if not proof.valid or off <= LEVEL:

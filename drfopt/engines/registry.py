@@ -132,7 +132,7 @@ ENGINES = Registry(
         divides=True,
         types=True,
         crowded=(1_000, 4, 4_000),
-        then=("lp-chain",),
+        then=("lp-chain", "rational-chain"),
     ),
     Engine(
         "lp-chain",
@@ -142,6 +142,7 @@ ENGINES = Registry(
         ANYWHERE,
         divides=True,
         types=True,
+        then=("rational-chain",),
     ),
     Engine(
         "newton",
@@ -180,7 +181,7 @@ ENGINES = Registry(
         plain=True,
         types=True,
     ),
-    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True, then=("rational-lp",)),
     Engine(
         "bounded-lp",
         "sums",
@@ -207,6 +208,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
         types=True,
+        most=300,
     ),
     Engine(
         "rational-lp",
@@ -216,6 +218,7 @@ ENGINES = Registry(
         ANYWHERE,
         exact=True,
         types=True,
+        most=1_000,
     ),
     Engine(
         "enclosure",
@@ -295,6 +298,7 @@ ENGINES = Registry(
         MACHINES,
         types=True,
         organised=True,
+        then=("rational-tree",),
     ),
     Engine(
         "rational-tree",
