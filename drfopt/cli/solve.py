@@ -64,6 +64,6 @@ def solve(
 
         with working("looking for what helps"):
             sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
-    out.write(sheet, lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()})
+    out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True) | {"instance": name, "version": versions()})
     if not allocation.finished:
         raise typer.Exit(FAILED)

@@ -381,16 +381,19 @@ class Allocation(Result):
         found: Allocation = door("answers").allocation_of(document, instance)
         return found
 
-    def to_dict(self, *, instance: bool = True) -> dict[str, Any]:
+    def to_dict(self, *, instance: bool = True, proof: bool | None = None) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``.
 
         Besides, `from_dict` needs the `instance`, under ``cluster`` with the keys of its file, and what the certificate
-        says in full.
+        says in full.  Under ``proof`` stands what `drfopt.verify` needs beyond prices of a pool; it is left out where
+        the instance is, unless it is asked for.
         """
         found = self._told()
+        written = self.certificate.evidence.written(self.instance, _plain)
+        if (instance if proof is None else proof) and written.keys() - {"prices"}:
+            found["proof"] = written
         if instance:
-            proof = {"rigorous": self.certificate.rigorous, "reason": self.certificate.reason}
-            found["certificate"] |= proof
+            found["certificate"] |= {"rigorous": self.certificate.rigorous, "reason": self.certificate.reason}
             found["cluster"] = as_text(instance_document(self.instance))
         return found
 

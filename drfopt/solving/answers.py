@@ -158,6 +158,7 @@ class _Reading:
             told["reason"] = said["reason"]
         evidence = ToldEvidence(
             told=told,
+            proof=self.document["proof"].value if "proof" in self.document else {},
             judge=said.get("judge", ""),
             broken=tuple(map(self._broken, self.document["broken_guarantees"].each()))
             if "broken_guarantees" in self.document

@@ -92,7 +92,9 @@ def test_stops_that_are_wrong_prove_no_division_beside():
     look = clock_slopes.divided(solve(instance))
     unit = units_of(instance)[0]
     room = instance.room + 1e-3 * unit.growth
-    assert look._run(room, look.halts, instance.room) is not None
-    wrong = tuple(clock_slopes.replace(halt, prices=halt.prices[:, ::-1].copy()) for halt in look.halts)
+    assert look._run(room, look.breakpoints, instance.room) is not None
+    wrong = tuple(
+        clock_slopes.replace(breakpoint, prices=breakpoint.prices[:, ::-1].copy()) for breakpoint in look.breakpoints
+    )
     assert look._run(room, wrong, instance.room) is None
     assert policy_named("drf").objective == "leximin"

@@ -161,7 +161,7 @@ class _Market:
         bounds = np.maximum(point.beta, 0) * money
         if not (np.isfinite(prices).all() and np.isfinite(bounds).all()):
             raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take other weights")
-        evidence = BoundsEvidence(bounds=bounds, breakpoints=self.promised.halts, full=self.promised.full)
+        evidence = BoundsEvidence(bounds=bounds, breakpoints=self.promised.breakpoints, full=self.promised.full)
         levels = self.promised.rates * tasks
         return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=levels)
 

@@ -31,7 +31,7 @@ NAMED = 20
 SHOWN = 5
 """Limits that are named in the sentences; all are in the document."""
 
-SECONDS = 10.0
+METHODS = 10.0
 """For all of it: it is said when there is nothing better to say."""
 
 
@@ -95,7 +95,7 @@ def concessions(search: PurchaseSearch) -> Concession:
         beyond.sort(key=lambda pair: pair[1] / float(pair[0].least))
         worst, most = beyond[0]
         return Concession(most / float(worst.least), (), tuple(beyond))
-    deadline = Deadline.after(SECONDS)
+    deadline = Deadline.after(METHODS)
     everything = _largest(search, lambda factor: [_times(t, factor) for t in targets], deadline)
     alone = []
     if everything < 1 and 1 < len(targets) <= NAMED:
