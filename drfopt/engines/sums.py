@@ -191,12 +191,13 @@ def _near_one(stated: ExactProgram) -> highspy.Highs:
     room = list(stated.b)
 
     def most(column: dict[int, Fraction]) -> Fraction:
-        return min((room[r] / a for r, a in column.items() if a > 0 and room[r]), default=Fraction(1))
+        bounds = [room[r] / a for r, a in column.items() if a > 0 and room[r]]
+        return min(bounds, default=Fraction(1))
 
     unit = [most(column) for column in stated.columns]
     for column, size in zip(stated.columns, unit, strict=True):
         for r, a in column.items():
-            room[r] -= min(a, 0) * size
+            room[r] -= min(a, Fraction(0)) * size
     unit = [most(column) for column in stated.columns]
     scale = [1 / size if size else Fraction(1) for size in room]
     entries = [
@@ -205,8 +206,8 @@ def _near_one(stated: ExactProgram) -> highspy.Highs:
         for r, a in column.items()
     ]
     values, rows, columns = zip(*entries, strict=True)
-    worth = [c * size for c, size in zip(stated.c, unit, strict=True)]
-    largest = max(worth) or Fraction(1)
+    worth: list[Fraction] = [c * size for c, size in zip(stated.c, unit, strict=True)]
+    largest = max(worth, default=Fraction(0)) or Fraction(1)
     return load(
         -np.array([float(c / largest) for c in worth]),
         np.full(len(unit), INFINITY),
