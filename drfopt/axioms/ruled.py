@@ -8,7 +8,7 @@ nobody loses when another leaves or the cluster grows, nobody gains by a report 
 With task types and no rules a user's part of every machine and another's bundle are rooms, and the most tasks it could
 run in a room, every type on its own classes, is a linear program.
 
-Numbers here are floats with a certificate: what they decide is decided beyond `CLEAR`.
+Numbers here are floats with a certificate: what they decide is decided beyond `DIFFERENT`.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
 from ..base.progress import report
-from ..model.instance import Instance, Machine
+from ..model.instance import Instance
 from ..model.policies import Policy
 from ..solving.allocating import solve
 from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
 __all__ = ["beyond", "findings"]
 
-CLEAR = 1e-6
+DIFFERENT = 1e-6
 """Part of a user's tasks from which on a difference is one: far above the error of certified floats."""
 
 TINY = 1e-9
@@ -123,7 +123,7 @@ class _RuledCase:
         """Return the verdict: a loss, if there is one."""
         trials = 0
         for trials, loss in enumerate(losses, start=1):  # noqa: B007 -- how many there were is told
-            if loss.instead > loss.tasks * (1 + CLEAR) + TINY * float(self.tasks.max(initial=0.0)):
+            if loss.instead > loss.tasks * (1 + DIFFERENT) + TINY * float(self.tasks.max(initial=0.0)):
                 return Finding(name, FAILS, loss, exact=False, tied=self.tied)
         note = "to the error of the tasks, which are computed in floats" if decided else ""
         verdict = HOLDS if decided else UNDECIDED
@@ -277,7 +277,7 @@ def _growth(case: _RuledCase) -> Finding:
         for k, name in enumerate(instance.machine_names):
             extra = max(1, round(float(times - 1) * instance.machines[k].count))
             machines = instance.parts()["machines"]
-            machines[k] = Machine(name, machines[k].capacity, machines[k].count + extra)
+            machines[k] = replace(machines[k], count=machines[k].count + extra)
             changes.append((f"{extra} more of {name}", {"machines": machines}))
 
     def rows() -> Iterator[Loss]:

@@ -8,7 +8,7 @@ both divisions are measured in shares of the cluster as it is.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,17 +16,16 @@ import numpy as np
 
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
-from ..base.tolerances import LEVEL
+from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.machine import Machine
 from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
 from ..solving.allocating import solve
 from .before_and_after import WhatIf
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.trials import RemedyTrials
+from .explaining.tried_remedies import RemedyTrials
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
@@ -105,7 +104,7 @@ class ToBuy:
     def _winners(self) -> str:
         won = sorted(
             (row for row in self.found.users if row.verdict == "wins"),
-            key=lambda row: -float(row.change) / max(float(row.before), 1e-300),
+            key=lambda row: -float(row.change) / max(float(row.before), TINY),
         )
         each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
         more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""
@@ -317,8 +316,7 @@ def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:
         pairs = zip(instance.resources, instance.exact_capacity, strict=True)
         return Instance(**parts | {"capacity": {r: c + amount * (r == name) for r, c in pairs}})
     machines = [
-        Machine(machine.name, machine.capacity, machine.count + int(amount) * (machine.name == name))
-        for machine in instance.machines
+        replace(machine, count=machine.count + int(amount) * (machine.name == name)) for machine in instance.machines
     ]
     return Instance(**parts | {"machines": machines})
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, suggestion
-from ...model.instance import Instance, Machine
+from ...model.instance import Instance
 from ...model.naming import some
 from ...model.task_types import given_types
 
@@ -19,7 +19,7 @@ __all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
 MOST = 10
 """Times what there is, up to which a unit is asked about; beyond is another cluster."""
 
-LITTLE = 1e-9
+NONE_OF_IT = 1e-9
 """Part of an amount that stands for none of it."""
 
 FINE = 10_000
@@ -55,13 +55,13 @@ class Unit:
         if more:
             return min((MOST - 1) * self.now, self.most - self.now)
         # Nothing at all has no shares: a billionth stays.
-        return min(self.now * (1 - LITTLE), self.now - self.least)
+        return min(self.now * (1 - NONE_OF_IT), self.now - self.least)
 
     def until(self, more: bool, reach: float) -> float | None:
         """Return the amount that is so many units more, or less; None for as many as are asked about."""
         if more:
             return None if reach >= (MOST - 1) * self.now else self.now + reach
-        return 0.0 if reach >= self.now * (1 - LITTLE) else self.now - reach
+        return 0.0 if reach >= self.now * (1 - NONE_OF_IT) else self.now - reach
 
 
 def units_of(instance: Instance) -> tuple[Unit, ...]:
@@ -153,8 +153,8 @@ def grown(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, floa
     else:
         counts, times = instance.counts, 1.0
         rows = (instance.room + amount * unit.growth) / instance.counts[:, None]
-    named = zip(instance.machine_names, rows, counts.tolist(), strict=True)
-    machines = [Machine(name, row, count) for name, row, count in named if count]
+    named = zip(instance.machines, rows, counts.tolist(), strict=True)
+    machines = [one.settled(instance.resources, row, count) for one, row, count in named if count]
     there = counts > 0
     eligible = np.ascontiguousarray(instance.eligible[:, there])
     limits = instance.limits * times
@@ -172,8 +172,8 @@ def _grown_exactly(instance: Instance, unit: Unit, amount: float) -> tuple[Insta
         counts = instance.counts * FINE + np.where(unit.growth.any(axis=1), round(FINE * amount), 0)
     else:
         counts, rows = instance.counts, (instance.room + amount * unit.growth) / instance.counts[:, None]
-    named = zip(instance.machine_names, rows, counts.tolist(), strict=True)
-    parts["machines"] = [Machine(name, row, count) for name, row, count in named]
+    named = zip(instance.machines, rows, counts.tolist(), strict=True)
+    parts["machines"] = [one.settled(instance.resources, row, count) for one, row, count in named]
     if times > 1:
         parts["demands"] = [
             [replace(kind, count=kind.count * times) for kind in row] if given_types(row) else row
