@@ -157,22 +157,11 @@ CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
 RULES = {"excluded", "groups", "guarantee", "tier", "group"}
-"""Keys by which an instance says what is fair in another way than its policy does alone.
+"""Keys by which an instance says what is fair in another way than its policy does alone."""
 
-What ``guarantees`` mean is no rule where nobody has any."""
-
-KEYS = RULES | {
-    "guarantees",
-    "name",
-    "source",
-    "capacity",
-    "machines",
-    "users",
-    "demand",
-    "weight",
-    "max_tasks",
-    "ceiling",
-}
+KEYS = RULES | set(
+    ["guarantees", "name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks", "ceiling"]
+)
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
 
 
