@@ -159,11 +159,9 @@ CELLS_A_STEP = 2
 RULES = {"excluded", "groups", "guarantee", "tier", "group"}
 """Keys by which an instance says what is fair in another way than its policy does alone."""
 
-KEYS = RULES | set(
-    ["guarantees", "name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks", "ceiling"]
-)
+KEYS = RULES | {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
+KEYS |= {"ceiling"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
-
 
 CLASS_KEYS = {"name", "capacity", "count", "devices"}
 """What it may say of a class of machines."""
