@@ -29,6 +29,7 @@ from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvide
 from ..model.hierarchy import Clock, broken
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named
+from ..model.whole_values import WholeUsers
 
 __all__ = ["in_whole_tasks", "solve"]
 
@@ -278,6 +279,11 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
             return exact.astype(np.float64)
         except OverflowError:
             raise SolverError("the levels are beyond the range of floats: use exact=True, or change weights") from None
+    if problem.integer and problem.policy.objective == "leximin" and "organisation" in problem.instance.features:
+        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        levels = np.zeros(problem.instance.n)
+        levels[problem.members] = [float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)]
+        return levels
     if answer.levels is not None:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.levels
@@ -310,7 +316,7 @@ def _kind(problem: Problem, pool: bool, exact: bool) -> str:
         # Types on machines have no prices of their own in a market; sums with them have.
         typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
         kind = "bounds" if bounded or typed else kind
-    elif bounded:
+    elif bounded and not problem.integer:
         kind = "organisation"
     return "formulation" if problem.policy.objective == "formulation" else kind
 
