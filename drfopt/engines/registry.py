@@ -152,6 +152,14 @@ ENGINES = Registry(
         then=("barrier", "enclosure", "decimal-barrier", "conic"),
     ),
     Engine(
+        "market",
+        "nash.sharpening",
+        "interior",
+        ALPHA,
+        ANYWHERE,
+        then=("enclosure", "decimal-barrier", "conic"),
+    ),
+    Engine(
         "barrier",
         "nash.barrier",
         "primal-dual interior point, then Newton on the optimality conditions",
