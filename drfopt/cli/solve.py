@@ -34,7 +34,7 @@ def solve(
 
     Example: drfopt solve nsdi2011 --policy ceei --json
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if certificate is not None:
         check(certificate)
     cluster = options.read(instance)

@@ -20,9 +20,9 @@ __all__ = [
     "ChainEvidence",
     "Evidence",
     "PriceEvidence",
+    "QuotedEvidence",
     "Round",
     "StopEvidence",
-    "ToldEvidence",
     "WholeEvidence",
 ]
 
@@ -185,10 +185,10 @@ class WholeEvidence(Evidence):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ToldEvidence(Evidence):
+class QuotedEvidence(Evidence):
     """What a document says of a proof, and the proof as it stands there."""
 
-    told: dict[str, Any]
+    quoted: dict[str, Any]
     proof: dict[str, Any] = field(default_factory=dict)
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:

@@ -74,17 +74,17 @@ class Concession:
                 "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
             ]
         if self.limited:
-            told = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
+            text = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
             more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
             return [
                 f"{len(self.limited)} targets are above what a user's own limit allows, whatever is bought",
-                f"raise these limits, or ask for less, at least: {told}{more}",
+                f"raise these limits, or ask for less, at least: {text}{more}",
                 f"at most {self.all:.4%} of every target can be met together",
             ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
-            told = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
-            found.append(f"giving up one alone, at least: {told}")
+            text = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
+            found.append(f"giving up one alone, at least: {text}")
         return found
 
 
