@@ -6,10 +6,10 @@ y_i, concavity, and p . used(x*) <= p . c for the optimum x* give
 
     sum_i loss_i(x*_i)  <=  G  =  p . c  -  sum_i q_i x_i  +  sum_i (m_i(x_i) - q_i)(y_i - x_i)
 
-where loss_i(x) = u_i(y_i) - u_i(x) - m (y_i - x) for the slope m of its utility at y_i, which is at least q_i, and equal
-to it below the limit (there the rest is linear and no less than 0).  Indeed sum u_i(x_i) <= sum u_i(x*_i), and of every
-user  u_i(y_i) - q_i y_i - (u_i(x_i) - q_i x_i)  <=  (m_i(x_i) - q_i)(y_i - x_i),  while what the optimum is worth to it
-net of its cost is loss_i below that of y_i.  With x*_i = y_i (1 + r),
+where loss_i(x) = u_i(y_i) - u_i(x) - m (y_i - x) for the slope m of its utility at y_i, which is q_i below the limit
+and no less at it.  Indeed sum u_i(x_i) <= sum u_i(x*_i); what x_i is worth to a user net of its cost is less than what y_i
+is by at most (m_i(x_i) - q_i)(y_i - x_i), and what x*_i is worth to it, net of its cost, is less by loss_i(x*_i) at
+least.  With x*_i = y_i (1 + r),
 
     loss_i  >=  m_i y_i alpha r^2 / (2 + 2 max(1, alpha) r)   for r > 0,   m_i y_i alpha r^2 / 2   for r < 0,
 
@@ -33,6 +33,10 @@ from ..model.instance import Instance
 from ..model.policies import Policy
 
 __all__ = ["DoublePoint", "point_error"]
+
+
+MIDDLE = 1e-200
+"""Amounts, costs and marginal utilities below this, or above one over it, have lost digits at the ends of the range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +154,9 @@ class _Bound:
             rates = DoubleDouble.of(self.rates[i] for i in here)
             power = (rates * x).power(self.exponent.numerator).root(self.exponent.denominator)
             marginal = weights * rates / power
+            marginal[power.high > 1 / MIDDLE] = 0.0
+        if not all(((v.high >= MIDDLE) & (v.high <= 1 / MIDDLE)).all() for v in (x, cost[cost.high > 0], marginal)):
+            return DoubleDouble(0.0), math.inf, 0.0, np.ones(1), np.zeros(1)
         # Relative distances, which are all that is left to floats.
         apart = ((marginal - cost) / marginal).high
         limits = instance.limits[here]

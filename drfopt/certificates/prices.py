@@ -75,10 +75,12 @@ def certify(
     valid = infeasible <= CAPACITY and gap <= GAP and violation <= FIRST_ORDER
     # Where nobody has anything, all conditions say that nobody can.
     error = 0.0 if not tasks.any() else np.inf
-    if valid and isinstance(fine, DoublePoint):
-        error = point_error(instance, policy, tasks, fine)
-    elif valid and fine is not None:
-        error = fine_error(instance, policy, tasks, fine)
+    if valid and fine is not None:
+        error = (
+            point_error(instance, policy, tasks, fine)
+            if isinstance(fine, DoublePoint)
+            else fine_error(instance, policy, tasks, fine)
+        )
     elif valid and error and placement is None:
         off = worst.off + max(part.short for part in parts)
         error = pool_error(
