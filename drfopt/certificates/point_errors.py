@@ -7,9 +7,9 @@ y_i, concavity, and p . used(x*) <= p . c for the optimum x* give
     sum_i loss_i(x*_i)  <=  G  =  p . c  -  sum_i q_i x_i  +  sum_i (m_i(x_i) - q_i)(y_i - x_i)
 
 where loss_i(x) = u_i(y_i) - u_i(x) - m (y_i - x) for the slope m of its utility at y_i, which is q_i below the limit
-and no less at it.  Indeed sum u_i(x_i) <= sum u_i(x*_i); what x_i is worth to a user net of its cost is less than what y_i
-is by at most (m_i(x_i) - q_i)(y_i - x_i), and what x*_i is worth to it, net of its cost, is less by loss_i(x*_i) at
-least.  With x*_i = y_i (1 + r),
+and no less at it.  Indeed sum u_i(x_i) <= sum u_i(x*_i); what x_i is worth to a user net of its cost is less than what
+y_i is by at most (m_i(x_i) - q_i)(y_i - x_i), and what x*_i is worth to it, net of its cost, is less by loss_i(x*_i)
+at least.  With x*_i = y_i (1 + r),
 
     loss_i  >=  m_i y_i alpha r^2 / (2 + 2 max(1, alpha) r)   for r > 0,   m_i y_i alpha r^2 / 2   for r < 0,
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
-from ..base.tolerances import LEVEL
+from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
@@ -105,7 +105,7 @@ class ToBuy:
     def _winners(self) -> str:
         won = sorted(
             (row for row in self.found.users if row.verdict == "wins"),
-            key=lambda row: -float(row.change) / max(float(row.before), 1e-300),
+            key=lambda row: -float(row.change) / max(float(row.before), TINY),
         )
         each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
         more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""

@@ -44,17 +44,14 @@ from fractions import Fraction
 import numpy as np
 
 from ...base.numbers.rationals import integer_columns, weighted_sums
+from ...base.tolerances import ROUNDING
 from ...certificates.servers import ON_EACH, pool_of
 from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers"]
 
-
 FLOAT_MAX = float(np.finfo(np.float64).max)
-
-ROUNDING = 1e-14
-"""What sums of products may be off by, relative to the largest: far more than they are."""
 
 LEAST = 1e-100
 """Makes nothing left something, whose digits are all lost."""
