@@ -39,6 +39,10 @@ MIDDLE = 1e-200
 """Amounts, costs and marginal utilities below this, or above one over it, have lost digits at the ends of the range."""
 
 
+FLOATS = 1e-9
+"""Far more than the roundings of a few numbers in floats: what is added to those that must not be too small."""
+
+
 @dataclass(frozen=True, eq=False)
 class DoublePoint:
     """Amounts and prices to 32 digits.
@@ -92,7 +96,7 @@ class _Bound:
         ratio[(self.room.high == 0) & (filled.high == 0)] = 0.0
         over = max(over, float(((ratio - 1.0).high).max()))
         # The amounts are shrunk until they are possible, roundings included.
-        self.shrunk = DoubleDouble(1.0) - (max(over, 0.0) * (1 + 1e-9) + self._rounding(n))
+        self.shrunk = DoubleDouble(1.0) - (max(over, 0.0) * (1 + FLOATS) + self._rounding(n))
         seen = in_blocks(n, partial(self._look, tasks))
         spent = seen[0][0]
         for looked in seen[1:]:
@@ -171,8 +175,8 @@ class _Bound:
         off = np.abs(((tasks - x) / x).high) + np.abs(reach)
         size = float((cost.high * x.high).sum() + worth.sum())
         # What y_i is worth.
-        worth = worth * np.minimum(1.0, (1 + reach) ** (1 - self.alpha)) * (1 - 1e-9)
-        return (cost * x).sum(), missed * (1 + 1e-9), size, worth, off
+        worth = worth * np.minimum(1.0, (1 + reach) ** (1 - self.alpha)) * (1 - FLOATS)
+        return (cost * x).sum(), missed * (1 + FLOATS), size, worth, off
 
     def _cheapest(self, rows: slice) -> DoubleDouble:
         """Return what a task of some users costs at least, (b,)."""

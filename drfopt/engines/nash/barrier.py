@@ -29,7 +29,7 @@ __all__ = ["solve"]
 
 ITERATIONS = 200
 
-CLOSE = 1e-13
+FINEST = 1e-13
 """Gap, relative to all money, at which floats tell no more."""
 
 ENOUGH = 1e-8
@@ -54,9 +54,10 @@ KEEP = 0.995
 """Part of the way to the boundary that a step takes."""
 
 CLOSED = 1e200
-"""Reduced cost of a closed pair in a table; what it carries is `NOTHING`."""
+"""Reduced cost of a closed pair in a table."""
 
-NOTHING = 1e-300
+CARRIED = 1e-300
+"""What a closed pair in a table carries."""
 
 DRIFT = 1e-13
 """Relative error of a user's reduced costs from which on it is made good."""
@@ -101,7 +102,7 @@ class _Barrier:
                 if near_enough and (near is None or max(part, off) < best):
                     near = self._point()
                 best, waited = (max(part, off), 0) if max(part, off) < best / 2 else (best, waited + 1)
-                if part <= CLOSE and off <= SATISFIED:
+                if part <= FINEST and off <= SATISFIED:
                     return self._point()
                 if near is not None and waited >= PATIENCE:
                     break
@@ -125,7 +126,7 @@ class _Barrier:
         """Start inside: prices so high that nobody would buy more."""
         layout = self.layout
         for block in layout.blocks():
-            layout.close(block, self.v[block.pairs], NOTHING)
+            layout.close(block, self.v[block.pairs], CARRIED)
         self._fill()
         reach = summed(layout, lambda block: (layout.filled(block, layout.ones(block)),))[0].ravel() > 0
         self.there = np.flatnonzero(reach)
@@ -305,7 +306,7 @@ class _Barrier:
         mean = gap / self.products
         target = mean * min(max((float(after) / gap) ** 3, FASTEST), 1.0)
         # Products far below what is asked for help nobody, and would drown in rounding.
-        target = max(target, 0.1 * CLOSE * self._money() / self.products)
+        target = max(target, 0.1 * FINEST * self._money() / self.products)
         # Second-order terms count for as much of the way to zero as could be gone, and will be.
         part = first * dual * max(1 - target / mean, 0.0) ** 2
         # The corrector.

@@ -11,6 +11,7 @@ and a ridge over the rows keep placements and prices that are not unique where t
 steps repeat: each adds about eight digits.  Then the signs are looked at, and what is wrong is guessed anew.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,10 +19,11 @@ import numpy as np
 
 from ...base.errors import SolverError
 from ...base.numbers.double_double import DoubleDouble
+from ...base.tolerances import TINY
 from ...certificates.point_errors import DoublePoint
 from ..interior_point import RowMatrix
-from ..pair_layout import laplacian, pair_layout, summed
-from ..problem import Answer
+from ..pair_layout import Layout, laplacian, pair_layout, summed
+from ..problem import Answer, Problem
 from .scaled_market import MarketPoint, ScaledMarket
 
 __all__ = ["polish"]
@@ -47,11 +49,18 @@ ZERO = 1e-23
 UNNOTICED = 1e-3
 """Price of a whole idle row, relative to all money, that is a solver's tolerance."""
 
+UNFILLED = 1e-12
+"""Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
+
 FAR = 0.3
 """Relative change of a user's tasks beyond which the start was none: solver and equations speak of two markets."""
 
 DEEPEST = 64
 """Largest numerator or denominator of an exponent whose powers are computed to 32 digits."""
+
+
+Solver = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Takes what pairs and rows miss, and returns the changes of amounts and prices."""
 
 
 def polish(market: ScaledMarket, start: MarketPoint) -> Answer:
@@ -203,7 +212,8 @@ class _Polish:
         used, capped = self.used, self.capped
         self.v[~used], self.p[~self.priced] = 0.0, 0.0
         self.v.high[:], self.p.high[:] = np.maximum(self.v.high, 0), np.maximum(self.p.high, 0)
-        best, kept, factors = np.inf, (self.v[:], self.p[:]), None
+        best, kept = np.inf, (self.v[:], self.p[:])
+        factors: Solver | None = None
         pairs = np.flatnonzero(used)
         owner = self.user[pairs]
         layout = pair_layout(self.need.high, self.room.high, owner, self.place[pairs])
@@ -234,7 +244,7 @@ class _Polish:
                 factors = self._factored(layout, pairs, t.high, size)
             dv, dp = factors(missed[pairs], rows)
             change = np.bincount(owner, weights=dv, minlength=self.n)
-            reach = float(np.min(np.where(change < 0, 0.5 * t.high / np.maximum(-change, 1e-300), 1.0), initial=1.0))
+            reach = float(np.min(np.where(change < 0, 0.5 * t.high / np.maximum(-change, TINY), 1.0), initial=1.0))
             self.v[pairs] = self.v[pairs] + reach * dv
             self.p = self.p + reach * dp
         self.v, self.p = kept
@@ -249,7 +259,7 @@ class _Polish:
         found[~self.capped] = 0.0
         return found
 
-    def _factored(self, layout, pairs, t, size):  # type: ignore[no-untyped-def]
+    def _factored(self, layout: Layout, pairs: np.ndarray, t: np.ndarray, size: np.ndarray) -> Solver:
         """Return the solver of one Newton step."""
         curve = float(self.alpha) * size / t
         d = layout.laid(1 / (NEAR * curve[self.user[pairs]]), 0.0)
@@ -288,7 +298,7 @@ class _Polish:
         left = self.left.high
         worthless = self.priced & (self.p.high < -zero * float(np.abs(self.p.high).max(initial=0)))
         idle = np.where(self.priced, left, 0.0)
-        if idle.max(initial=0) > max(1e-12, zero):
+        if idle.max(initial=0) > max(UNFILLED, zero):
             # A row that no price fills, because all who use it are at their limits, is worth nothing either; while it
             # is thought to be, the equations have no solution, and other rows look idle too: the idlest goes first.
             worthless[np.unravel_index(int(idle.argmax()), idle.shape)] = True
@@ -323,7 +333,7 @@ class _Polish:
         return Answer(tasks, None if problem.instance.machines is None else amounts.high, prices, fine=fine)
 
 
-def _rooms(problem) -> DoubleDouble:  # type: ignore[no-untyped-def]
+def _rooms(problem: Problem) -> DoubleDouble:
     instance = problem.instance
     counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
     one = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
