@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 
+from ..model.devices import DeviceRoom
 from ..model.instance import Instance
-from ..model.packings import integer_rows
+from ..model.packings import device_room, integer_rows
 
 __all__ = ["Machines", "Pool", "Prices", "worth_of"]
 
@@ -60,7 +61,7 @@ class Machines:
             demands = [instance.exact_demands[users[s]] for s in shapes]
             rows, room = integer_rows(demands, instance.exact_machine_capacity[k])
             self.rows.append((rows, room))
-            self.loads.append(_loads(rows, room))
+            self.loads.append(_loads(rows, room, device_room(instance, k, [users[s] for s in shapes])))
 
     @property
     def free(self) -> Prices:
@@ -90,7 +91,7 @@ class Machines:
         return list(worth), total
 
 
-def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | None:
+def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[tuple[int, ...]] | None:
     """Return what one machine can carry, of the last shape as much as fits; None after `LOADS` steps."""
     partial: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
@@ -98,6 +99,8 @@ def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | No
         longer = []
         for load, left in partial:
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
+            while most and not devices.fit({**dict(enumerate(load)), position: most}):
+                most -= 1
             for x in range(most if position == len(rows) - 1 else 0, most + 1):
                 longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1

@@ -95,11 +95,42 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
             z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
             for row, total in program_rows(demands, room):
                 model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
+            columns += _on_devices(model, instance, k, copy, z)
             for i in users:
                 placed[i].append(z[i])
     for i in members:
         model += x[i] <= pulp.lpSum(placed[i])
     return model, x
+
+
+def _on_devices(model: Any, instance: Instance, k: int, copy: int, tasks: dict[int, Any]) -> int:
+    """Put the tasks of one machine on its devices, each a variable of its own; return how many variables that takes."""
+    import pulp
+
+    added = 0
+    for resource, one in ((instance.machines[k].devices if instance.machines else None) or {}).items():
+        j = instance.resources.index(resource)
+        needs = {i: instance.exact_demands[i][j] / one.size for i in tasks}
+        parts = {i: need for i, need in needs.items() if 0 < need < 1}
+        unit = math.lcm(*(need.denominator for need in parts.values()))
+        taken = []
+        on: dict[int, list[Any]] = {i: [] for i in parts}
+        added += one.count * (1 + len(parts))
+        if added > COLUMNS:
+            raise TooLargeToAsk
+        for device in range(one.count):
+            name = f"{k}_{copy}_{j}_{device}"
+            # Entire: some task has the whole device, and nobody a part of it.
+            entire = variable(model, f"w_{name}", 0, 1, "Integer")
+            shares = {i: variable(model, f"v_{name}_{i}", 0, None, "Integer") for i in parts}
+            model += pulp.lpSum(int(parts[i] * unit) * v for i, v in shares.items()) <= unit * (1 - entire)
+            taken.append(entire)
+            for i, v in shares.items():
+                on[i].append(v)
+        for i, shares_of in on.items():
+            model += tasks[i] == pulp.lpSum(shares_of)
+        model += pulp.lpSum(int(needs[i]) * tasks[i] for i in tasks if needs[i] >= 1) <= pulp.lpSum(taken)
+    return added
 
 
 def variable(model: Any, name: str, low: float | None, high: float | None, kind: str = "Continuous") -> Any:

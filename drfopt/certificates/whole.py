@@ -28,7 +28,7 @@ from ..base.progress import report
 from ..model.allocation import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
-from ..model.packings import Packing, shapes
+from ..model.packings import Packing, dealt, shapes
 from ..model.policies import Policy
 from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
@@ -106,7 +106,8 @@ def certify(
     wrong = (
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
     )
-    wrong = wrong or exactly_feasible(instance, counts, packing if instance.machines is not None else None)
+    devices = dealt(instance, packing) if instance.has_devices and packing is not None else None
+    wrong = wrong or exactly_feasible(instance, counts, packing if instance.machines is not None else None, devices)
     unplaced = instance.unplaced(integer=True)
     if not wrong and any(x and u for x, u in zip(counts, unplaced.tolist(), strict=True)):
         wrong = "an unplaced user has tasks"
@@ -122,6 +123,7 @@ def certify(
         found.proof(WholeEvidence),
         score=score(instance, policy, counts),
         packing=packing,
+        devices=devices,
         seconds=time.perf_counter() - begun,
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.

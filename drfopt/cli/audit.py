@@ -13,19 +13,18 @@ __all__ = ["PropertyNames", "audit"]
 
 
 def _properties(incomplete: str) -> list[str]:
-    from ..axioms.properties.table import PROPERTIES
+    from ..axioms.properties.property_table import PROPERTIES
 
     return options.matching(incomplete, (row.name for row in PROPERTIES))
 
 
 PropertyNames = Annotated[
     list[str] | None,
-    typer.Option(
+    options.valued(
         "--property",
-        metavar="NAME",
-        help="A property, such as envy-freeness; may be given several times. The eight of the paper by default.",
+        "NAME",
+        "A property, such as envy-freeness; may be given several times. The eight of the paper by default.",
         autocompletion=_properties,
-        show_default=False,
     ),
 ]
 
@@ -53,7 +52,7 @@ def audit(
     Example: drfopt audit thm4 --policy ceei --property strategy-proofness
     """
     out = Output.from_options(format, json, output)
-    from ..axioms.properties.table import properties_named
+    from ..axioms.properties.property_table import properties_named
 
     properties_named(property)
     if instance is None:

@@ -587,6 +587,8 @@ class Allocation(Result):
         if self.broken:
             # All of them: each is a promise to somebody.
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
+        if self.instance.has_devices and not self.integer:
+            notes.append("devices are pooled: half-free ones add up, which whole tasks (--integer) cannot use")
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
         proof = self.certificate

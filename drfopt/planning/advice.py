@@ -8,7 +8,7 @@ both divisions are measured in shares of the cluster as it is.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,14 +19,13 @@ from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.machine import Machine
 from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
 from ..solving.allocating import solve
 from .before_and_after import WhatIf
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.trials import RemedyTrials
+from .explaining.tried_remedies import RemedyTrials
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
@@ -317,8 +316,7 @@ def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:
         pairs = zip(instance.resources, instance.exact_capacity, strict=True)
         return Instance(**parts | {"capacity": {r: c + amount * (r == name) for r, c in pairs}})
     machines = [
-        Machine(machine.name, machine.capacity, machine.count + int(amount) * (machine.name == name))
-        for machine in instance.machines
+        replace(machine, count=machine.count + int(amount) * (machine.name == name)) for machine in instance.machines
     ]
     return Instance(**parts | {"machines": machines})
 

@@ -9,12 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base.errors import SolverError
+from ...model.devices import DeviceRoom
 from ...model.evidence import Evidence
-from ...model.packings import Packing, integer_rows, most_alone, program_rows, program_values, split, trimmed
+from ...model.packings import (
+    Packing,
+    device_room,
+    integer_rows,
+    most_alone,
+    program_rows,
+    program_values,
+    split,
+    trimmed,
+)
 from ..problem import Answer, Problem
 from .integer_program import Model, Terms, UnfinishedProgram
 
-__all__ = ["SEARCH", "Supply", "columns", "packed", "placed", "solve_sum", "supply"]
+__all__ = ["SEARCH", "Supply", "columns", "device_rows", "packed", "placed", "solve_sum", "supply"]
 
 
 SEARCH = 0.7
@@ -109,9 +119,11 @@ def _single_machines(model: Model, problem: Problem, k: int, shape: dict[int, in
     users = [i for i in shape if instance.fits[i, k]]
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
     alone = [min(f // d for d, f in zip(row, room, strict=True) if d) for row in demands]
+    devices = device_room(instance, k, users)
     for _ in range(int(instance.counts[k])):
         columns = [model.column(most) for most in alone]
         _capacity_rows(model, columns, demands, room)
+        device_rows(model, columns, devices)
         found.single.append((k, dict(zip(users, columns, strict=True))))
         for i, column in zip(users, columns, strict=True):
             found.tasks[shape[i]][column] = 1.0
@@ -120,6 +132,16 @@ def _single_machines(model: Model, problem: Problem, k: int, shape: dict[int, in
 def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], room: list[int]) -> None:
     for row, total in program_rows(demands, room):
         model.row(0, total, {column: d for column, d in zip(columns, row, strict=True) if d})
+
+
+def device_rows(model: Model, columns: list[int], devices: DeviceRoom) -> None:
+    """Add what the devices of one machine allow of the tasks of its users, a column each."""
+    for rows in devices.rows_of(columns):
+        ways = [model.column(rows.count) for _ in range(rows.fillings)]
+        model.row(0, rows.count, dict.fromkeys(ways, 1.0) | {c: float(number) for c, number in rows.entire})
+        for terms, holds in rows.sharing:
+            filled = {way: -float(x) for way, x in zip(ways, holds, strict=True) if x}
+            model.row(-math.inf, 0, dict.fromkeys(terms, 1.0) | filled)
 
 
 def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int], status: str = "optimal") -> Answer:

@@ -19,7 +19,7 @@ import numpy as np
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
-from ...model.packings import Packing, integer_rows, most_alone
+from ...model.packings import Packing, device_room, integer_rows, most_alone
 from ..leximin import lp_chain
 from ..problem import Answer, Problem
 from .milp import packed
@@ -117,6 +117,14 @@ class _Cluster:
         kind = np.int64 if max(max(map(max, rows)), max(map(max, rooms))) < LARGE else object
         self.demands, self.rooms = np.array(rows, dtype=kind), np.array(rooms, dtype=kind)
         self.eligible = instance.fits[self.members]
+        self.devices = [
+            device_room(instance, k, [i for i in self.members if instance.fits[i, k]])
+            if (instance.machines[k].devices if instance.machines else None)
+            else None
+            for k in range(instance.k)
+        ]
+        # Where each member is among those who fit on a class, whose devices know nobody else.
+        self.at = np.cumsum(self.eligible, axis=0) - 1
         exact = problem.policy.exact_rates(instance)
         self.rates = [exact[i] for i in self.members]
         self.most = [most_alone(instance, i) for i in self.members]
@@ -143,6 +151,9 @@ class _Cluster:
         """Empty the machines and pack as much of the wishes as fits, members in that order."""
         self.left = self.rooms[self.classes]
         self.load = np.zeros((len(self.members), len(self.classes)), dtype=np.int64)
+        # On devices of a machine: tasks by who runs them, and who fits there no more, which is so from then on.
+        self.running: list[dict[int, int]] = [{} for _ in self.classes]
+        self.refused = np.zeros((len(self.members), len(self.classes)), dtype=bool)
         for p in order:
             if wishes[p]:
                 self.place(p, int(wishes[p]))
@@ -170,7 +181,8 @@ class _Cluster:
         """
         demand, missing = self.demands[p], number
         needed = np.flatnonzero(demand > 0)
-        able = np.flatnonzero(self.eligible[p][self.classes] & (self.left >= demand).all(axis=1))
+        open_to = self.eligible[p][self.classes] & ~self.refused[p]
+        able = np.flatnonzero(open_to & (self.left >= demand).all(axis=1))
         wish = demand * self.price
         while missing and len(able):
             rest = self.left[able].astype(float) * self.price
@@ -178,13 +190,28 @@ class _Cluster:
             for where in able[np.argsort(-alike, kind="stable")]:
                 room = self.left[where]
                 taken = min(missing, -(-min(int(room[j] // demand[j]) for j in needed) // 2))
+                taken = self._on_devices(p, int(where), taken)
                 room -= taken * demand
                 self.load[p, where] += taken
                 missing -= taken
                 if not missing:
                     break
-            able = able[(self.left[able] >= demand).all(axis=1)]
+            able = able[(self.left[able] >= demand).all(axis=1) & ~self.refused[p, able]]
         return number - missing
+
+    def _on_devices(self, p: int, where: int, number: int) -> int:
+        """Return how many of so many tasks of a member its devices take beside what runs on a machine, and run them."""
+        k = int(self.classes[where])
+        if (devices := self.devices[k]) is None:
+            return number
+        running, at = self.running[where], int(self.at[p, k])
+        there, taken = running.get(at, 0), number
+        while taken and not devices.fit({**running, at: there + taken}):
+            taken -= 1
+        if taken:
+            running[at] = there + taken
+        self.refused[p, where] = taken < number
+        return taken
 
     def packing(self) -> list[Packing]:
         """Return the loads, those of machines that are alike together."""

@@ -160,6 +160,7 @@ class PackingRow(Keyed):
     class_: str = Field(alias="class")
     machines: int
     tasks: dict[str, int]
+    devices: dict[str, list[dict[str, int]]] = {}
 
 
 class ProofTable(Keyed):

@@ -27,7 +27,7 @@ from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
-from ...model.packings import most_alone
+from ...model.packings import machine_rows, most_alone
 from ...model.policies import policy_named
 from ..allocating import solve
 from ..scheduling import schedule
@@ -280,15 +280,10 @@ def _enumeration(problem: Problem) -> Found:
         "sum": lambda: enumeration.total([rates[i] for i in members]),
     }[policy.objective]()
     pool = instance.machines is None
-    machines = (
-        [(instance.exact_capacity, 1)]
-        if pool
-        else [(row, int(count)) for row, count in zip(instance.exact_machine_capacity, instance.counts, strict=True)]
-    )
     best = enumeration.optimum(
         objective,
         [instance.exact_demands[i] for i in members],
-        machines,
+        machine_rows(instance),
         [instance.exact_limits[i] for i in members],
         None if pool else [list(map(bool, instance.fits[i])) for i in members],
     )
@@ -323,7 +318,8 @@ def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[i
     """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
     users = [i for i in members if instance.fits[i, k]]
     try:
-        loads = enumeration.loads([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+        row, _, devices = machine_rows(instance)[k]
+        loads = enumeration.loads([instance.exact_demands[i] for i in users], row, devices)
     except SolverError:
         # Too many: then every machine has columns of its own.
         return None
