@@ -81,7 +81,8 @@ class Evidence:
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as data, in names: ``proof`` of a certificate file."""
-        if self.packing is None or instance.machines is None:
+        if self.packing is None or instance.machines is None or instance.type_table is not None:
+            # Of several types the placement by types is what is told.
             return {}
         rows: list[dict[str, Any]] = []
         for at, (k, count, pattern) in enumerate(self.packing):

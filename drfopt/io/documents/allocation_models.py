@@ -138,12 +138,12 @@ class BrokenGuarantee(Keyed):
 
 
 class TypeRow(Keyed):
-    """Tasks of one type of a user: how many of how many, and where."""
+    """Tasks of one type of a user: how many of how many, and on machines where."""
 
     name: str = ""
     tasks: Amount
     of: int
-    placement: dict[str, Amount]
+    placement: dict[str, Amount] = {}
 
 
 class RoundRow(Keyed):
