@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from drfopt import Instance, Machine, PolicyError, explain
+from drfopt import Instance, Machine, PolicyError, TaskType, explain
 from drfopt.planning.explaining.fragmentation import IdleMachines, fragments
 
 NODE = [Machine("node", {"cpu": 8}, 2, {"gpu": 3})]
@@ -74,3 +74,12 @@ def test_packed_is_no_worse_than_greedy():
 def test_without_devices_there_is_nothing_to_say():
     with pytest.raises(PolicyError, match=r"no machine has devices: .* devices = \{ gpu = 8 \}"):
         explain(Instance({"A": {"a": 1}}, {"a": 4}), fragmentation=True)
+
+
+def test_types_are_counted_as_types():
+    types = {"A": [TaskType({"gpu": "0.6"}, 2), TaskType({"gpu": 2}, 1)], "B": {"gpu": "0.3"}}
+    instance = Instance(types, machines=[Machine("n", {}, 2, devices={"gpu": 2})], max_tasks={"B": 1})
+    _, packed = explain(instance, fragmentation=True).fragmentation.ways
+    # 0.6 0.3 | 0.6 and a machine for the task of two, or less: what is left of a device serves 0.3 at most.
+    assert packed.used["gpu"] + packed.idle["gpu"] == 4
+    assert 0 <= packed.fragments["gpu"] <= packed.idle["gpu"] + 1e-12

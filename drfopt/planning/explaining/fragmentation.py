@@ -30,6 +30,7 @@ from ...model.allocation import Allocation
 from ...model.devices import Devices
 from ...model.instance import Instance
 from ...model.policies import policy_named
+from ...model.task_types import TaskType
 from ...solving.allocating import solve
 from ...solving.scheduling import Schedule, schedule
 
@@ -130,22 +131,29 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
     whole = solve(instance, pooled.policy, integer=True, time_limit=time_limit)
     proven = "proven" if whole.certificate.valid else f"the best that is known; {whole.certificate.reason}"
     ways = [
-        _use(instance, "pooled", pooled.tasks, pooled.levels, None, "a bound"),
-        _use(instance, "packed", whole.tasks, whole.levels, list(_left(whole)), proven),
+        _use(instance, "pooled", pooled.tasks, pooled.levels, pooled.used, None, "a bound"),
+        _use(instance, "packed", whole.tasks, whole.levels, whole.used, list(_left(whole)), proven),
     ]
     if policy_named(pooled.policy).objective == "leximin" and not instance.features:
         greedy = schedule(instance, pooled.policy, trace=False)
         levels = policy_named(pooled.policy).rates(instance) * greedy.tasks
-        ways.append(_use(instance, "greedy", greedy.tasks, levels, list(_unused(greedy)), "Algorithm 1"))
+        used = greedy.tasks @ instance.demands
+        ways.append(_use(instance, "greedy", greedy.tasks, levels, used, list(_unused(greedy)), "Algorithm 1"))
     return Fragmentation(tuple(ways))
 
 
 def _use(
-    instance: Instance, way: str, tasks: np.ndarray, levels: np.ndarray, idle: list[IdleMachines] | None, proven: str
+    instance: Instance,
+    way: str,
+    tasks: np.ndarray,
+    levels: np.ndarray,
+    amounts: np.ndarray,
+    idle: list[IdleMachines] | None,
+    proven: str,
 ) -> DeviceUse:
     placed = ~instance.unplaced(integer=True)
     columns = _columns(instance)
-    used = {instance.resources[j]: float(tasks @ instance.demands[:, j]) for j in columns}
+    used = {instance.resources[j]: float(amounts[j]) for j in columns}
     return DeviceUse(
         way,
         float(tasks.sum()),
@@ -173,14 +181,14 @@ def fragments(instance: Instance, idle: Iterable[IdleMachines], resource: int) -
     resource : int
         One that has devices.
     """
-    needy = instance.demands[:, resource] > 0
-    asked = np.where(np.isfinite(instance.asked), instance.asked, 1.0) * needy
+    demands, fits, asked = _kinds(instance)
+    asked = np.where(np.isfinite(asked), asked, 1.0) * (demands[:, resource] > 0)
     part = asked / asked.sum() if asked.sum() else asked
     total = 0.0
     for machines in idle:
         if not machines.devices.get(resource):
             continue
-        runs, wanted = _runs(instance, machines, resource)
+        runs, wanted = _runs(instance, machines, resource, demands, fits)
         left = np.array([float(amount) for amount in machines.devices[resource]])
         too_little = (left[None, :] < np.minimum(wanted, 1.0)[:, None]) @ left
         total += (
@@ -189,14 +197,23 @@ def fragments(instance: Instance, idle: Iterable[IdleMachines], resource: int) -
     return total
 
 
-def _runs(instance: Instance, machines: IdleMachines, resource: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return whose task fits on what is left of a machine, bool (n,), and the devices of a resource that it takes."""
+def _kinds(instance: Instance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return demands (q, m), classes on which they fit (q, k) and the number of tasks (q,) of each kind of task."""
+    if (types := instance.type_table) is None:
+        return instance.demands, instance.fits, instance.asked
+    return types.demands, types.fits, types.part * instance.asked[types.owner]
+
+
+def _runs(
+    instance: Instance, machines: IdleMachines, resource: int, demands: np.ndarray, fits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which kinds of tasks fit on what is left of a machine, and the devices of a resource that each takes."""
     free = np.array([float(amount) for amount in machines.free])
-    runs = instance.fits[:, machines.k] & (instance.demands <= free).all(axis=1)
-    wanted = np.zeros(instance.n)
+    runs = fits[:, machines.k] & (demands <= free).all(axis=1)
+    wanted = np.zeros(len(demands))
     for j, devices in machines.devices.items():
         left = np.array([float(amount) for amount in devices])
-        need = instance.demands[:, j] / _size(instance, machines, j)
+        need = demands[:, j] / _size(instance, machines, j)
         largest, entire = left.max(initial=0.0), int((left >= 1).sum())
         runs &= np.where(need < 1, need <= largest, need <= entire)
         wanted = need if j == resource else wanted
@@ -217,9 +234,15 @@ def _left(whole: Allocation) -> Iterable[IdleMachines]:
     """Yield what whole tasks leave of the machines, amounts on devices in parts of one."""
     instance, evidence = whole.instance, whole.certificate.evidence
     unused = instance.counts.tolist()
+    kinds = instance.task_types if instance.type_table is not None else None
+    needs = [
+        tuple(kind.demand)
+        for i, row in enumerate(instance.exact_demands)
+        for kind in (kinds[i] if kinds else None) or (TaskType(row, 1),)
+    ]
     for (k, count, pattern), shared in zip(evidence.packing or (), evidence.devices or (), strict=True):
         unused[k] -= count
-        rows = [(x, instance.exact_demands[i]) for i, x in pattern.items()]
+        rows = [(x, needs[i]) for i, x in pattern.items()]
         free = [
             c - sum((x * row[j] for x, row in rows), Fraction(0))
             for j, c in enumerate(instance.exact_machine_capacity[k])
@@ -228,7 +251,7 @@ def _left(whole: Allocation) -> Iterable[IdleMachines]:
         for j, one in _devices(instance, k).items():
             entire = sum(x * row[j] for x, row in rows if row[j] >= one.size) / one.size
             on = shared.get(instance.resources[j], [])
-            parts = [1 - sum(x * instance.exact_demands[i][j] for i, x in device.items()) / one.size for device in on]
+            parts = [1 - sum(x * needs[i][j] for i, x in device.items()) / one.size for device in on]
             devices[j] = [*parts, *[Fraction(1)] * (one.count - int(entire) - len(on))]
         yield IdleMachines(k, count, free, devices)
     yield from _empty(instance, unused)
