@@ -18,13 +18,17 @@ NAMED = 100_000
 """With more users than this a reason gives a user's number: names of a million users are not made for a sentence."""
 
 
-def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> tuple[float, str]:
+def infeasibility(
+    instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, integer: bool = False
+) -> tuple[float, str]:
     """Return the largest relative amount by which a constraint is broken, and which one, in words ("" if none).
 
     Parameters
     ----------
     tasks : array (n,)
     placement : array (n, k) or None for a pool; (q, k) by type where users have several task types
+    integer : bool
+        Whether tasks are whole: of several types so many of each as `Instance.types_started` says.
     """
     worst, reason = 0.0, ""
 
@@ -52,12 +56,15 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         limit = "is above its limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
         seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
-        used = (tasks @ instance.demands)[None, :]
+        used = (tasks @ instance.demands)[None, :] + (_by_types(instance, tasks) if integer else 0.0)
         cells: tuple[str, ...] = instance.resources
     else:
         types = instance.type_table
         demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
         expected = tasks if types is None else types.part * tasks[types.owner]
+        if types is not None and integer:
+            for i in instance.type_fits:
+                expected[types.owner == i] = instance.types_started(i, int(tasks[i]))
         used = placement.T @ demands
         cells = tuple(f"{c}/{r}" for c in instance.machine_names for r in instance.resources)
         scale = np.maximum(np.abs(expected), np.abs(placement).max(axis=1, initial=0))
@@ -79,6 +86,18 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
     seen(excess.ravel(), "capacity of {!r} is exceeded", cells.__getitem__)
     return worst, "" if worst <= CAPACITY else reason
+
+
+def _by_types(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return what whole tasks of several types use of a pool above as many average ones, (m,)."""
+    more = np.zeros(instance.m)
+    for i in instance.type_fits:
+        kinds, counts = (instance.task_types or ())[i] or (), instance.types_started(i, int(tasks[i]))
+        needs = zip(*(kind.demand for kind in kinds), strict=True)
+        used = [sum(x * need for x, need in zip(counts, column, strict=True)) for column in needs]
+        average = (int(tasks[i]) * need for need in instance.exact_demands[i])
+        more += [float(total - each) for total, each in zip(used, average, strict=True)]
+    return more
 
 
 def _finite(values: np.ndarray) -> bool:

@@ -1,23 +1,25 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
 Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
-proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are bounded by
-prices, box by box, in integers (`price_tree`), sums and small products searched exhaustively (`exhaust`).  Where a tree
-grows too large, a search too long, or all is a question of packing machines, a second solver is asked for something
-better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC
-was the first.
+proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
+by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
+large, small sums and products of a pool are searched exhaustively (`exhaustive_search`), and then a second solver is
+asked for something better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC,
+or HiGHS where CBC was the first.
 
 A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
 ``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
 refuted by a second author, and the certificate says so.
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
-that is not proven could be at most.
+that is not proven, the sum or the mean of a product could be at most.
 """
 
+import math
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,9 @@ from ..base.progress import report
 from ..model.allocation import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
-from ..model.packings import Packing, dealt, shapes
+from ..model.packings import Packing, dealt
 from ..model.policies import Policy
+from ..model.whole_values import WholeUsers
 from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
@@ -38,6 +41,7 @@ from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
+from .trees import level_trees
 
 __all__ = ["AGAIN", "Finder", "certify", "score"]
 
@@ -53,11 +57,14 @@ HALVES = "a search near a bound"
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
-FEW = 2_000
-"""Branches of the exact search that a product is given first: some tenths of a second, and a second author."""
+LARGEST = 300.0
+"""Logarithm of a factor beyond which a bound is no number that anybody reads."""
+
+ROUNDED = 1 + 2.0**-40
+"""What the bound of a mean is raised by, since its logarithms are floats."""
 
 BOXES = "branch and bound on prices"
-"""The judge of products of a pool: in integers, and by another method than any that finds them."""
+"""The judge of sums and products: in integers, and by another method than any that finds them."""
 
 EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
@@ -82,9 +89,9 @@ class Finder:
 def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
     playing = exhaustive_search.playing(instance)
-    rates = policy.exact_rates(instance)
     if policy.objective == "leximin":
-        return tuple(sorted(rates[i] * tasks[i] for i in playing))
+        return WholeUsers(instance, policy, playing).score(tasks)
+    rates = policy.exact_rates(instance)
     if policy.objective == "sum":
         return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
     return products([instance.exact_weights[i] for i in playing])([tasks[i] for i in playing])
@@ -106,11 +113,9 @@ def certify(
     wrong = (
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
     )
-    devices = dealt(instance, packing) if instance.has_devices and packing is not None else None
-    wrong = wrong or exactly_feasible(instance, counts, packing if instance.machines is not None else None, devices)
-    unplaced = instance.unplaced(integer=True)
-    if not wrong and any(x and u for x, u in zip(counts, unplaced.tolist(), strict=True)):
-        wrong = "an unplaced user has tasks"
+    users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+    devices = dealt(users.cluster, packing) if instance.has_devices and packing is not None else None
+    wrong = wrong or _impossible(users, counts, packing if instance.machines is not None else None, devices)
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
@@ -122,6 +127,7 @@ def certify(
     evidence = replace(
         found.proof(WholeEvidence),
         score=score(instance, policy, counts),
+        broken=users.broken(counts),
         packing=packing,
         devices=devices,
         seconds=time.perf_counter() - begun,
@@ -133,21 +139,40 @@ def certify(
     return replace(found, evidence=evidence, rigorous=certain)
 
 
+def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | None, devices: list[Any] | None) -> str:
+    """Return the first constraint that whole tasks (n,) break, in words; types, and rules of groups, included."""
+    instance = users.instance
+    most = users.spread(users.most)
+    unplaced = instance.unplaced(integer=True)
+    for i, x in enumerate(tasks):
+        if x and unplaced[i]:
+            return "an unplaced user has tasks"
+        if instance.task_types is not None and instance.task_types[i] is not None and not 0 <= x <= most[i]:
+            return f"user {instance.users[i]!r} has {x} tasks, outside 0 to {most[i]}"
+    if wrong := exactly_feasible(users.cluster, users.counts(tasks), packing, devices):
+        return wrong
+    for inside, j, amount in users.ceilings:
+        used = sum((users.use(p, tasks[users.members[p]], j) for p in inside), Fraction(0))
+        if used > amount:
+            return f"a group uses {used} of {instance.resources[j]!r}, of which its ceiling is {amount}"
+    return ""
+
+
 class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder):
-        self.instance, self.policy, self.tasks, self.deadline = instance, policy, tasks, deadline
-        self.second = finder.second
-        members = exhaustive_search.playing(instance)
-        self.users = [members[positions[0]] for positions in shapes(instance, members)]
-        self.worth = worth_of(instance, self.users)
+        self.tasks, self.deadline, self.second = tasks, deadline, finder.second
+        self.whole = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+        self.users = [rows[0] for rows in self.whole.shapes]
+        self.worth = worth_of(self.whole)
         self.proven: list[tuple[Fraction, int, Any]] = []
+        self.stated: list[LevelClaim] = []
         self.judges: dict[str, None] = {}
 
     def certificate(self) -> Certificate:
         """Prove as many levels as there is time for."""
-        for claim in claims(self.instance, self.policy, self.tasks):
+        for claim in claims(self.whole, self.tasks):
             report(f"proof: {len(self.proven)} levels proven")
             try:
                 proof = self._proof(claim)
@@ -161,19 +186,25 @@ class _Levels:
             if isinstance(proof, list):
                 return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
+            self.stated.append(claim)
         judge = " and ".join(self.judges) or "nobody to judge"
-        return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(claims=self.proven, judge=judge))
+        proofs = [proof for _, _, proof in self.proven]
+        written: Any = list
+        if all(proof is not None for proof in proofs):
+            written = partial(level_trees, self.whole, self.worth, list(zip(self.stated, proofs, strict=True)))
+        evidence = WholeEvidence(claims=self.proven, judge=judge, trees=written)
+        return Certificate("bound", True, 0.0, gap=0.0, evidence=evidence)
 
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
-            proof = refute(claim, self.instance, self.users, self.worth, self.deadline)
+            proof = refute(claim, self.whole.cluster, self.users, self.worth, self.deadline)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
             self.judges[self.second] = None
             deadline = self.deadline.sooner(PATIENCE)
-            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, deadline, self.second)
+            return second_solver.fewer(self.whole, self.tasks, claim.level, deadline, self.second)
 
     def _beaten(self, judge: str, claim: LevelClaim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
@@ -182,7 +213,7 @@ class _Levels:
     def _partly(self, claim: LevelClaim, why: str) -> Certificate:
         """Return what is proven, and a bound for the first level that is not."""
         below = sum(count for _, count, _ in self.proven)
-        bound = max(claim.value, self._bound(claim, below))
+        bound = max(claim.value, self.whole.told(max(claim.level, self._bound(claim, below))))
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
             f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
@@ -191,39 +222,44 @@ class _Levels:
         evidence = WholeEvidence(claims=self.proven, judge="nobody", level=claim.value, bound=bound)
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
-    def _bound(self, claim: LevelClaim, below: int) -> Fraction:
+    def _bound(self, claim: LevelClaim, below: int) -> int:
         """Return a level that the next user cannot exceed: some user's highest below what multipliers refute."""
-        low, high = claim.level, int(highest(self.instance, self.policy, below) * claim.unit) + 1
+        low, high = claim.level, highest(self.whole, below) + 1
         for _ in range(HALVINGS):
             if high - low <= 1:
                 break
             middle = (low + high) // 2
             try:
-                refute(claim.raised(middle), self.instance, self.users, self.worth, branch=False)
+                refute(claim.raised(middle), self.whole.cluster, self.users, self.worth, branch=False)
                 high = middle
             except (Better, Inconclusive):
                 low = middle
-        return Fraction(max(choice.rate * ((high - 1) // choice.rate) for choice in claim.choices), claim.unit)
+        scales = [choice.scale for choice in claim.choices]
+        return max(scale.value(scale.least(high) - 1) for scale in scales if scale.least(high))
 
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:
-    """Search for a larger product or sum."""
-    gap: float | None = None
+    """Search for a larger product or sum: by prices, and where their tree grows too large by what else there is."""
+    members = exhaustive_search.playing(instance)
+    if not members:
+        return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
+    bound: Fraction | None = None
+    try:
+        outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE))
+        if outcome.better is not None or outcome.tree is not None:
+            trees: Any = partial(list, [outcome.tree] if outcome.tree else [])
+            return _verdict(BOXES, outcome.better is not None, WholeEvidence(judge=BOXES, trees=trees))
+        bound = outcome.more
+    except price_tree.Undecided:
+        pass
     try:
         judge, better = "exact search", None
         if instance.machines is None:
-            members = exhaustive_search.playing(instance)
             own = [tasks[i] for i in members]
-            if policy.objective == "alpha" and members and all(own):
-                halves = _halves(instance, members)
-                gap = None if halves is None else halves.gap(own)
-                if exactly([instance.exact_weights[i] for i in members]):
-                    better = exhaustive_search.better(instance, policy, tasks, deadline, FEW)
-                if better is None:
-                    judge, better = BOXES, _in_boxes(instance, members, own, deadline)
-                if better is None and halves is not None:
-                    judge = AGAIN if finder.engine == "nash-halves" else HALVES
-                    better = _larger_product(halves, own, deadline)
+            halves = _halves(instance, members) if policy.objective == "alpha" and all(own) else None
+            if halves is not None:
+                judge = AGAIN if finder.engine == "nash-halves" else HALVES
+                better = _larger_product(halves, own, deadline)
             if better is None:
                 judge = "exact search"
                 better = exhaustive_search.better(instance, policy, tasks, deadline)
@@ -237,18 +273,40 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                     f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
                 )
     except (TimeLimitError, TooLargeToAsk):
-        reason = "the allocation is feasible, and there was no time to prove its objective"
-        return Certificate("bound", None, 0.0, gap=gap, evidence=WholeEvidence(judge="nobody"), reason=reason)
+        return _bounded(instance, policy, tasks, bound)
+    return _verdict(judge, better, WholeEvidence(judge=judge))
+
+
+def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    proof = WholeEvidence(judge=judge)
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
 
 
-def _in_boxes(instance: Instance, members: list[int], own: list[int], deadline: Deadline) -> bool | None:
-    try:
-        return price_tree.better(instance, members, own, deadline.sooner(PATIENCE)) is not None
-    except (price_tree.Undecided, TimeLimitError):
-        return None
+def _bounded(instance: Instance, policy: Policy, tasks: list[int], more: Fraction | None) -> Certificate:
+    """Return what is known of a sum or product that is not proven: how much larger another can be.
+
+    Where somebody has nothing, more users served would be better than any product, of which no mean tells.
+    """
+    members = exhaustive_search.playing(instance)
+    reason = "the allocation is feasible, and there was no time to prove its objective"
+    if more is None or (policy.objective == "alpha" and not all(tasks[i] for i in members)):
+        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+    if policy.objective == "sum":
+        value = score(instance, policy, tasks)[0]
+        bound = value + more
+        gap = float(more / bound) if bound else 0.0
+        reason = f"{reason}: the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
+    else:
+        powers = exhaustive_search.powers([instance.exact_weights[i] for i in members])
+        # Of a product the mean is told, weighted and geometric: the product itself may be beyond all numbers.
+        logs = [w * math.log(tasks[i]) for i, w in zip(members, powers, strict=True)]
+        value = Fraction(math.exp(math.fsum(logs) / sum(powers)))
+        factor = math.exp(min(float(more / sum(powers)), LARGEST)) * ROUNDED
+        bound = value * Fraction(factor)
+        gap = 1 - 1 / factor
+        reason = f"{reason}: the mean of tasks is {float(value):.6g} and can be {float(bound):.6g} at most"
+    evidence = WholeEvidence(judge="nobody", level=value, bound=bound)
+    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 
 def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import Output, versions
+from .output import Output
 from .working import working
 
 __all__ = ["explain"]
@@ -18,6 +18,10 @@ def explain(
         str | None, typer.Argument(metavar="[USER]", help="Whom to explain.", show_default="everybody")
     ] = None,
     policy: options.PolicyName = "drf",
+    fragmentation: Annotated[
+        bool, typer.Option("--fragmentation", help="Pack whole tasks as well: how much of the devices they lose.")
+    ] = False,
+    time_limit: options.TimeLimit = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -31,8 +35,7 @@ def explain(
     from ..planning import explain as explained
 
     with working("explaining"):
-        found = explained(cluster, policy, user)
-    title = options.title(cluster, instance)
+        found = explained(cluster, policy, user, fragmentation=fragmentation, time_limit=time_limit)
     sheet = found.sheet()
     if out.format == "table":
         from ..planning.advice import advise
@@ -40,4 +43,4 @@ def explain(
         with working("looking for what helps"):
             last = (*found.allocation.shortfall.sentences(), *advise(found.allocation).sentences())
         sheet = replace(sheet, notes=(*sheet.notes, *last))
-    out.write(sheet, lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(sheet, found.to_dict, title=options.title(cluster, instance))

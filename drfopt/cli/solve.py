@@ -53,7 +53,6 @@ def solve(
             dask=dask,
             precision=precision,
         )
-    name = options.title(cluster, instance)
     if certificate is not None:
         from ..certificates.document import certificate_document
 
@@ -64,6 +63,6 @@ def solve(
 
         with working("looking for what helps"):
             sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
-    out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True) | {"instance": name, "version": versions()})
+    out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True), title=options.title(cluster, instance))
     if not allocation.finished:
         raise typer.Exit(FAILED)

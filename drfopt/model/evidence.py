@@ -81,7 +81,8 @@ class Evidence:
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as data, in names: ``proof`` of a certificate file."""
-        if self.packing is None or instance.machines is None:
+        if self.packing is None or instance.machines is None or instance.type_table is not None:
+            # Of several types the placement by types is what is told.
             return {}
         rows: list[dict[str, Any]] = []
         for at, (k, count, pattern) in enumerate(self.packing):
@@ -176,6 +177,8 @@ class WholeEvidence(Evidence):
     score : tuple
         The exact objective.
     seconds : float
+    trees : callable
+        Returns the proof as data, a tree for each level, or one of a sum or product; none where it is not all written.
     """
 
     claims: list[tuple[Any, int, Any]] = field(default_factory=list)
@@ -183,6 +186,12 @@ class WholeEvidence(Evidence):
     bound: Any = None
     score: tuple = ()
     seconds: float = 0.0
+    trees: Callable[[], list[Any]] = list
+
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the packing, and the trees that refute whatever would be better."""
+        trees = self.trees()
+        return super().written(instance, text) | ({"trees": trees} if trees else {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,7 +17,7 @@ from .devices import accepts, devices_of
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .task_types import TaskType, TypeTable
+from .task_types import TaskType, TypeSequence, TypeTable
 from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
 
 __all__ = ["FEATURES", "Instance"]
@@ -322,6 +322,23 @@ class Instance:
             for i, kinds in enumerate(self.task_types)
             if kinds is not None
         }
+
+    @cached_property
+    def type_sequences(self) -> dict[int, TypeSequence]:
+        """Of every user with task types: in which order whole tasks of those that fit somewhere are started."""
+        found = {}
+        for i, rows in self.type_fits.items():
+            runs = [t for t, row in enumerate(rows) if row.any()]
+            kinds = (self.task_types or ())[i] or ()
+            found[i] = TypeSequence(tuple(runs), tuple(kinds[t].count for t in runs))
+        return found
+
+    def types_started(self, i: int, tasks: int) -> list[int]:
+        """Return how many of each type are among so many whole tasks of a user with several types."""
+        sequence, found = self.type_sequences[i], [0] * len(self.type_fits[i])
+        for t, x in zip(sequence.rows, sequence.started(tasks), strict=True) if sequence.rows else ():
+            found[t] = x
+        return found
 
     @cached_property
     def type_table(self) -> Any:

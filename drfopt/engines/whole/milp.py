@@ -21,6 +21,7 @@ from ...model.packings import (
     split,
     trimmed,
 )
+from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from .integer_program import Model, Terms, UnfinishedProgram
 
@@ -104,6 +105,7 @@ def supply(model: Model, problem: Problem) -> Supply:
 
 def columns(problem: Problem) -> int:
     """Return how many columns `supply` adds for the machines of a problem."""
+    problem = problem.by_type
     instance, members = problem.instance, problem.members.tolist()
     users = [members[positions[0]] for positions in problem.shapes]
     total = 0
@@ -144,21 +146,37 @@ def device_rows(model: Model, columns: list[int], devices: DeviceRoom) -> None:
             model.row(-math.inf, 0, dict.fromkeys(terms, 1.0) | filled)
 
 
-def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int], status: str = "optimal") -> Answer:
-    """Return whole tasks of the members as an answer, on machines with which of them runs what."""
+def placed(
+    problem: Problem,
+    supplied: Supply,
+    values: np.ndarray,
+    tasks: list[int],
+    status: str = "optimal",
+    users: WholeUsers | None = None,
+) -> Answer:
+    """Return whole tasks of the members as an answer, on machines with which of them runs what.
+
+    Of several types `users` says how many of each there are among the tasks.
+    """
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)
-    return packed(problem, tasks, supplied.packing(values, problem.members.tolist(), tasks), status)
+    rows = problem.by_type
+    counts = tasks
+    if rows is not problem and users is not None:
+        started = users.counts(users.spread(tasks))
+        counts = [started[q] for q in rows.members.tolist()]
+    return packed(problem, tasks, supplied.packing(values, rows.members.tolist(), counts), status)
 
 
 def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: str = "optimal") -> Answer:
-    """Return whole tasks of the members and how machines run them as an answer."""
-    table = np.zeros((problem.instance.n, problem.k), dtype=np.int64)
+    """Return whole tasks of the members and how machines run them, by types, as an answer."""
+    rows = problem.by_type
+    table = np.zeros((rows.instance.n, rows.k), dtype=np.int64)
     for k, count, pattern in packing:
         for i, x in pattern.items():
             table[i, k] += count * x
-    user, machine = problem.pairs
-    amounts = table[problem.members[user], machine]
+    row, machine = rows.pairs
+    amounts = table[rows.members[row], machine]
     return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence=Evidence(packing=packing), status=status)
 
 

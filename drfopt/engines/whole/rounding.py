@@ -5,6 +5,9 @@ wishes are packed largest task first, on machines whose rest has the proportions
 true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
 Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
 
+Under rules of an organisation, and with several types of tasks, no continuous optimum is rounded: tasks are added one
+by one from the beginning, always to whom those that it has are worth least.
+
 Nothing is proven here: the certificate says how far from below the levels are the highest possible.  Evidence of the
 answer is the whole part of everybody's continuous optimum, where there was time for it: who has less is told.
 """
@@ -20,6 +23,7 @@ from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
 from ...model.packings import Packing, device_room, integer_rows, most_alone
+from ...model.whole_values import WholeUsers
 from ..leximin import lp_chain
 from ..problem import Answer, Problem
 from .milp import packed
@@ -38,6 +42,8 @@ CONTINUOUS = 0.5
 
 def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
+    if problem.instance.features:
+        return _task_by_task(problem)
     continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
     tasks = np.zeros(problem.instance.n)
     known = False
@@ -55,6 +61,27 @@ def solve(problem: Problem) -> Answer:
     cluster.fill_up(cluster.most)
     answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
     return replace(answer, whole_part=target) if known else answer
+
+
+def _task_by_task(problem: Problem) -> Answer:
+    """Return what task after task comes to under rules or with several types, whose values are lowest going first."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    cluster = _Cluster(problem.by_type, np.zeros(problem.m))
+    place = {q: p for p, q in enumerate(cluster.members)}
+    under, room = users.ceiling_rows
+    tasks, left = [0] * problem.n, list(room)
+    queue = [(scale.value(0), p) for p, scale in enumerate(users.scales) if scale.most]
+    heapq.heapify(queue)
+    while queue:
+        _, p = heapq.heappop(queue)
+        t = users.sequences[p].next_type(tasks[p]) if len(users.sequences[p].rows) > 1 else 0
+        need = under[users.goods_of[p][t]]
+        if all(d <= f for d, f in zip(need, left, strict=True)) and cluster.place(place[users.sequences[p].rows[t]], 1):
+            tasks[p] += 1
+            left = [f - d for f, d in zip(left, need, strict=True)]
+            if tasks[p] < users.scales[p].most:
+                heapq.heappush(queue, (users.scales[p].value(tasks[p]), p))
+    return packed(problem, tasks, cluster.packing(), status="feasible")
 
 
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:

@@ -138,12 +138,12 @@ class BrokenGuarantee(Keyed):
 
 
 class TypeRow(Keyed):
-    """Tasks of one type of a user: how many of how many, and where."""
+    """Tasks of one type of a user: how many of how many, and on machines where."""
 
     name: str = ""
     tasks: Amount
     of: int
-    placement: dict[str, Amount]
+    placement: dict[str, Amount] = {}
 
 
 class RoundRow(Keyed):
@@ -170,6 +170,7 @@ class ProofTable(Keyed):
     prices: Anything = {}
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
+    trees: Annotated[list[list[Anything]], Field(description="branches and leaves, a tree each level")] = []
 
 
 class AllocationDocument(Headed):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, PolicyError, suggestion
+from ...base.errors import InstanceError, PolicyError, SolverError, suggestion
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
@@ -18,6 +18,8 @@ from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
 from ...model.shortfall import HAS_ALL, MET
 from ...solving.allocating import solve
+from .fragmentation import Fragmentation
+from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
 from .tried_remedies import RemedyTrials, ceilings_met
 
@@ -92,8 +94,11 @@ class Explained:
 
     @cached_property
     def remedy(self) -> str:
-        """One sentence on what would raise her level."""
-        return self.advice()
+        """One sentence on what would raise her level, or why that is not known."""
+        try:
+            return self.advice()
+        except SolverError as error:
+            return f"what would help is not known: {error}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of ``drfopt explain --json``."""
@@ -129,6 +134,8 @@ class Explanation(Result):
         What is explained.
     users : tuple of Explained
         In the order of the instance; those asked for.
+    fragmentation : Fragmentation or None
+        Where it was asked for, what whole tasks make of the devices.
     """
 
     _schema = "drfopt explanation 1"
@@ -138,6 +145,7 @@ class Explanation(Result):
     policy: str
     allocation: Allocation
     users: tuple[Explained, ...]
+    fragmentation: Fragmentation | None = None
 
     def named(self) -> dict[str, Any]:
         """Return the entries by user."""
@@ -152,7 +160,7 @@ class Explanation(Result):
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
             "broken_guarantees": self.allocation.broken_guarantees,
-        }
+        } | ({} if self.fragmentation is None else {"fragmentation": self.fragmentation.to_dict()})
 
     def sheet(self) -> Sheet:
         """Return the table: a row a user, who is most short first."""
@@ -199,6 +207,10 @@ class Explanation(Result):
         notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
         if any(row.alone_tasks is not None for row in self.users):
             notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+        if self.fragmentation is not None:
+            notes += self.fragmentation.sentences()
+        elif self.instance.has_devices:
+            notes.append("devices are pooled here; how much of them whole tasks lose: --fragmentation")
         if broken := self.allocation.broken:
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
@@ -210,7 +222,14 @@ class Explanation(Result):
         return notes
 
 
-def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = None) -> Explanation:
+def explain(
+    instance: Instance,
+    policy: AnyPolicy = "drf",
+    user: str | None = None,
+    *,
+    fragmentation: bool = False,
+    time_limit: float | None = None,
+) -> Explanation:
     """Return why the users, or one of them, have what they have.
 
     Parameters
@@ -220,6 +239,10 @@ def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = No
         Any but a formulation file and ``per-server``, in divisible tasks.
     user : str, optional
         Whom to explain; by default everybody.
+    fragmentation : bool
+        Whether to pack whole tasks as well, and say how much of the devices they lose.
+    time_limit : float, optional
+        Seconds for that packing and its proof.
 
     Returns
     -------
@@ -254,7 +277,8 @@ def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = No
     for done, i in enumerate(rows):
         report(f"{done} of {len(rows)} users explained")
         found.append(facts.of(i))
-    return Explanation(instance, chosen.name, allocation, tuple(found))
+    lost = fragments_of(allocation, time_limit) if fragmentation else None
+    return Explanation(instance, chosen.name, allocation, tuple(found), lost)
 
 
 class _Facts:
