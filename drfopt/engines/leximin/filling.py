@@ -40,7 +40,6 @@ Every class of machines as a pool of its own: identical machines are divided ali
 """
 
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
@@ -313,5 +312,6 @@ def solve_servers(problem: Problem, exact: bool = False) -> Answer:
     return Answer(tasks, amounts=amounts)
 
 
-solve_servers_exactly = partial(solve_servers, exact=True)
-"""The same in rational numbers."""
+def solve_servers_exactly(problem: Problem) -> Answer:
+    """Return the same in rational numbers."""
+    return solve_servers(problem, exact=True)
