@@ -17,7 +17,7 @@ Derived  a[i] = max_j d[i, j] / (c[j] w[i, j])           level of user i with on
 Find     z[i, q] >= 0, whole  tasks of user i on machine q, where e[i, q];  x[i] = sum_q z[i, q]
          t                    lowest level of those who rise, in units of g
          v[i, b] >= 0, whole  tasks of user i that have a part, d[i, j] < S[q, j], of device b
-         o[b] in {0, 1}       whether device b is had whole, by tasks with d[i, j] a multiple of S[q, j]
+         o[b] in {0, 1}       whether b is had whole, by tasks with d[i, j] a multiple of S[q, j]
 
     maximise    t                               (0 when nobody rises)
     subject to  x[i]  >=  t g / a[i]            for every user i who rises, and
