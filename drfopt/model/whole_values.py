@@ -350,7 +350,8 @@ class WholeUsers:
         """Return the guarantees that whole tasks (n,) do not keep, in the whole tasks that they are worth."""
         if not self.ruled:
             return ()
-        return broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
+        found = broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
+        return tuple(replace(row, held=float(row.held), promised=float(row.promised)) for row in found)
 
     def band(self, value: int) -> int:
         """Return which tier a value is of, from 0; -1 for a part of a guarantee."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from whole_reference import Enumeration, awkward
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, schedule, solve
 from drfopt.certificates import whole
 from drfopt.model.policies import policy_named
 from drfopt.model.task_types import TypeSequence
@@ -159,3 +159,28 @@ def test_one_type_is_as_none():
 def test_all_methods_agree(kind):
     for seed in range(40, 43):
         assert crosscheck(awkward(seed, **KINDS[kind]), integer=True).agree is not False
+
+
+# ---- schedules beside the optimum -----------------------------------------------------------------------------------
+
+
+def test_a_schedule_is_told_how_far_it_is_from_the_optimum():
+    instance = Instance.library("sec71-phase3")
+    found = schedule(instance, trace=False, optimum=True).optimum
+    assert found.proven
+    assert found.tasks.tolist() == [44, 78]
+    assert (found.lowest, found.lowest_of_schedule) == pytest.approx((11 / 24, 38 / 96))
+    assert (found.higher, found.lower) == (2, 0)
+    with pytest.raises(PolicyError, match="leave the optimum out"):
+        schedule(awkward(3, types=True, rules=False), optimum=True)
+
+
+def test_no_schedule_is_above_the_optimum():
+    for seed in range(20):
+        instance = awkward(seed)
+        try:
+            found = schedule(instance, trace=False, optimum=True)
+        except PolicyError:
+            continue
+        reference = Enumeration(instance, "drf")
+        assert reference.score(found.tasks) <= reference.score(found.optimum.tasks)
