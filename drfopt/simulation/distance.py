@@ -11,7 +11,7 @@ machines and end when they will; how near it comes is what is measured.
     utilization     mean over the resources of the part in use, minus that in the leximin optimum
     envy            the most that a user's dominant share would rise if she had what another has, by their weights
     whole tasks     the run's lowest level divided by that of the proven leximin of whole tasks in that pool; not
-                    measured where the proof takes longer than `PATIENCE`
+                    measured of more than `CROWD` users
 
 A user below her level may have been there for no longer than it took a task to end: distances are to be read over time.
 """
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base.errors import TimeLimitError
 from ..base.tolerances import LEVEL
 from ..model.instance import Instance
 from ..solving.allocating import solve
@@ -32,8 +31,8 @@ __all__ = ["MEASURES", "Distance", "distance"]
 MEASURES = ("lowest level", "shortfall", "Nash welfare", "utilization", "envy", "whole tasks")
 """What is measured, in the order of the attributes of `Distance`."""
 
-PATIENCE = 2.0
-"""Seconds for the optimum of whole tasks of one moment."""
+CROWD = 40
+"""Users beyond whom the optimum of whole tasks of every moment would take too long."""
 
 BLOCK = 64
 """Samples whose envy is looked at in one go: it takes their number times users times users times resources."""
@@ -129,12 +128,11 @@ def _whole(
 def _optimum(
     demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, limits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return who takes part in the optimum of whole tasks and its levels, (n,); None where it is not proven in time."""
-    instance = Instance(demands, capacity, weights=weights, max_tasks=limits)
-    try:
-        best = solve(instance, integer=True, time_limit=PATIENCE)
-    except TimeLimitError:
+    """Return who takes part in the optimum of whole tasks and its levels, (n,); None where it is not proven."""
+    if np.count_nonzero(limits) > CROWD:
         return None
+    instance = Instance(demands, capacity, weights=weights, max_tasks=limits)
+    best = solve(instance, integer=True)
     members = ~instance.unplaced(integer=True) & (limits >= 1)
     return (members, best.levels) if best.certificate.valid else None
 
