@@ -31,6 +31,7 @@ from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
+from .point_errors import DoublePoint, point_error
 from .task_errors import FinePoint, Spending, fine_error, pool_error
 
 __all__ = ["certify"]
@@ -49,7 +50,7 @@ def certify(
     placement: np.ndarray | None,
     prices: np.ndarray,
     rates: np.ndarray | None = None,
-    fine: FinePoint | None = None,
+    fine: FinePoint | DoublePoint | None = None,
 ) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class.
 
@@ -75,7 +76,11 @@ def certify(
     # Where nobody has anything, all conditions say that nobody can.
     error = 0.0 if not tasks.any() else np.inf
     if valid and fine is not None:
-        error = fine_error(instance, policy, tasks, fine)
+        error = (
+            point_error(instance, policy, tasks, fine)
+            if isinstance(fine, DoublePoint)
+            else fine_error(instance, policy, tasks, fine)
+        )
     elif valid and error and placement is None:
         off = worst.off + max(part.short for part in parts)
         error = pool_error(

@@ -12,6 +12,7 @@ import typer
 
 from ..base.errors import InstanceError, suggestion
 from ..base.tables import FORMATS
+from .status import USAGE_ERROR
 from .working import working
 
 __all__ = [
@@ -25,11 +26,13 @@ __all__ = [
     "Json",
     "OutputFile",
     "PolicyName",
+    "PolicyNames",
     "Precision",
     "SolverName",
     "TimeLimit",
     "WholeTasks",
     "library_names",
+    "listed",
     "matching",
     "read",
     "title",
@@ -69,6 +72,20 @@ def read(text: str) -> "Instance":
         return Instance.library(text)
     near = suggestion(text, (*known, *_neighbours(text)))
     raise InstanceError(f"{text!r} is neither a file nor a library instance{near} (see 'drfopt library')")
+
+
+def listed(text: str, nothing: str) -> list[str]:
+    """Return what is separated by commas.
+
+    Raises
+    ------
+    USAGE_ERROR
+        Where that is nothing, with the sentence given.
+    """
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise USAGE_ERROR(nothing)
+    return found
 
 
 def valued(flag: str, metavar: str, help: str, *short: str, **rest: Any) -> Any:
@@ -170,6 +187,7 @@ PolicyName = Annotated[
         autocompletion=_policies,
     ),
 ]
+PolicyNames = Annotated[str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")]
 WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead of divisible ones.")]
 EngineName = Annotated[
     str,

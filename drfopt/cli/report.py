@@ -18,9 +18,7 @@ __all__ = ["report"]
 
 def report(
     instance: options.InstanceName,
-    policies: Annotated[
-        str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")
-    ] = "drf,asset,ceei",
+    policies: options.PolicyNames = "drf,asset,ceei",
     integer: options.WholeTasks = False,
     sweep: Annotated[
         list[str] | None,
@@ -59,9 +57,7 @@ def report(
 
     Example: drfopt report nsdi2011 -o report.html
     """
-    names = [name.strip() for name in policies.split(",") if name.strip()]
-    if not names:
-        raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
+    names = options.listed(policies, "--policies names no policy: write for example --policies drf,ceei")
     if any(not text.strip(" ;") for text in whatif or ()):
         raise USAGE_ERROR("--whatif names no change: write for example --whatif 'set-weight A=2'")
     if output is not None:

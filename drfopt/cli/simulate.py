@@ -112,9 +112,7 @@ def simulate(
     Example: drfopt simulate two-users --rule drf,fifo
     """
     out = Output.from_options(format, json, output)
-    names = [name.strip() for name in rule.split(",") if name.strip()]
-    if not names:
-        raise USAGE_ERROR("--rule names no rule: write for example --rule drf,fifo")
+    names = options.listed(rule, "--rule names no rule: write for example --rule drf,fifo")
     exponents = _exponents(slowdown)
     found = scenarios.read(scenario)
     from ..simulation import Slowdown, simulate_each

@@ -144,9 +144,7 @@ def sweep(
     Example: drfopt sweep nsdi2011 --resource cpu --factors 1/2,1,3/2,2
     """
     out = Output.from_options(format, json, output)
-    wanted = [factor.strip() for factor in factors.split(",") if factor.strip()]
-    if not wanted:
-        raise USAGE_ERROR("--factors names no factor: write for example --factors 1/2,1,2")
+    wanted = options.listed(factors, "--factors names no factor: write for example --factors 1/2,1,2")
     cluster = options.read(instance)
     from ..planning.sweeping import sweep as swept
 

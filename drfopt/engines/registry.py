@@ -139,7 +139,7 @@ ENGINES = Registry(
         divides=True,
         types=True,
         crowded=(1_000, 4, 4_000),
-        then=("lp-chain",),
+        then=("lp-chain", "rational-chain"),
     ),
     Engine(
         "lp-chain",
@@ -149,6 +149,7 @@ ENGINES = Registry(
         ANYWHERE,
         divides=True,
         types=True,
+        then=("rational-chain",),
     ),
     Engine(
         "newton",
@@ -156,15 +157,15 @@ ENGINES = Registry(
         "Newton's method on the prices, in a few passes over the users",
         ALPHA,
         POOL,
-        then=("barrier", "enclosure", "decimal-barrier", "conic"),
+        then=("barrier", "decimal-barrier", "enclosure", "conic"),
     ),
     Engine(
         "barrier",
         "nash.barrier",
-        "primal-dual interior point, then Newton on the optimality conditions",
+        "primal-dual interior point that factorises the classes only, then Newton to 32 digits",
         ALPHA,
         ANYWHERE,
-        then=("enclosure", "decimal-barrier", "conic"),
+        then=("decimal-barrier", "enclosure", "conic"),
     ),
     Engine(
         "decimal-barrier",
@@ -187,7 +188,7 @@ ENGINES = Registry(
         plain=True,
         types=True,
     ),
-    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True, then=("rational-lp",)),
     Engine(
         "bounded-lp",
         "sums",
@@ -214,6 +215,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
         types=True,
+        most=300,
     ),
     Engine(
         "rational-lp",
@@ -223,6 +225,7 @@ ENGINES = Registry(
         ANYWHERE,
         exact=True,
         types=True,
+        most=1_000,
     ),
     Engine(
         "enclosure",
@@ -325,6 +328,7 @@ ENGINES = Registry(
         MACHINES,
         types=True,
         organised=True,
+        then=("rational-tree",),
     ),
     Engine(
         "rational-tree",

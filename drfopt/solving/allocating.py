@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -186,9 +185,13 @@ def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> t
         raise
     except (SolverError, CertificateError) as error:
         for other in others(runner, problem) if next_ones and problem.n else ():
-            with suppress(EngineError, PolicyError, SolverError, CertificateError):
+            try:
                 answer, *rest = _attempt(problem, other, exact)
-                return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
+            except TimeLimitError:
+                raise
+            except (EngineError, PolicyError, SolverError, CertificateError):
+                continue
+            return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
         raise error
 
 
@@ -330,16 +333,37 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
     return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
 
 
+def _chain(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a leximin on machines by its rounds."""
+    if answer.exact is not None:
+        return _rounded(problem, tasks, placement, answer.exact)
+    return chain.certify(problem.instance, problem.policy, tasks, placement, _of(ChainEvidence, answer).rounds)
+
+
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
-    """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
-    if answer.exact is None:
-        fine, priced = answer.fine, _priced(answer)
-        return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
-    found = answer.exact
-    exact = _spread(problem, found, exact=True)
-    placed = None if found.amounts is None else problem.by_type.placement(found.amounts)
+    """Certify a market by its prices."""
+    if answer.exact is not None:
+        return _rounded(problem, tasks, placement, answer.exact)
+    fine, priced = answer.fine, _priced(answer)
+    return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
+
+
+def _duals(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a sum by its prices."""
+    if answer.exact is not None:
+        return _rounded(problem, tasks, placement, answer.exact)
+    return duals.certify(problem.instance, problem.policy, tasks, placement, _priced(answer))
+
+
+def _rounded(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, found: Answer) -> Certificate:
+    """Certify fractions or enclosures, and how far off them the floats are."""
+    exact, placed = _spread(problem, found, exact=True), _placed(problem, found)
     proof = exactly.certify(problem.instance, problem.policy, exact, placed, found.evidence)
-    return exactly.rounded(proof, problem.instance, exact, tasks, placement)
+    return exactly.rounded(proof, problem.instance, problem.policy, exact, tasks, placement)
+
+
+def _placed(problem: Problem, found: Answer) -> np.ndarray | None:
+    return None if found.amounts is None else problem.by_type.placement(found.amounts)
 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
@@ -361,13 +385,14 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
 
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
-    clock = Clock(problem.instance, problem.policy, exact=tasks.dtype == object)
-    if answer.exact is not None:
-        exact = _spread(problem, answer.exact, exact=True)
-        given = _of(StopEvidence, answer.exact).breakpoints
-        proof = stops.certify_rounded(problem.instance, problem.policy, exact, tasks, given)
-    else:
+    instance, policy, found = problem.instance, problem.policy, answer.exact
+    clock = Clock(instance, policy, exact=tasks.dtype == object)
+    if found is None:
         proof = stops.certify(clock, tasks, placement, _of(StopEvidence, answer).breakpoints)
+    else:
+        exact, given = _spread(problem, found, exact=True), _of(StopEvidence, found).breakpoints
+        proof = stops.certify(Clock(instance, policy, exact=True), exact, _placed(problem, found), given)
+        proof = exactly.rounded(proof, instance, policy, exact, tasks, placement)
     return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
 
 
@@ -395,9 +420,9 @@ PROOFS: dict[str, Proof] = {
     "leximin pool": _bottlenecks,
     "exact filling": lambda p, x, z, a: certify_filling(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
-    "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, _of(ChainEvidence, a).rounds),
+    "leximin machines": _chain,
     "alpha": _prices,
-    "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
+    "sum": _duals,
     "whole": lambda p, x, z, a: whole.certify(
         p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
     ),

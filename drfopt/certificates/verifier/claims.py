@@ -157,7 +157,7 @@ class Claim:
         fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
         given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
         off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * self.y[i])
-        unmeasured = "" if self.r else "how they are measured is not known here"
+        unmeasured = "" if self.objective else "how they are measured is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.enclosed:
             self.in_enclosures()

@@ -156,12 +156,12 @@ def dot(left: tuple[int, Sequence[Any]], right: tuple[int, Sequence[Any]]) -> Fr
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-RULES = {"guarantees", "excluded", "groups", "guarantee", "tier", "group"}
+RULES = {"excluded", "groups", "guarantee", "tier", "group"}
 """Keys by which an instance says what is fair in another way than its policy does alone."""
 
-KEYS = RULES | {"name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks", "ceiling"}
+KEYS = RULES | {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
+KEYS |= {"ceiling"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
-
 
 CLASS_KEYS = {"name", "capacity", "count", "devices"}
 """What it may say of a class of machines."""
