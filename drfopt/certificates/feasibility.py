@@ -17,13 +17,17 @@ NAMED = 100_000
 """With more users than this a reason gives a user's number: names of a million users are not made for a sentence."""
 
 
-def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> tuple[float, str]:
+def infeasibility(
+    instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, used: np.ndarray | None = None
+) -> tuple[float, str]:
     """Return the largest relative amount by which a constraint is broken, and which one, in words ("" if none).
 
     Parameters
     ----------
     tasks : array (n,)
     placement : array (n, k) or None for a pool; (q, k) by type where users have several task types
+    used : array (m,), optional
+        What of a pool is used, where it has been added up before.
     """
     worst, reason = 0.0, ""
 
@@ -51,7 +55,7 @@ def infeasibility(instance: Instance, tasks: np.ndarray, placement: np.ndarray |
         limit = "is above its limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
         seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
-        used = (tasks @ instance.demands)[None, :]
+        used = (tasks @ instance.demands if used is None else used)[None, :]
         cells: tuple[str, ...] = instance.resources
     else:
         types = instance.type_table

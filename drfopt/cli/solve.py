@@ -3,15 +3,22 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from json import dumps
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from . import options
 from .output import Output, check, deliver, versions
-from .status import FAILED
+from .status import FAILED, USAGE_ERROR
 from .working import stoppable, working
 
 __all__ = ["solve"]
+
+
+def in_tables(instance: str) -> bool:
+    """Say whether INSTANCE is Parquet: a folder, or one such file."""
+    return Path(instance).is_dir() or instance.endswith(".parquet")
 
 
 def solve(
@@ -24,8 +31,26 @@ def solve(
     precision: options.Precision = None,
     certificate: options.CertificateFile = None,
     time_limit: options.TimeLimit = None,
-    jobs: options.Jobs = 1,
+    jobs: options.Jobs = None,
     dask: options.Dask = None,
+    cluster_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--cluster",
+            metavar="FILE",
+            help="Where INSTANCE is a folder of Parquet files with users: the cluster, an instance file without users.",
+            show_default=False,
+        ),
+    ] = None,
+    answer: Annotated[
+        Path | None,
+        typer.Option(
+            "--answer",
+            metavar="FOLDER",
+            help="Of users in Parquet: the folder to make, with their tasks and levels and the certificate's sums.",
+            show_default="beside INSTANCE",
+        ),
+    ] = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -35,6 +60,12 @@ def solve(
     Example: drfopt solve nsdi2011 --policy ceei --json
     """
     out = Output.wished(format, json, output)
+    if in_tables(instance) or cluster_file is not None or answer is not None:
+        single = {"--integer": integer, "--exact": exact, "--precision": precision, "--certificate": certificate}
+        single |= {"--engine": engine != "auto", "--solver": solver != "highs"}
+        _in_tables(instance, policy, cluster_file, answer, [option for option, given in single.items() if given],
+                   out, time_limit=time_limit, jobs=jobs, dask=dask)  # fmt: skip
+        return
     if certificate is not None:
         check(certificate)
     cluster = options.read(instance)
@@ -49,7 +80,7 @@ def solve(
             solver=solver,
             exact=exact,
             time_limit=time_limit,
-            jobs=jobs,
+            jobs=jobs or 1,
             dask=dask,
             precision=precision,
         )
@@ -67,3 +98,20 @@ def solve(
     out.write(sheet, lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()})
     if not allocation.finished:
         raise typer.Exit(FAILED)
+
+
+def _in_tables(
+    users: str, policy: str, cluster: Path | None, answer: Path | None, single: list[str], out: Output, **rest: Any
+) -> None:
+    """Divide users in Parquet files, and print what there is to say of all of them together."""
+    if not in_tables(users):
+        raise USAGE_ERROR("--cluster and --answer go with a folder of Parquet files as INSTANCE: leave them out")
+    if cluster is None:
+        raise USAGE_ERROR(f"{users} is Parquet, with users only: say --cluster FILE, an instance file without users")
+    if single:
+        raise USAGE_ERROR(f"{single[0]} is not built for users in Parquet: leave it out")
+    from ..solving.partitioned import solve_partitions
+
+    with working(f"solving {policy}"):
+        found = solve_partitions(users, cluster, policy, output=answer, **rest)
+    out.write(found.sheet(), lambda: found.to_dict() | {"version": versions()})

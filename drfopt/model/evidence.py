@@ -71,9 +71,14 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BottleneckEvidence(Evidence):
-    """A pool's levels are their own proof; `error` bounds that of every level, relative to it."""
+    """A pool's levels are their own proof; `error` bounds that of every level, relative to it.
+
+    What is `used` of each resource (m,) and the highest level on it, its `top` (m,), are what is added up for it.
+    """
 
     error: float = 0.0
+    used: np.ndarray | None = None
+    tops: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
