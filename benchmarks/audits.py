@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from drfopt.axioms import claims, exact_market
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.counterexamples.searching import Question, Search, search
 from drfopt.axioms.counterexamples.space import Case as Small
 from drfopt.axioms.counterexamples.space import Space
@@ -22,7 +22,7 @@ from drfopt.solving.allocating import solve
 
 from .measure import Bench, Case, Failure, Row, Verdict, Way
 
-__all__ = ["CELLS", "EXHAUSTIVE", "best_lies", "enumerate_drf", "find_counterexamples", "search_throughput"]
+__all__ = ["CELLS", "EXHAUSTIVE", "best_misreports", "enumerate_drf", "find_counterexamples", "search_throughput"]
 
 EXHAUSTIVE = Space(users=3, resources=2, max_demand=4, max_capacity=4, zero_demands=True)
 """Every pool of 2 resources with 1 to 4 units and 3 users who need 0 to 4: 16 x C(24 + 2, 3) = 41,600."""
@@ -152,21 +152,21 @@ LIARS = 6
 """Users of a market whose best lies are looked for."""
 
 
-def best_lies(bench: Bench, size: tuple[int, int]) -> list[Row]:
+def best_misreports(bench: Bench, size: tuple[int, int]) -> list[Row]:
     """Measure the best lies of all users of a market with equal incomes, by the bound and by trying reports."""
     resources, limits = size
 
-    def build() -> Scene:
+    def build() -> AuditCase:
         dice = random.Random(17)
         rows = [[dice.randint(1, 9) for _ in range(resources)] for _ in range(LIARS)]
         most = [Fraction(1, 60) if i < limits else None for i in range(LIARS)]
-        return Scene(cluster_of(Instance(rows, [1] * resources, max_tasks=most)), policy_named("ceei"))
+        return AuditCase(cluster_of(Instance(rows, [1] * resources, max_tasks=most)), policy_named("ceei"))
 
-    def judge(scene: Scene, found: list[Response]) -> Verdict:
+    def judge(audit_case: AuditCase, found: list[Response]) -> Verdict:
         lies = [r for r in found if r.report is not None and r.value is not None]
         decided = sum(r.decided and (r.report is None or r.most is not None) for r in found)
         gaps = [float(high(r.most) / low(r.value)) - 1 for r in lies if r.most is not None]
-        truths = zip(found, scene.truth.tasks, strict=True)
+        truths = zip(found, audit_case.truth.tasks, strict=True)
         gains = [float(low(r.value) / high(x)) - 1 for r, x in truths if r.report is not None and r.value is not None]
         note = f"{decided} of {len(found)} certified, {len(lies)} lie, the best for {max(gains, default=0):.1%} more"
         note += f", at most {max(gaps):.0e} below the bound" if gaps else ""

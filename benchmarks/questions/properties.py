@@ -83,7 +83,7 @@ QUESTIONS = (
             "long, it finds most lies, but a tenth to a half of their gain."
         ),
         sizes=((2, 0), (3, 0), (5, 0), (3, 3)),
-        run=audits.best_lies,
+        run=audits.best_misreports,
         smoke=((2, 0),),
         happened=(
             "All are certified, in about the time that trying takes on 3 and 5 resources (25 to 40 ms a user), a tenth "

@@ -18,7 +18,7 @@ from drfopt.axioms import claims as claim_rows
 from drfopt.cli import coverage as answers
 from drfopt.cli.app import app as commands
 from drfopt.io.documents.published import DOCUMENTS, schema
-from drfopt.solving.methods.opinions import second_authors
+from drfopt.solving.methods.second_methods import second_authors
 
 DOCS = Path(__file__).resolve().parent.parent
 REPOSITORY = DOCS.parent

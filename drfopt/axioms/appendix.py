@@ -222,8 +222,8 @@ def not_the_only_one(cluster: Economy) -> Telling:
         )
         kept = [domain for domain, claim in verdicts.items() if claim is not None and claim.verdict == HOLDS]
         lost = [domain for domain, claim in verdicts.items() if claim is not None and claim.verdict == BREAKS]
-        told = [f"holds with {' and '.join(kept)}"] * bool(kept) + [f"fails with {' and '.join(lost)}"] * bool(lost)
-        lines.append(f"{property.name}: {', '.join(told)}, as drf")
+        parts = [f"holds with {' and '.join(kept)}"] * bool(kept) + [f"fails with {' and '.join(lost)}"] * bool(lost)
+        lines.append(f"{property.name}: {', '.join(parts)}, as drf")
     found, looked_at = _smallest_difference()
     lines.append(
         f"no instance with fewer users, fewer resources or smaller numbers tells them apart ({looked_at} tried)"

@@ -11,10 +11,10 @@ from ..model.policies import Policy
 from .economy import Economy, Number, Row, high, least, low, reaches, times, total
 from .outcomes import Outcome, outcome, packed
 
-__all__ = ["Scene"]
+__all__ = ["AuditCase"]
 
 
-class Scene:
+class AuditCase:
     """A cluster under a policy, asked "what if"; outcomes are kept, for several properties ask for the same."""
 
     def __init__(
@@ -23,10 +23,10 @@ class Scene:
         policy: Policy,
         integer: bool = False,
         deadline: Deadline = NEVER,
-        rough: Mapping[Economy, Outcome] | None = None,
+        batched: Mapping[Economy, Outcome] | None = None,
     ):
         self.cluster, self.policy, self.integer, self.deadline = cluster, policy, integer, deadline
-        self._rough = rough or {}
+        self._batched = batched or {}
         self._without: dict[int, Outcome] = {}
 
     @cached_property
@@ -63,8 +63,8 @@ class Scene:
         return outcome(cluster, self.policy, self.integer)
 
     def nobody_loses(self, cluster: Economy, users: Sequence[int]) -> bool:
-        """Say whether rough outcomes show that these users, who are those of another cluster, have no less there."""
-        before, after = self._rough.get(self.cluster), self._rough.get(cluster)
+        """Say whether batched outcomes show that these users, who are those of another cluster, have no less there."""
+        before, after = self._batched.get(self.cluster), self._batched.get(cluster)
         if before is None or after is None:
             return False
         return all(reaches(x, before.tasks[i]) for x, i in zip(after.tasks, users, strict=True))

@@ -29,7 +29,7 @@ from .claim_rows import (
     ZERO,
     PropertyClaim,
 )
-from .counterexamples.searching import Search, in_whole, search, told
+from .counterexamples.searching import Search, in_one_line, in_whole, search
 from .counterexamples.space import Space
 from .properties.table import PROPERTIES, properties_named
 from .verdicts import FAILS, UNDECIDED, Finding
@@ -273,14 +273,14 @@ def _finding(policy: Policy, name: str, integer: bool, deadline: Deadline) -> Fi
         if policy.path is None or policy.path.m == instance.m:
             finding = audit(instance, policy, name, integer=integer).results[0]
             if finding.verdict == FAILS:
-                return replace(finding, note=told(instance))
+                return replace(finding, note=in_one_line(instance))
     tried = 0
     resources = 2 if policy.path is None else policy.path.m
     for space in (replace(space, resources=resources) for space in SEARCHED):
         result = search(policy, name, space, integer=integer, first=True, time_limit=deadline.left(least=SHORTEST))
         tried += result.audited
         for counterexample in result.counterexamples:
-            return replace(counterexample.finding, note=told(counterexample.instance))
+            return replace(counterexample.finding, note=in_one_line(counterexample.instance))
     note = claim.because if claim is not None else f"in {tried} small instances"
     return Finding(name, UNDECIDED, exact=False, trials=tried, note=note)
 

@@ -31,7 +31,7 @@ from ..solving.batches.batch import solve_many
 from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["Outcome", "outcome", "packed", "pays", "rates", "rough", "travellers"]
+__all__ = ["Outcome", "batched", "outcome", "packed", "pays", "rates", "travellers"]
 
 
 NOTHING = Fraction(0)
@@ -229,12 +229,12 @@ def _small(cluster: Economy) -> bool:
 
 
 def pays(cluster: Economy, policy: Policy) -> bool:
-    """Say whether the exact outcome takes so long that a rough one is worth having: markets that are no single line."""
+    """Say whether the exact outcome takes so long that batched ones are worth having: markets of no single line."""
     pool = cluster.machines is None and not cluster.weighted_per_resource
     return pool and policy.name == "ceei" and (cluster.m > 2 or any(limit is not None for limit in cluster.limits))
 
 
-def rough(clusters: Iterable[Economy], policy: Policy) -> Mapping[Economy, Outcome]:
+def batched(clusters: Iterable[Economy], policy: Policy) -> Mapping[Economy, Outcome]:
     """Return the outcomes of those clusters that a batch can take, enclosed in the error of their certificates."""
     shapes: dict[tuple[int, int], list[Economy]] = {}
     for cluster in dict.fromkeys(clusters):

@@ -92,12 +92,12 @@ def findings(
     if out and not by_default:
         able = ", ".join(name for name in CHECKS if name not in undefined)
         raise PolicyError(f"{out[0]} is not defined under {rules}: defined are {able}")
-    scene = _Scene(instance, policy, deadline)
+    case = _RuledCase(instance, policy, deadline)
     found: list[Finding] = []
     for name in (name for name in asked if name not in out):
         report(f"auditing {name}")
         try:
-            found.append(CHECKS[name](scene))
+            found.append(CHECKS[name](case))
         except TimeLimitError:
             if not found:
                 raise
@@ -105,7 +105,7 @@ def findings(
     return tuple(found), f"not defined under {rules}: {', '.join(out)}" if out else ""
 
 
-class _Scene:
+class _RuledCase:
     """An instance under a policy, and divisions of changed ones."""
 
     def __init__(self, instance: Instance, policy: Policy, deadline: Deadline):
@@ -130,17 +130,17 @@ class _Scene:
         return Finding(name, verdict, exact=False, trials=0 if decided else trials, note=note, tied=self.tied)
 
 
-def _pareto(scene: _Scene) -> Finding:
+def _pareto(case: _RuledCase) -> Finding:
     """Ask a linear program for the most tasks all could have besides what they have, rules kept."""
     from ..engines.problem import Problem
     from ..engines.promised import Promised
     from ..engines.sums import most_tasks
 
-    instance, problem = scene.instance, Problem(scene.instance, scene.policy)
+    instance, problem = case.instance, Problem(case.instance, case.policy)
     name = "pareto-efficiency"
     if not problem.n:
         return Finding(name, HOLDS)
-    held = scene.tasks[problem.members]
+    held = case.tasks[problem.members]
     ceilings = np.zeros((0, problem.n))
     if instance.organisation is not None and any(group.ceiling for group in instance.organisation.groups):
         ceilings = np.array(list(_ceilings(instance)))[:, problem.members]
@@ -152,7 +152,7 @@ def _pareto(scene: _Scene) -> Finding:
         Loss(instance.users[i], float(x), float(y), "would take nothing from anybody else")
         for i, x, y in zip(problem.members.tolist(), held, more, strict=True)
     )
-    return scene.finding(name, rows, decided=True)
+    return case.finding(name, rows, decided=True)
 
 
 def _ceilings(instance: Instance) -> Iterator[np.ndarray]:
@@ -169,22 +169,22 @@ def _ceilings(instance: Instance) -> Iterator[np.ndarray]:
             yield column
 
 
-def _alone(scene: _Scene) -> Finding:
+def _alone(case: _RuledCase) -> Finding:
     """Compare everybody's tasks with those in its part of every machine."""
-    instance = scene.instance
+    instance = case.instance
     weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
     part = np.broadcast_to(weights / weights.sum(axis=0), instance.demands.shape)
     rows = (
-        Loss(user, scene.tasks[i], _most(instance, i, instance.room * part[i]), "alone in its part of every machine")
+        Loss(user, case.tasks[i], _most(instance, i, instance.room * part[i]), "alone in its part of every machine")
         for i, user in enumerate(instance.users)
     )
-    return scene.finding("sharing-incentive", rows, decided=True)
+    return case.finding("sharing-incentive", rows, decided=True)
 
 
-def _envy(scene: _Scene) -> Finding:
+def _envy(case: _RuledCase) -> Finding:
     """Compare everybody's tasks with those on the bundle of every other, class by class, scaled to its weight."""
-    instance, types = scene.instance, scene.instance.type_table
-    placed = scene.truth.placed_by_type
+    instance, types = case.instance, case.instance.type_table
+    placed = case.truth.placed_by_type
     rooms = [np.asarray(placed)[types.owner == k].T @ types.demands[types.owner == k] for k in range(instance.n)]
     weights = instance.weights if instance.weights_per_resource else np.repeat(instance.weights[:, None], instance.m, 1)
 
@@ -192,11 +192,11 @@ def _envy(scene: _Scene) -> Finding:
         for i, user in enumerate(instance.users):
             for k, other in enumerate(instance.users):
                 if i != k:
-                    scene.deadline.check("the audit")
+                    case.deadline.check("the audit")
                     instead = _most(instance, i, rooms[k] * (weights[i] / weights[k]))
-                    yield Loss(user, scene.tasks[i], instead, f"with what user {other} holds, scaled to its weight")
+                    yield Loss(user, case.tasks[i], instead, f"with what user {other} holds, scaled to its weight")
 
-    return scene.finding("envy-freeness", rows(), decided=True)
+    return case.finding("envy-freeness", rows(), decided=True)
 
 
 def _most(instance: Instance, i: int, room: np.ndarray) -> float:
@@ -236,17 +236,17 @@ def _carried(demand: np.ndarray, room: np.ndarray) -> float:
     return float((room[needed] / demand[needed]).min())
 
 
-def _population(scene: _Scene) -> Finding:
+def _population(case: _RuledCase) -> Finding:
     """Let every user leave, and look at the others."""
 
     def rows() -> Iterator[Loss]:
-        instance = scene.instance
+        instance = case.instance
         for i, user in enumerate(instance.users if instance.n > 1 else ()):
             stay = [h for h in range(instance.n) if h != i]
-            for h, x in zip(stay, scene.after(**_without(instance, stay)), strict=True):
-                yield Loss(instance.users[h], float(x), float(scene.tasks[h]), f"while user {user} is there")
+            for h, x in zip(stay, case.after(**_without(instance, stay)), strict=True):
+                yield Loss(instance.users[h], float(x), float(case.tasks[h]), f"while user {user} is there")
 
-    return scene.finding("population-monotonicity", rows(), decided=scene.policy.objective != "sum")
+    return case.finding("population-monotonicity", rows(), decided=case.policy.objective != "sum")
 
 
 def _without(instance: Instance, stay: list[int]) -> dict[str, Any]:
@@ -264,9 +264,9 @@ def _without(instance: Instance, stay: list[int]) -> dict[str, Any]:
     return changes
 
 
-def _growth(scene: _Scene) -> Finding:
+def _growth(case: _RuledCase) -> Finding:
     """Let the cluster grow a little and a lot, a resource or a class at a time."""
-    instance = scene.instance
+    instance = case.instance
     changes: list[tuple[str, dict[str, Any]]] = []
     for times in (Fraction(11, 10), Fraction(2)):
         if instance.machines is None:
@@ -281,16 +281,16 @@ def _growth(scene: _Scene) -> Finding:
             changes.append((f"{extra} more of {name}", {"machines": machines}))
 
     def rows() -> Iterator[Loss]:
-        for told, change in changes:
-            for user, x, before in zip(instance.users, scene.after(**change), scene.tasks, strict=True):
-                yield Loss(user, float(x), float(before), f"without {told}")
+        for what, change in changes:
+            for user, x, before in zip(instance.users, case.after(**change), case.tasks, strict=True):
+                yield Loss(user, float(x), float(before), f"without {what}")
 
-    return scene.finding("resource-monotonicity", rows(), decided=False)
+    return case.finding("resource-monotonicity", rows(), decided=False)
 
 
-def _reports(scene: _Scene) -> Finding:
+def _reports(case: _RuledCase) -> Finding:
     """Let every user with one demand report more, or less, of a resource that it needs."""
-    instance = scene.instance
+    instance = case.instance
 
     def rows() -> Iterator[Loss]:
         for i, user in enumerate(instance.users):
@@ -301,22 +301,22 @@ def _reports(scene: _Scene) -> Finding:
                     demands = instance.parts()["demands"]
                     demands[i] = [d * Fraction(times) if h == j else d for h, d in enumerate(demands[i])]
                     try:
-                        tasks = scene.after(demands=demands)
+                        tasks = case.after(demands=demands)
                     except TimeLimitError:
                         raise
                     except DrfoptError:
                         continue
                     # What it is given carries so many of its own tasks.
                     runs = min(float(tasks[i]) * min(times, 1.0), float(instance.limits[i]))
-                    told = f"by reporting {times:g} times its demand of {instance.resources[j]}"
-                    yield Loss(user, float(scene.tasks[i]), runs, told)
+                    what = f"by reporting {times:g} times its demand of {instance.resources[j]}"
+                    yield Loss(user, float(case.tasks[i]), runs, what)
 
-    return scene.finding("strategy-proofness", rows(), decided=False)
+    return case.finding("strategy-proofness", rows(), decided=False)
 
 
-def _pairs(scene: _Scene) -> Finding:
+def _pairs(case: _RuledCase) -> Finding:
     """Let two users report together; both have to gain."""
-    instance = scene.instance
+    instance = case.instance
     single = [i for i in range(instance.n) if instance.task_types is None or instance.task_types[i] is None]
     tries = (
         (i, k, (j, times), (h, again))
@@ -333,20 +333,20 @@ def _pairs(scene: _Scene) -> Finding:
             for user, resource, factor in ((i, j, times), (k, h, again)):
                 demands[user] = [d * Fraction(factor) if r == resource else d for r, d in enumerate(demands[user])]
             try:
-                tasks = scene.after(demands=demands)
+                tasks = case.after(demands=demands)
             except TimeLimitError:
                 raise
             except DrfoptError:
                 continue
             runs = [min(float(tasks[u]) * min(t, 1.0), float(instance.limits[u])) for u, t in ((i, times), (k, again))]
             # Whoever gains least of the two: both have to.
-            u, gained = min(((i, runs[0]), (k, runs[1])), key=lambda row: row[1] - scene.tasks[row[0]])
-            yield Loss(instance.users[u], float(scene.tasks[u]), gained, "where two users report together")
+            u, gained = min(((i, runs[0]), (k, runs[1])), key=lambda row: row[1] - case.tasks[row[0]])
+            yield Loss(instance.users[u], float(case.tasks[u]), gained, "where two users report together")
 
-    return scene.finding("group-strategy-proofness", rows(), decided=False)
+    return case.finding("group-strategy-proofness", rows(), decided=False)
 
 
-CHECKS: dict[str, Callable[[_Scene], Finding]] = {
+CHECKS: dict[str, Callable[[_RuledCase], Finding]] = {
     "sharing-incentive": _alone,
     "strategy-proofness": _reports,
     "envy-freeness": _envy,

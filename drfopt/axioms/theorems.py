@@ -13,20 +13,20 @@ from typing import Any
 from ..base.errors import PolicyError, suggestion
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from . import appendix as told
+from . import appendix
 from .auditing import audit
-from .case import Scene
+from .case import AuditCase
 from .economy import Economy, cluster_of, shown
 from .manipulation.misreport import worth
 from .outcomes import outcome
 from .properties.sharing_incentive import part
 from .verdicts import FAILS, row
 
-__all__ = ["THEOREMS", "Theorem", "Told", "theorem"]
+__all__ = ["THEOREMS", "CheckedTheorem", "Theorem", "theorem"]
 
 
 @dataclass(frozen=True)
-class Told:
+class CheckedTheorem:
     """A theorem told: what it says, the numbers, and whether they bear it out."""
 
     number: int | str
@@ -71,13 +71,13 @@ class Theorem:
     tell: Callable[[Economy], tuple[Sequence[str], str, bool]]
     word: str = "Theorem"
 
-    def told(self) -> Told:
+    def checked(self) -> CheckedTheorem:
         """Compute it."""
         cluster = cluster_of(Instance.library(self.instance))
         lines, verdict, confirmed = self.tell(cluster)
         users = ", ".join(f"{u} {row(d)}" for u, d in zip(cluster.users, cluster.demands, strict=True))
         instance = f"{self.instance}: capacities {row(cluster.pool)}, demands {users}"
-        return Told(self.number, self.claim, instance, tuple(lines), verdict, confirmed, self.word)
+        return CheckedTheorem(self.number, self.claim, instance, tuple(lines), verdict, confirmed, self.word)
 
 
 def theorem(number: int | str) -> Theorem:
@@ -128,13 +128,13 @@ def _third(cluster: Economy) -> tuple[Sequence[str], str, bool]:
 
 
 def _fourth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
-    scene = Scene(cluster, policy_named("ceei"))
+    case = AuditCase(cluster, policy_named("ceei"))
     printed = (Fraction(16), Fraction(8))
-    value, _ = worth(scene, 0, printed)
+    value, _ = worth(case, 0, printed)
     witness, fails = _fails(cluster, "ceei", "strategy-proofness")
     lines = (
-        f"the market gives {row(scene.truth.tasks)} tasks",
-        f"after the lie of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
+        f"the market gives {row(case.truth.tasks)} tasks",
+        f"after the misreport of the paper, {row(printed)}, u1 runs {shown(value)} of its tasks",
         "over all prices that a report of u1 can bring about, the most is found and proven",
     )
     return lines, witness, fails
@@ -152,9 +152,9 @@ def _fifth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
 
 def _sixth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     grown = cluster.with_capacity(1, 4 * cluster.pool[1])
-    scene = Scene(grown, policy_named("drf"))
+    case = AuditCase(grown, policy_named("drf"))
     alone = [
-        scene.per_task(i, tuple(p * c for p, c in zip(part(grown, i), grown.pool, strict=True))) for i in range(grown.n)
+        case.per_task(i, tuple(p * c for p, c in zip(part(grown, i), grown.pool, strict=True))) for i in range(grown.n)
     ]
     used = sum((x * d[0] for x, d in zip(alone, grown.demands, strict=True)), Fraction(0))
     # Any Pareto-efficient division before gives somebody at least what both have in the even one.
@@ -176,20 +176,22 @@ THEOREMS = (
     Theorem(4, "CEEI is not strategy-proof", "thm4", _fourth),
     Theorem(5, "CEEI is not population monotonic", "thm5", _fifth),
     Theorem(6, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", "thm6", _sixth),
-    Theorem(7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", told.one_task_apart),
-    Theorem(8, "every user needs a resource that is used up", "nsdi2011", told.saturated, "Lemma"),
-    Theorem(9, "drf is Pareto efficient", "nsdi2011", told.efficient),
-    Theorem(10, "drf has sharing incentive and bottleneck fairness", "nsdi2011", told.sharing),
-    Theorem(11, "drf is envy-free", "nsdi2011", told.envy_free),
-    Theorem(12, "drf is strategy-proof", "nsdi2011", told.strategy_proof),
-    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", told.equal_shares),
-    Theorem(14, "with positive demands drf is population monotonic", "thm5", told.more_for_others),
-    Theorem("path", "drf is not the only policy with its properties", "thm6", told.not_the_only_one, "Note"),
+    Theorem(
+        7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", appendix.one_task_apart
+    ),
+    Theorem(8, "every user needs a resource that is used up", "nsdi2011", appendix.saturated, "Lemma"),
+    Theorem(9, "drf is Pareto efficient", "nsdi2011", appendix.efficient),
+    Theorem(10, "drf has sharing incentive and bottleneck fairness", "nsdi2011", appendix.sharing),
+    Theorem(11, "drf is envy-free", "nsdi2011", appendix.envy_free),
+    Theorem(12, "drf is strategy-proof", "nsdi2011", appendix.strategy_proof),
+    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", appendix.equal_shares),
+    Theorem(14, "with positive demands drf is population monotonic", "thm5", appendix.more_for_others),
+    Theorem("path", "drf is not the only policy with its properties", "thm6", appendix.not_the_only_one, "Note"),
     Theorem(
         "kalai-smorodinsky",
         "drf in a pool is the lexicographic Kalai-Smorodinsky solution",
         "nsdi2011",
-        told.kalai_smorodinsky,
+        appendix.kalai_smorodinsky,
         "Note",
     ),
 )

@@ -102,10 +102,10 @@ def spread(
     if jobs is not None and jobs < 1:
         raise EngineError(f"jobs is {jobs}: give 1 or more, or nothing for one a core")
     total = f" of {len(items)}" if isinstance(items, Sized) else ""
-    return _told(_results(function, items, jobs, dask), f"{total} {what}")
+    return _reported(_results(function, items, jobs, dask), f"{total} {what}")
 
 
-def _told(results: Iterator[Result], of_all: str) -> Iterator[Result]:
+def _reported(results: Iterator[Result], of_all: str) -> Iterator[Result]:
     for done, result in enumerate(results, start=1):
         report(f"{done}{of_all} done")
         yield result

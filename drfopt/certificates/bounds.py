@@ -92,7 +92,7 @@ def certify(
             reason = f"user {instance.users[worst]!r} is off its best response at the prices by {off[worst]:.1e}"
         elif market and uncleared > FIRST_ORDER:
             reason = f"something has a price, but {uncleared:.1e} of it is unused"
-    lost = () if rules is None else broken(rules.ascent, tasks)
+    lost = () if rules is None else broken(rules.clock, tasks)
     proof = replace(evidence, prices=prices, bounds=beta, broken=lost)
     return Certificate(
         kind="bounds",
@@ -173,16 +173,16 @@ def _judged(
 
 def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> tuple[np.ndarray, np.ndarray, str]:
     """Return the floors (n,), who has no more than that while guarantees are kept, and what is wrong with the proof."""
-    ascent = rules.ascent
-    start = ascent.start()
-    out = ~ascent.playing
+    clock = rules.clock
+    start = clock.start()
+    out = ~clock.playing
     if not start.promising:
         return np.zeros(len(tasks)), out, ""
-    has, stopped, fault = stops.floors(ascent, tasks, evidence.breakpoints)
+    has, stopped, fault = stops.floors(clock, tasks, evidence.breakpoints)
     for prices, bounds in evidence.full:
-        price = np.nan_to_num(stops.costs(ascent, prices, bounds), posinf=0.0)
+        price = np.nan_to_num(stops.costs(clock, prices, bounds), posinf=0.0)
         left = excess(np.concatenate([prices.ravel(), bounds]), price, has)
-        held = np.where(has > 0, has, ascent.leaves.most)
+        held = np.where(has > 0, has, clock.leaves.most)
         paying = (price > 0) & ~stopped
         if prices.min() < 0 or (paying & (left > LEVEL * price * held)).any():
             fault = fault or "the floors do not cost all that there is at the prices that are to prove it"

@@ -17,27 +17,21 @@ where it is long; in a file of floats tasks and levels are numbers.
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 """
 
-from collections.abc import Callable, Iterable
-from fractions import Fraction
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..base.numbers.enclosures import Enclosure
 from ..base.numbers.enclosures import text as decimal_text
-from ..base.tolerances import DUAL_POSITIVE
 from ..model.allocation import Allocation
 from ..model.document import as_text
 from ..model.document import document as instance_document
-from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence
+from ..model.evidence import Evidence, Text
 from ..model.instance import Instance
 from .verifier import SCHEMA
 
 __all__ = ["certificate_document", "document"]
-
-
-Text = Callable[[Any], Any]
-"""What an exact value becomes in a document."""
 
 
 def _text(value: Any) -> Any:
@@ -114,50 +108,5 @@ def document(
             user: {c: amount(z) for c, z in zip(instance.machine_names, row, strict=True) if z}
             for user, row in zip(instance.users, placement, strict=True)
         }
-    found["proof"] = _proof(instance, evidence, text)
+    found["proof"] = evidence.written(instance, text)
     return found
-
-
-def _proof(instance: Instance, evidence: Evidence, text: Text) -> dict[str, Any]:
-    proof: dict[str, Any] = {}
-    if isinstance(evidence, ChainEvidence):
-        proof["rounds"] = [
-            {
-                "level": text(Fraction(link.level)),
-                "finished": [instance.users[i] for i in link.finished],
-                "prices": _prices(instance, link.prices, text, of_whole_classes=True),
-            }
-            for link in evidence.rounds
-        ]
-    if isinstance(evidence, PriceEvidence | BoundsEvidence) and evidence.prices is not None:
-        table = np.asarray(evidence.prices)
-        proof["prices"] = _prices(instance, table[None, :] if table.ndim == 1 else table, text)
-    if isinstance(evidence, PriceEvidence) and evidence.point is not None:
-        proof["point"] = {user: text(x) for user, x in zip(instance.users, evidence.point, strict=True)}
-    if evidence.packing is not None and instance.machines is not None:
-        proof["packing"] = [
-            {
-                "class": instance.machine_names[k],
-                "machines": int(count),
-                "tasks": {instance.users[i]: int(x) for i, x in pattern.items()},
-            }
-            for k, count, pattern in evidence.packing
-        ]
-    return proof
-
-
-def _prices(instance: Instance, table: np.ndarray, text: Text, of_whole_classes: bool = False) -> dict[str, Any]:
-    """Return prices (k, m) of a unit by name; in floats what the certificate calls rounding is left out."""
-    least = 0 if table.dtype == object else (DUAL_POSITIVE if of_whole_classes else 0) * table.max(initial=0.0)
-    pool = instance.machines is None
-    capacity = [instance.exact_capacity] if pool else instance.exact_machine_capacity
-    counts = [1] if pool else [machine.count for machine in instance.machines or ()]
-    rows = [
-        {
-            r: text(Fraction(price) / (count * c) if of_whole_classes else Fraction(price))
-            for r, price, c in zip(instance.resources, row, room, strict=True)
-            if price > least
-        }
-        for row, room, count in zip(table, capacity, counts, strict=True)
-    ]
-    return rows[0] if pool else {name: row for name, row in zip(instance.machine_names, rows, strict=True) if row}

@@ -26,7 +26,7 @@ from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
 from .exhaustive_search import products
 
-__all__ = ["Halves", "TooManyChoices"]
+__all__ = ["MeetInTheMiddle", "TooManyChoices"]
 
 MARGIN = 1e-11
 """Loss, per unit of weight, by which rounding might misjudge an allocation: thousands of roundings of a logarithm."""
@@ -54,7 +54,7 @@ class TooManyChoices(Exception):
     """There are too many choices to list."""
 
 
-class Halves:
+class MeetInTheMiddle:
     """The search among allocations in which every member has a task.
 
     Parameters

@@ -26,7 +26,7 @@ import numpy as np
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import StopEvidence
-from ..model.hierarchy import Ascent, Halt, SettledState
+from ..model.hierarchy import Breakpoint, Clock, SettledState
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
@@ -38,75 +38,77 @@ HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
 
 
-def certify(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None, halts: tuple[Halt, ...]) -> Certificate:
+def certify(
+    clock: Clock, tasks: np.ndarray, placement: np.ndarray | None, breakpoints: tuple[Breakpoint, ...]
+) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k); of `Fraction`s it is exact."""
-    replay = _Replay(ascent, tasks)
+    replay = _Replay(clock, tasks)
     fault = replay.impossible(placement)
-    for number, halt in enumerate(halts, start=1):
-        fault = fault or replay.stop(halt, f"stop {number}")
+    for number, breakpoint in enumerate(breakpoints, start=1):
+        fault = fault or replay.stop(breakpoint, f"stop {number}")
     fault = fault or replay.unfinished()
     violation = float("inf") if fault else float(replay.violations.max())
-    valid = not fault and violation <= (0 if ascent.exact else LEVEL)
+    valid = not fault and violation <= (0 if clock.exact else LEVEL)
     if not fault and not valid:
         i = int(replay.violations.argmax())
-        fault = f"user {ascent.instance.users[i]!r} could have more, or should have less, by {violation:.1e} of it"
+        fault = f"user {clock.instance.users[i]!r} could have more, or should have less, by {violation:.1e} of it"
     return Certificate(
         kind="stops",
         valid=valid,
         violation=violation,
-        gap=0.0 if ascent.exact else None,
-        stopped_by=partial(_bottlenecks, ascent, tasks, halts),
-        evidence=StopEvidence(breakpoints=halts),
+        gap=0.0 if clock.exact else None,
+        stopped_by=partial(_bottlenecks, clock, tasks, breakpoints),
+        evidence=StopEvidence(breakpoints=breakpoints),
         reason=fault,
-        rigorous=ascent.exact,
+        rigorous=clock.exact,
     )
 
 
-def floors(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarray, str]:
+def floors(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint, ...]) -> tuple[np.ndarray, np.ndarray, str]:
     """Return the tasks with which the stage of promises ends (n,), whom it stops, and which stop is wrong, in words.
 
     That they are possible is known from `tasks`, which are possible and must be no fewer.
     """
-    replay = _Replay(ascent, np.zeros(len(tasks)))
-    has, stopped, fault = _last(ascent, halts)
+    replay = _Replay(clock, np.zeros(len(tasks)))
+    has, stopped, fault = _last(clock, breakpoints)
     replay.tasks = has
-    for number, halt in enumerate(halts, start=1):
-        fault = fault or replay.stop(halt, f"stop {number} of the guarantees")
-    if not fault and replay.standing.promising:
+    for number, breakpoint in enumerate(breakpoints, start=1):
+        fault = fault or replay.stop(breakpoint, f"stop {number} of the guarantees")
+    if not fault and replay.state.promising:
         fault = "the stops do not say how far all guarantees are kept"
-    if not fault and (worst := float(replay.violations.max(initial=0.0))) > (0 if ascent.exact else LEVEL):
+    if not fault and (worst := float(replay.violations.max(initial=0.0))) > (0 if clock.exact else LEVEL):
         i = int(replay.violations.argmax())
-        fault = f"the guarantee of user {ascent.instance.users[i]!r} is not proven to be kept so far: {worst:.1e}"
+        fault = f"the guarantee of user {clock.instance.users[i]!r} is not proven to be kept so far: {worst:.1e}"
     if not fault and (short := np.flatnonzero(tasks < has * (1 - CAPACITY))).size:
-        fault = f"user {ascent.instance.users[short[0]]!r} has less than its guarantee is worth"
+        fault = f"user {clock.instance.users[short[0]]!r} has less than its guarantee is worth"
     return has, stopped, fault
 
 
-def replayed(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> str:
+def replayed(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint, ...]) -> str:
     """Return what the stops lack to prove tasks (n,), in words; whether these are possible is not asked."""
-    replay, fault = _Replay(ascent, tasks), ""
-    for number, halt in enumerate(halts, start=1):
-        fault = fault or replay.stop(halt, f"stop {number}")
+    replay, fault = _Replay(clock, tasks), ""
+    for number, breakpoint in enumerate(breakpoints, start=1):
+        fault = fault or replay.stop(breakpoint, f"stop {number}")
     fault = fault or replay.unfinished()
     worst = float(replay.violations.max(initial=0.0))
-    return fault or (f"somebody is off by {worst:.1e}" if worst > (0 if ascent.exact else LEVEL) else "")
+    return fault or (f"somebody is off by {worst:.1e}" if worst > (0 if clock.exact else LEVEL) else "")
 
 
-def _last(ascent: Ascent, halts: tuple[Halt, ...]) -> tuple[np.ndarray, np.ndarray, str]:
+def _last(clock: Clock, breakpoints: tuple[Breakpoint, ...]) -> tuple[np.ndarray, np.ndarray, str]:
     """Return what everybody has after some stops of the stage of promises, and who is stopped."""
-    standing = ascent.start()
-    for halt in halts:
-        if not halt.promising or not standing.promising:
-            return standing.has, standing.finished, "a stop belongs to another stage than that of guarantees"
-        standing = ascent.after(standing, ascent.moment(standing).tasks(halt.place), halt.finished)
-    return standing.has, standing.finished, ""
+    state = clock.start()
+    for breakpoint in breakpoints:
+        if not breakpoint.promising or not state.promising:
+            return state.has, state.finished, "a stop belongs to another stage than that of guarantees"
+        state = clock.after(state, clock.trajectory(state).tasks(breakpoint.point), breakpoint.finished)
+    return state.has, state.finished, ""
 
 
 def certify_rounded(
-    instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, halts: tuple[Halt, ...]
+    instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, breakpoints: tuple[Breakpoint, ...]
 ) -> Certificate:
     """Return the certificate of tasks (n,) that are floats next to exact ones: how far off they are."""
-    proof = certify(Ascent(instance, policy, exact=True), exact, None, halts)
+    proof = certify(Clock(instance, policy, exact=True), exact, None, breakpoints)
     pairs = zip(tasks.tolist(), exact.tolist(), strict=True)
     off = max((float(abs(Fraction(x) - y) / y) if y else float(x != 0) for x, y in pairs), default=0.0)
     if not proof.valid or off <= LEVEL:
@@ -115,84 +117,84 @@ def certify_rounded(
     return replace(proof, valid=False, violation=off, gap=None, reason=reason)
 
 
-def exceeded(ascent: Ascent, tasks: np.ndarray, placement: np.ndarray | None) -> str:
+def exceeded(clock: Clock, tasks: np.ndarray, placement: np.ndarray | None) -> str:
     """Return which capacity, limit or ceiling tasks (n,) do not keep, in words; "" where all hold."""
-    return _Replay(ascent, tasks).impossible(placement)
+    return _Replay(clock, tasks).impossible(placement)
 
 
 class _Replay:
-    """The clock run again: the standing between two stops, and what was found to be wrong so far, (n,), relative."""
+    """The clock run again: the state between two stops, and what was found to be wrong so far, (n,), relative."""
 
-    def __init__(self, ascent: Ascent, tasks: np.ndarray):
-        self.ascent, self.tasks = ascent, tasks
-        self.standing: SettledState = ascent.start()
+    def __init__(self, clock: Clock, tasks: np.ndarray):
+        self.clock, self.tasks = clock, tasks
+        self.state: SettledState = clock.start()
         self.violations = np.zeros(len(tasks))
 
     def impossible(self, placement: np.ndarray | None) -> str:
         """Return which capacity, limit or ceiling does not hold, in words."""
-        ascent, instance, tasks = self.ascent, self.ascent.instance, self.tasks
-        allowed = 0 if ascent.exact else CAPACITY
-        if ascent.exact:
-            over = [c for c, most in ascent.room.items() if tasks @ ascent.columns[:, c] > most]
-            if over or (tasks < 0).any() or (tasks > ascent.leaves.most).any() or tasks[~ascent.playing].any():
+        clock, instance, tasks = self.clock, self.clock.instance, self.tasks
+        allowed = 0 if clock.exact else CAPACITY
+        if clock.exact:
+            over = [c for c, most in clock.room.items() if tasks @ clock.columns[:, c] > most]
+            if over or (tasks < 0).any() or (tasks > clock.leaves.most).any() or tasks[~clock.playing].any():
                 return "a capacity, limit or ceiling does not hold"
             return _misplaced(instance, tasks, placement)
         worst, reason = infeasibility(instance, tasks, placement)
         if worst > allowed:
             return reason
-        for c, (name, j) in enumerate(ascent.ceilings, start=instance.m + 1):
-            used, most = tasks @ ascent.columns[:, c], ascent.room[c]
+        for c, (name, j) in enumerate(clock.ceilings, start=instance.m + 1):
+            used, most = tasks @ clock.columns[:, c], clock.room[c]
             if used > most * (1 + allowed):
                 return f"the ceiling of group {name!r} for {instance.resources[j]!r}, {most:g}, is exceeded: {used:g}"
-        above = np.flatnonzero((tasks > ascent.leaves.most * (1 + allowed)) | (~ascent.playing & (tasks != 0)))
+        above = np.flatnonzero((tasks > clock.leaves.most * (1 + allowed)) | (~clock.playing & (tasks != 0)))
         return f"user {instance.users[above[0]]!r} is above its limit or ceiling" if above.size else ""
 
-    def stop(self, halt: Halt, name: str) -> str:
+    def stop(self, breakpoint: Breakpoint, name: str) -> str:
         """Replay a stop; return what it lacks beyond rounding, in words."""
-        ascent, standing, tasks = self.ascent, self.standing, self.tasks
-        if halt.promising != standing.promising or not ascent.rising(standing).any():
+        clock, state, tasks = self.clock, self.state, self.tasks
+        if breakpoint.promising != state.promising or not clock.rising(state).any():
             return f"{name} belongs to another stage than that reached"
-        moment = ascent.moment(standing)
-        there = moment.tasks(halt.place)
-        waiting = ~standing.finished
+        trajectory = clock.trajectory(state)
+        there = trajectory.tasks(breakpoint.point)
+        waiting = ~state.finished
         self._wrong(waiting, there - tasks, tasks)
-        if not len(halt.finished):
-            if halt.place != moment.end:
+        if not len(breakpoint.finished):
+            if breakpoint.point != trajectory.end:
                 return f"{name} finishes nobody, and the clock could go on"
         else:
-            if float(halt.prices.min()) < 0 or float(min(halt.bounds, default=0)) < 0:
+            if float(breakpoint.prices.min()) < 0 or float(min(breakpoint.bounds, default=0)) < 0:
                 return f"{name} has a negative price"
-            prices, bounds = self._firm(halt)
-            price = costs(ascent, prices, bounds)
+            prices, bounds = self._firm(breakpoint)
+            price = costs(clock, prices, bounds)
             paying = np.flatnonzero(waiting & (price > 0) & (price < np.inf))
-            if astray := sorted({*halt.finished.tolist()} - {*paying.tolist()}):
-                return f"{name} finishes user {ascent.instance.users[astray[0]]!r}, who pays nothing there"
+            if astray := sorted({*breakpoint.finished.tolist()} - {*paying.tolist()}):
+                return f"{name} finishes user {clock.instance.users[astray[0]]!r}, who pays nothing there"
             left = self._unspent(prices, bounds, price, there)
-            done = np.asarray(halt.finished, dtype=np.intp)
+            done = np.asarray(breakpoint.finished, dtype=np.intp)
             self.violations[done] = np.maximum(self.violations[done], self._could_rise(left, price, there, done))
-            if not ascent.exact:
-                risen = np.where(waiting & (price < np.inf), there - standing.has, 0)
+            if not clock.exact:
+                risen = np.where(waiting & (price < np.inf), there - state.has, 0)
                 self._hidden(risen, np.where(risen > 0, price, 0), float(prices.sum() + bounds.sum()), there, done)
             self._wrong(np.isin(np.arange(len(tasks)), paying), tasks - there, tasks)
         finished = np.zeros(len(tasks), dtype=bool)
-        finished[halt.finished] = True
-        self.standing = ascent.after(standing, np.where(finished, tasks, there), halt.finished)
+        finished[breakpoint.finished] = True
+        self.state = clock.after(state, np.where(finished, tasks, there), breakpoint.finished)
         return ""
 
     def unfinished(self) -> str:
         """Say who is left over after the last stop; compare everybody's tasks with those of the clock."""
-        ascent, standing = self.ascent, self.standing
-        if not ascent.over(standing):
-            left = np.flatnonzero(ascent.rising(standing))
-            return f"user {ascent.instance.users[left[0]]!r} is neither finished nor at its limit"
+        clock, state = self.clock, self.state
+        if not clock.over(state):
+            left = np.flatnonzero(clock.rising(state))
+            return f"user {clock.instance.users[left[0]]!r} is neither finished nor at its limit"
         everybody = np.ones(len(self.tasks), dtype=bool)
-        self._wrong(everybody, np.abs(standing.has - self.tasks), self.tasks)
+        self._wrong(everybody, np.abs(state.has - self.tasks), self.tasks)
         return ""
 
     def _wrong(self, who: np.ndarray, amount: np.ndarray, size: np.ndarray) -> None:
         """Hold an amount that should not be above 0 against some users, relative to what they have."""
         over = who & (amount > 0)
-        if self.ascent.exact:
+        if self.clock.exact:
             self.violations[over] = np.inf
         elif over.any():
             relative = np.divide(amount, size, where=size > 0, out=np.full(len(size), np.inf))
@@ -208,38 +210,38 @@ class _Replay:
             part = np.divide(risen[done], there[done], where=there[done] > 0, out=np.zeros(len(done)))
             self.violations[done] = np.maximum(self.violations[done], HIDDEN * money / spent * part)
 
-    def _firm(self, halt: Halt) -> tuple[np.ndarray, np.ndarray]:
-        if self.ascent.exact:
-            return halt.prices, halt.bounds
-        both = firm(np.concatenate([halt.prices.ravel(), halt.bounds]))
-        return both[: halt.prices.size].reshape(halt.prices.shape), both[halt.prices.size :]
+    def _firm(self, breakpoint: Breakpoint) -> tuple[np.ndarray, np.ndarray]:
+        if self.clock.exact:
+            return breakpoint.prices, breakpoint.bounds
+        both = firm(np.concatenate([breakpoint.prices.ravel(), breakpoint.bounds]))
+        return both[: breakpoint.prices.size].reshape(breakpoint.prices.shape), both[breakpoint.prices.size :]
 
     def _unspent(self, prices: np.ndarray, bounds: np.ndarray, price: np.ndarray, there: np.ndarray) -> Any:
-        if self.ascent.exact:
+        if self.clock.exact:
             return prices.sum() + sum(bounds) - price @ there
         spent = np.where(np.isfinite(price), price, 0)
         return excess(np.concatenate([prices.ravel(), bounds]), spent, there)
 
     def _could_rise(self, left: Any, price: np.ndarray, there: np.ndarray, paying: np.ndarray) -> np.ndarray:
         """Return by how much users could rise on unspent money, relative to what they have."""
-        if self.ascent.exact:
+        if self.clock.exact:
             return np.full(len(paying), np.inf if left else 0.0)
-        proven = price[paying] * np.where(there[paying] > 0, there[paying], self.ascent.leaves.most[paying])
+        proven = price[paying] * np.where(there[paying] > 0, there[paying], self.clock.leaves.most[paying])
         return left / proven
 
 
-def costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+def costs(clock: Clock, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """Return what a task of each user costs where it is cheapest, (n,); inf where there is nowhere.
 
     Prices (k, m) and `bounds` of ceilings are of whole classes and ceilings.
     """
-    instance = ascent.instance
-    dear = _exact_costs(ascent, prices) if ascent.exact else unit_costs(instance, prices)
-    cheapest = dear if ascent.exact else cheapest_costs(instance, dear)
+    instance = clock.instance
+    dear = _exact_costs(clock, prices) if clock.exact else unit_costs(instance, prices)
+    cheapest = dear if clock.exact else cheapest_costs(instance, dear)
     first = instance.m + 1
     for c, bound in enumerate(bounds, start=first):
         if bound:
-            cheapest = cheapest + ascent.columns[:, c] * bound / ascent.room[c]
+            cheapest = cheapest + clock.columns[:, c] * bound / clock.room[c]
     return cheapest
 
 
@@ -261,19 +263,19 @@ def _kinds(instance: Instance, i: int) -> list[tuple[Fraction, tuple[Fraction, .
     return [(Fraction(kind.count, total), tuple(kind.demand), fits) for kind, fits in rows]
 
 
-def _exact_costs(ascent: Ascent, prices: np.ndarray) -> np.ndarray:
+def _exact_costs(clock: Clock, prices: np.ndarray) -> np.ndarray:
     """Return what a task of each user costs on its cheapest class, by types, (n,); 0 for who fits nowhere."""
-    instance = ascent.instance
+    instance = clock.instance
     each = [
         [p / c if c else p * 0 for p, c in zip(*rows, strict=True)]
         for rows in zip(prices, exact_room(instance), strict=True)
     ]
     if instance.machines is None:
-        return np.asarray(ascent.demands @ np.array(each[0], dtype=object))
-    found = np.full(instance.n, ascent.zero)
-    for i in np.flatnonzero(ascent.playing).tolist():
+        return np.asarray(clock.demands @ np.array(each[0], dtype=object))
+    found = np.full(instance.n, clock.zero)
+    for i in np.flatnonzero(clock.playing).tolist():
         for part, demand, fits in _kinds(instance, i):
-            on = [sum((d * p for d, p in zip(demand, each[k], strict=True)), ascent.zero) for k in np.flatnonzero(fits)]
+            on = [sum((d * p for d, p in zip(demand, each[k], strict=True)), clock.zero) for k in np.flatnonzero(fits)]
             found[i] += part * min(on)
     return found
 
@@ -293,24 +295,24 @@ def _misplaced(instance: Instance, tasks: np.ndarray, placement: np.ndarray | No
     return "a class is overfull" if (used > room).any() else ""
 
 
-def _bottlenecks(ascent: Ascent, tasks: np.ndarray, halts: tuple[Halt, ...]) -> tuple:
+def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint, ...]) -> tuple:
     """Return what finished each user: a resource or ceiling of a pool, a tuple of such on machines.
 
     None for whom nothing did, or who is at a limit or ceiling of her own.
     """
-    instance = ascent.instance
+    instance = clock.instance
     pool = instance.machines is None
     names = instance.resources if pool else [f"{c}/{r}" for c in instance.machine_names for r in instance.resources]
-    caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in ascent.ceilings]
+    caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in clock.ceilings]
     found: list[Any] = [None] * instance.n
-    for halt in halts:
-        priced = np.flatnonzero(halt.prices.ravel() > 0)
-        capped = np.flatnonzero(np.array(halt.bounds) > 0)
-        for i in halt.finished.tolist():
-            if tasks[i] >= ascent.leaves.most[i] * (1 if ascent.exact else 1 - LEVEL):
+    for breakpoint in breakpoints:
+        priced = np.flatnonzero(breakpoint.prices.ravel() > 0)
+        capped = np.flatnonzero(np.array(breakpoint.bounds) > 0)
+        for i in breakpoint.finished.tolist():
+            if tasks[i] >= clock.leaves.most[i] * (1 if clock.exact else 1 - LEVEL):
                 continue
             uses = pays(instance, np.array([i]), *np.divmod(priced, instance.m))[0]
             stops = [names[q] for q in priced[uses].tolist()]
-            stops += [caps[b] for b in capped.tolist() if ascent.columns[i, instance.m + 1 + b] > 0]
+            stops += [caps[b] for b in capped.tolist() if clock.columns[i, instance.m + 1 + b] > 0]
             found[i] = (stops[0] if pool else tuple(stops)) if stops else None
     return tuple(found)

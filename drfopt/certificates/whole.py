@@ -7,9 +7,9 @@ grows too large, a search too long, or all is a question of packing machines, a 
 better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC
 was the first.
 
-A product whose tree grows too large is searched near a bound (`halves`), which is also what the engine ``nash-halves``
-does.  Of its answers that search, run again, is then all that says that they are best: nothing was refuted by a second
-author, and the certificate says so.
+A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
+``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
+refuted by a second author, and the certificate says so.
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven could be at most.
@@ -34,7 +34,7 @@ from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
 from .level_claims import LevelClaim, claims, highest
-from .meet_in_the_middle import Halves, TooManyChoices
+from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
@@ -249,14 +249,14 @@ def _in_boxes(instance: Instance, members: list[int], own: list[int], deadline: 
         return None
 
 
-def _halves(instance: Instance, members: list[int]) -> Halves | None:
+def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:
     try:
-        return Halves(instance, members)
+        return MeetInTheMiddle(instance, members)
     except TooManyChoices:
         return None
 
 
-def _larger_product(halves: Halves, own: list[int], deadline: Deadline) -> bool | None:
+def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> bool | None:
     """Say whether some product is larger; None where there are too many allocations to list."""
     try:
         found = halves.within(max(0.0, halves.loss(own)), deadline)

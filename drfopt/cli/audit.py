@@ -52,7 +52,7 @@ def audit(
 
     Example: drfopt audit thm4 --policy ceei --property strategy-proofness
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..axioms.properties.table import properties_named
 
     properties_named(property)

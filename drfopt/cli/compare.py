@@ -27,7 +27,7 @@ def compare(
 
     Example: drfopt compare nsdi2011 --policies drf,ceei,alpha:2
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     names = [name.strip() for name in policies.split(",") if name.strip()]
     if not names:
         raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")

@@ -33,7 +33,7 @@ def crosscheck(
 
     Example: drfopt crosscheck nsdi2011 --policy asset
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     cluster = options.read(instance)
     from ..solving.crosschecking import crosscheck as checked
 

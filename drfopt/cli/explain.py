@@ -26,7 +26,7 @@ def explain(
 
     Example: drfopt explain nsdi2011 A
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     cluster = options.read(instance)
     from ..planning import explain as explained
 

@@ -28,7 +28,7 @@ def engines(json: options.Json = False, format: options.FormatName = None, outpu
 
     Example: drfopt engines
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..engines.registry import ENGINES
 
     columns = (Column("engine"), Column("what it is"), Column("takes"))
@@ -41,7 +41,7 @@ def policies(json: options.Json = False, format: options.FormatName = None, outp
 
     Example: drfopt policies
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..model.policies import POLICIES
 
     columns = tuple(map(Column, ("policy", "what it is", "weights", "source")))
@@ -55,7 +55,7 @@ def library(json: options.Json = False, format: options.FormatName = None, outpu
 
     Example: drfopt library
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..io.library import load, summaries
 
     columns = (
@@ -82,7 +82,7 @@ def formats(json: options.Json = False, format: options.FormatName = None, outpu
 
     Example: drfopt formats
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..io.readers.formats import FORMATS
 
     columns = tuple(map(Column, ("format", "files", "users by")))
@@ -112,7 +112,7 @@ def schema(
     from ..io.documents.published import DOCUMENTS
     from ..io.documents.published import schema as published
 
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if name is None:
         columns = tuple(map(Column, ("document", "schema", "printed by")))
         rows: list[tuple] = [(row.name, row.schema, row.printed_by) for row in DOCUMENTS]

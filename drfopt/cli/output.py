@@ -34,7 +34,7 @@ class Output:
     path: Path | None
 
     @classmethod
-    def wished(cls, format: str | None, json: bool, path: Path | None) -> "Output":
+    def from_options(cls, format: str | None, json: bool, path: Path | None) -> "Output":
         """Return what ``--format``, ``--json`` and ``-o`` say together."""
         if json and format not in (None, "json"):
             raise USAGE_ERROR(f"--json and --format {format} ask for two formats: give one of them")

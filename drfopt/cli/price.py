@@ -31,7 +31,7 @@ def price(
 
     Example: drfopt price nsdi2011
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     cluster = options.read(instance)
     from ..planning import price as priced
 

@@ -44,7 +44,7 @@ def rebalance(
 
     Example: drfopt rebalance cluster.toml --current today.json --moves 10
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     cluster = options.read(instance)
     from ..planning.rebalancing.rebalancing import rebalance as rebalanced
 

@@ -59,7 +59,7 @@ def scenarios(json: options.Json = False, format: options.FormatName = None, out
 
     Example: drfopt scenarios
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..simulation.scenario_files import library, names
 
     columns = (
@@ -83,7 +83,7 @@ def rules(json: options.Json = False, format: options.FormatName = None, output:
 
     Example: drfopt rules
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     from ..simulation.rules.table import RULES
 
     columns = tuple(map(Column, ("rule", "what it is", "source")))

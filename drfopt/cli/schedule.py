@@ -69,7 +69,7 @@ def schedule(
 
     Example: drfopt schedule nsdi2011 --ties B,A
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     cluster = options.read(instance)
     from ..solving.scheduling import schedule as scheduled
 

@@ -64,7 +64,7 @@ def search(
 
     Example: drfopt search --policy ceei --property strategy-proofness --users 2 --resources 2 --max-demand 4
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if formulation is not None:
         if policy != "drf":
             raise USAGE_ERROR("--policy and --formulation name two policies: give one of them")

@@ -122,7 +122,7 @@ def simulate(
 
     Example: drfopt simulate two-users --rule drf,fifo
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     names = [name.strip() for name in rule.split(",") if name.strip()]
     if not names:
         raise USAGE_ERROR("--rule names no rule: write for example --rule drf,fifo")

@@ -67,7 +67,7 @@ def size(
 
     Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if cluster_file is not None:
         check(cluster_file)
     costs, bounds, steps = _amounts(cost, "--cost"), _amounts(most, "--max"), _amounts(unit, "--unit")

@@ -59,12 +59,19 @@ def solve(
 
     Example: drfopt solve nsdi2011 --policy ceei --json
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if in_tables(instance) or cluster_file is not None or answer is not None:
-        single = {"--integer": integer, "--exact": exact, "--precision": precision, "--certificate": certificate}
-        single |= {"--engine": engine != "auto", "--solver": solver != "highs"}
-        _in_tables(instance, policy, cluster_file, answer, [option for option, given in single.items() if given],
-                   out, time_limit=time_limit, jobs=jobs, dask=dask)  # fmt: skip
+        others = {
+            "--integer": integer,
+            "--exact": exact,
+            "--precision": precision is not None,
+            "--certificate": certificate is not None,
+            "--engine": engine != "auto",
+            "--solver": solver != "highs",
+        }
+        not_built = [option for option, given in others.items() if given]
+        limits = {"time_limit": time_limit, "jobs": jobs, "dask": dask}
+        _divide_tables(instance, policy, cluster_file, answer, not_built, out, limits)
         return
     if certificate is not None:
         check(certificate)
@@ -95,23 +102,29 @@ def solve(
 
         with working("looking for what helps"):
             sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
-    out.write(sheet, lambda: allocation.to_dict(instance=False) | {"instance": name, "version": versions()})
+    out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True) | {"instance": name, "version": versions()})
     if not allocation.finished:
         raise typer.Exit(FAILED)
 
 
-def _in_tables(
-    users: str, policy: str, cluster: Path | None, answer: Path | None, single: list[str], out: Output, **rest: Any
+def _divide_tables(
+    users: str,
+    policy: str,
+    cluster: Path | None,
+    answer: Path | None,
+    not_built: list[str],
+    out: Output,
+    limits: dict[str, Any],
 ) -> None:
     """Divide users in Parquet files, and print what there is to say of all of them together."""
     if not in_tables(users):
         raise USAGE_ERROR("--cluster and --answer go with a folder of Parquet files as INSTANCE: leave them out")
     if cluster is None:
         raise USAGE_ERROR(f"{users} is Parquet, with users only: say --cluster FILE, an instance file without users")
-    if single:
-        raise USAGE_ERROR(f"{single[0]} is not built for users in Parquet: leave it out")
+    if not_built:
+        raise USAGE_ERROR(f"{not_built[0]} is not built for users in Parquet: leave it out")
     from ..solving.partitioned import solve_partitions
 
     with working(f"solving {policy}"):
-        found = solve_partitions(users, cluster, policy, output=answer, **rest)
+        found = solve_partitions(users, cluster, policy, output=answer, **limits)
     out.write(found.sheet(), lambda: found.to_dict() | {"version": versions()})

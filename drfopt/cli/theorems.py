@@ -36,18 +36,18 @@ def theorems(
 
     Example: drfopt theorems 4
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if number is not None:
         from ..axioms.theorems import theorem
         from ..base.tables import Sheet
 
         with working(f"theorem {number}"):
-            told = theorem(number).told()
+            found = theorem(number).checked()
         if out.format == "table":
-            deliver(str(told), out.path)
+            deliver(str(found), out.path)
         else:
-            out.write(Sheet(str(told), (), []), told.to_dict)
-        if not told.confirmed:
+            out.write(Sheet(str(found), (), []), found.to_dict)
+        if not found.confirmed:
             raise typer.Exit(DISAGREED)
         return
     from ..axioms import claims

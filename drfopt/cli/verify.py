@@ -36,7 +36,7 @@ def verify(
 
     Example: drfopt verify nsdi2011 answer.json
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     path = Path(instance) if file is None else file
     from ..solving.verifying import verify as verified
 

@@ -80,7 +80,7 @@ def whatif(
     Example: drfopt whatif nsdi2011 --set-weight A=2 --set-capacity cpu=+10%
     """
     given = dict(locals())
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     if plot is not None:
         _drawable(plot, sweep)
     if sweep is None and (jobs is not None or dask is not None):
@@ -118,9 +118,9 @@ def _drawable(path: Path, sweep: str | None) -> None:
 
 def _draw(found: "Sweep", path: Path) -> None:
     from ..reporting.figures.changes import sweep_figure
-    from ..reporting.whatifs import told_of_sweep
+    from ..reporting.whatifs import sweep_to_dict
 
-    sweep_figure(told_of_sweep(found), 1).whole().save(path)
+    sweep_figure(sweep_to_dict(found), 1).whole().save(path)
 
 
 def sweep(
@@ -145,7 +145,7 @@ def sweep(
 
     Example: drfopt sweep nsdi2011 --resource cpu --factors 1/2,1,3/2,2
     """
-    out = Output.wished(format, json, output)
+    out = Output.from_options(format, json, output)
     wanted = [factor.strip() for factor in factors.split(",") if factor.strip()]
     if not wanted:
         raise USAGE_ERROR("--factors names no factor: write for example --factors 1/2,1,2")

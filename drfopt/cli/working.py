@@ -35,10 +35,10 @@ def interruptible(last_words: Callable[[], None] = lambda: None) -> Iterator[Non
     if not usual or threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard, told = socket.socketpair()
-    told.setblocking(False)
+    heard, writer = socket.socketpair()
+    writer.setblocking(False)
     finished = threading.Event()
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_listen, args=(heard, finished, last_words), daemon=True).start()
     try:
         yield
@@ -46,7 +46,7 @@ def interruptible(last_words: Callable[[], None] = lambda: None) -> Iterator[Non
         finished.set()
         signal.set_wakeup_fd(before)
         # The listener reads the end of the stream and goes.
-        told.close()
+        writer.close()
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from ..base.tolerances import LEVEL
 from ..certificates.chain import CERTAIN, excess, firm
 from ..certificates.stops import costs, exact_room
 from ..model.evidence import StopEvidence
-from ..model.hierarchy import Ascent, BranchPoint, Halt, Moment, SettledState
+from ..model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
 from .linear_programs import INFINITY, SMALLEST, basic_columns, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 
@@ -66,29 +66,29 @@ def solve_pool(problem: Problem) -> Answer:
 
 def _filled(problem: Problem, exact: bool) -> Answer:
     """Return the same in floats or in fractions."""
-    ascent = Ascent(problem.instance, problem.policy, exact)
-    standing, halts = ascent.start(), list[Halt]()
-    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
-        halts.append(halt)
-    levels = ascent.levels(standing.has)
-    proof = StopEvidence(breakpoints=tuple(halts))
-    return Answer(standing.has[problem.members], evidence=proof, levels=levels[problem.members])
+    clock = Clock(problem.instance, problem.policy, exact)
+    state, breakpoints = clock.start(), list[Breakpoint]()
+    for breakpoint, state in stops(problem, clock):  # noqa: B007 -- the last one is the end
+        breakpoints.append(breakpoint)
+    levels = clock.levels(state.has)
+    proof = StopEvidence(breakpoints=tuple(breakpoints))
+    return Answer(state.has[problem.members], evidence=proof, levels=levels[problem.members])
 
 
-def _next(ascent: Ascent, standing: SettledState) -> tuple[Halt, SettledState]:
-    """Return the next stop and the standing after it."""
-    moment = ascent.moment(standing)
-    waiting = ~standing.finished
-    used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
-    full = moment.first_stop(used)
+def _next(clock: Clock, state: SettledState) -> tuple[Breakpoint, SettledState]:
+    """Return the next stop and the state after it."""
+    trajectory = clock.trajectory(state)
+    waiting = ~state.finished
+    used = {c: most for c, most in clock.room.items() if (clock.columns[waiting, c] > 0).any()}
+    full = trajectory.first_stop(used)
     columns = [] if full is None else full[2]
-    place = moment.end if full is None else moment.place(*full[:2])
-    finished = np.flatnonzero(waiting & (ascent.columns[:, columns] > 0).any(axis=1))
-    one = ascent.zero + 1
-    prices = np.array([[one if c in columns else ascent.zero for c in range(ascent.instance.m)]])
-    bounds = [one if c in columns else ascent.zero for c in ascent.room if c > ascent.instance.m]
-    halt = Halt(standing.promising, place, finished, prices, np.array(bounds))
-    return halt, ascent.after(standing, moment.tasks(place), finished)
+    point = trajectory.end if full is None else trajectory.point(*full[:2])
+    finished = np.flatnonzero(waiting & (clock.columns[:, columns] > 0).any(axis=1))
+    one = clock.zero + 1
+    prices = np.array([[one if c in columns else clock.zero for c in range(clock.instance.m)]])
+    bounds = [one if c in columns else clock.zero for c in clock.room if c > clock.instance.m]
+    breakpoint = Breakpoint(state.promising, point, finished, prices, np.array(bounds))
+    return breakpoint, clock.after(state, trajectory.tasks(point), finished)
 
 
 def solve_exactly(problem: Problem) -> Answer:
@@ -113,27 +113,27 @@ SAME = 1e-8
 
 def solve_machines(problem: Problem) -> Answer:
     """Return the allocation, and the stops of the clock that prove it."""
-    ascent = Ascent(problem.instance, problem.policy)
-    standing, halts = ascent.start(), list[Halt]()
-    for halt, standing in stops(problem, ascent):  # noqa: B007 -- the last one is the end
-        halts.append(halt)
-    levels = ascent.levels(standing.has)[problem.members]
-    proof, placed = StopEvidence(breakpoints=tuple(halts)), Programs(problem).placed(standing.has)
-    return Answer(standing.has[problem.members], amounts=placed, evidence=proof, levels=levels)
+    clock = Clock(problem.instance, problem.policy)
+    state, breakpoints = clock.start(), list[Breakpoint]()
+    for breakpoint, state in stops(problem, clock):  # noqa: B007 -- the last one is the end
+        breakpoints.append(breakpoint)
+    levels = clock.levels(state.has)[problem.members]
+    proof, placed = StopEvidence(breakpoints=tuple(breakpoints)), Programs(problem).placed(state.has)
+    return Answer(state.has[problem.members], amounts=placed, evidence=proof, levels=levels)
 
 
-def stops(problem: Problem, ascent: Ascent) -> Iterator[tuple[Halt, SettledState]]:
+def stops(problem: Problem, clock: Clock) -> Iterator[tuple[Breakpoint, SettledState]]:
     """Yield every stop of the clock, and what is settled after it."""
-    pool, exact = problem.instance.machines is None, ascent.exact
+    pool, exact = problem.instance.machines is None, clock.exact
     programs = None if pool else (ExactPrograms if exact else Programs)(problem)
-    standing, number = ascent.start(), 0
-    while not ascent.over(standing):
+    state, number = clock.start(), 0
+    while not clock.over(state):
         problem.deadline.check("filling the tree")
         number += 1
-        report(f"stop {number}: {int(standing.finished.sum())} of {problem.instance.n} users are finished")
-        found = _next(ascent, standing) if programs is None else _Stop(ascent, standing, programs).found()
-        halt, standing = found
-        yield halt, standing
+        report(f"stop {number}: {int(state.finished.sum())} of {problem.instance.n} users are finished")
+        found = _next(clock, state) if programs is None else _Stop(clock, state, programs).found()
+        breakpoint, state = found
+        yield breakpoint, state
 
 
 class Programs:
@@ -245,51 +245,51 @@ class ExactPrograms:
 
 
 class _Stop:
-    """The search for the next stop after a standing."""
+    """The search for the next stop after a state."""
 
-    def __init__(self, ascent: Ascent, standing: SettledState, programs: Any):
-        self.ascent, self.standing, self.programs = ascent, standing, programs
-        self.moment: Moment = ascent.moment(standing)
-        waiting = ~standing.finished
-        used = {c: most for c, most in ascent.room.items() if (ascent.columns[waiting, c] > 0).any()}
-        self.full = self.moment.first_stop(used)
+    def __init__(self, clock: Clock, state: SettledState, programs: Any):
+        self.clock, self.state, self.programs = clock, state, programs
+        self.trajectory: Trajectory = clock.trajectory(state)
+        waiting = ~state.finished
+        used = {c: most for c, most in clock.room.items() if (clock.columns[waiting, c] > 0).any()}
+        self.full = self.trajectory.first_stop(used)
         self.waiting = waiting
 
-    def found(self) -> tuple[Halt, SettledState]:
-        """Return the stop and the standing after it."""
-        last = len(self.moment.level) - 1 if self.full is None else self.full[0]
-        places = [self.moment.place(point) for point in range(last + 1)]
+    def found(self) -> tuple[Breakpoint, SettledState]:
+        """Return the stop and the state after it."""
+        last = len(self.trajectory.level) - 1 if self.full is None else self.full[0]
+        points = [self.trajectory.point(point) for point in range(last + 1)]
         if self.full is not None:
-            places.append(self.moment.place(*self.full[:2]))
-        if self._arrives(places[-1]):
-            return self._halt(places[-1], *self._bounded())
-        low, high = 0, len(places) - 1
+            points.append(self.trajectory.point(*self.full[:2]))
+        if self._arrives(points[-1]):
+            return self._breakpoint(points[-1], *self._bounded())
+        low, high = 0, len(points) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._arrives(places[middle]) else (low, middle)
-        begin, end = self.moment.tasks(places[low]), self.moment.tasks(places[high])
+            low, high = (middle, high) if self._arrives(points[middle]) else (low, middle)
+        begin, end = self.trajectory.tasks(points[low]), self.trajectory.tasks(points[high])
         way, _, prices = self.programs.reach(begin, end)
-        if not self.ascent.exact:
+        if not self.clock.exact:
             prices = firm(prices)
             way = self._proven(way, prices, begin, end)
-        part = way * self.full[1] if self.full is not None and high == len(places) - 1 else way
-        bounds = np.full(len(self.ascent.ceilings), self.ascent.zero)
-        return self._halt(self.moment.place(low, part), prices, bounds)
+        part = way * self.full[1] if self.full is not None and high == len(points) - 1 else way
+        bounds = np.full(len(self.clock.ceilings), self.clock.zero)
+        return self._breakpoint(self.trajectory.point(low, part), prices, bounds)
 
-    def _arrives(self, place: BranchPoint) -> bool:
-        begin, end = self.standing.has, self.moment.tasks(place)
+    def _arrives(self, point: BranchPoint) -> bool:
+        begin, end = self.state.has, self.trajectory.tasks(point)
         if (begin == end).all():
             return True
-        return bool(self.programs.reach(begin, end)[0] >= 1 - (0 if self.ascent.exact else ARRIVED))
+        return bool(self.programs.reach(begin, end)[0] >= 1 - (0 if self.clock.exact else ARRIVED))
 
     def _bounded(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the prices of what is full in the whole cluster: every class pays its part."""
-        instance, columns = self.ascent.instance, self.full[2] if self.full is not None else []
-        zero = self.ascent.zero
+        instance, columns = self.clock.instance, self.full[2] if self.full is not None else []
+        zero = self.clock.zero
         paid = np.array([zero + 1 if j in columns else zero for j in range(instance.m)])
-        bounds = [zero + 1 if instance.m + 1 + b in columns else zero for b in range(len(self.ascent.ceilings))]
-        room = exact_room(instance) if self.ascent.exact else instance.room
-        whole = room.sum(axis=0) if self.ascent.exact else instance.capacity
+        bounds = [zero + 1 if instance.m + 1 + b in columns else zero for b in range(len(self.clock.ceilings))]
+        room = exact_room(instance) if self.clock.exact else instance.room
+        whole = room.sum(axis=0) if self.clock.exact else instance.capacity
         return room / np.where(whole > 0, whole, zero + 1) * paid, np.array(bounds)
 
     def _proven(self, way: float, prices: np.ndarray, begin: np.ndarray, end: np.ndarray) -> float:
@@ -303,25 +303,27 @@ class _Stop:
         return min(max(bound, 0.0), 1.0) if abs(bound - way) <= SAME * size else way
 
     def _price(self, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        price = costs(self.ascent, prices, bounds)
-        return price if self.ascent.exact else np.where(np.isfinite(price), price, 0)
+        price = costs(self.clock, prices, bounds)
+        return price if self.clock.exact else np.where(np.isfinite(price), price, 0)
 
-    def _halt(self, place: BranchPoint, prices: np.ndarray, bounds: np.ndarray) -> tuple[Halt, SettledState]:
-        tasks = self.moment.tasks(place)
+    def _breakpoint(
+        self, point: BranchPoint, prices: np.ndarray, bounds: np.ndarray
+    ) -> tuple[Breakpoint, SettledState]:
+        tasks = self.trajectory.tasks(point)
         price = self._price(prices, bounds)
-        if self.ascent.exact:
+        if self.clock.exact:
             if prices.sum() + sum(bounds) != price @ tasks:
                 raise SolverError("the prices of an exact stop are not all spent: this cannot be")
             done = np.flatnonzero(self.waiting & (price > 0))
-            halt = Halt(self.standing.promising, place, done, prices, bounds)
-            return halt, self.ascent.after(self.standing, tasks, done)
+            breakpoint = Breakpoint(self.state.promising, point, done, prices, bounds)
+            return breakpoint, self.clock.after(self.state, tasks, done)
         left = excess(np.concatenate([prices.ravel(), bounds]), price, tasks)
-        held = np.where(tasks > 0, tasks, self.ascent.leaves.most)
+        held = np.where(tasks > 0, tasks, self.clock.leaves.most)
         finished = np.flatnonzero(self.waiting & (price > 0) & (price * held * CERTAIN * LEVEL >= left))
-        if not len(finished) and place != self.moment.end:
+        if not len(finished) and point != self.trajectory.end:
             raise SolverError(
-                f"the prices of the stop at level {float(place.time):.6g} prove nobody finished to 1e-9: "
+                f"the prices of the stop at level {float(point.time):.6g} prove nobody finished to 1e-9: "
                 "the instance is too badly scaled for floats"
             )
-        halt = Halt(self.standing.promising, place, finished, prices, bounds)
-        return halt, self.ascent.after(self.standing, tasks, finished)
+        breakpoint = Breakpoint(self.state.promising, point, finished, prices, bounds)
+        return breakpoint, self.clock.after(self.state, tasks, finished)

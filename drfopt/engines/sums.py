@@ -121,7 +121,7 @@ def solve(problem: Problem) -> Answer:
     if promised is not None:
         last = solution.duals[len(solution.duals) - len(promised.ceilings) :]
         bounds = np.maximum(-last, 0) * largest
-        evidence = BoundsEvidence(bounds=bounds, breakpoints=promised.halts, full=promised.full)
+        evidence = BoundsEvidence(bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
         levels = promised.rates * tasks
     return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=levels)
 

@@ -65,8 +65,8 @@ class Merged:
         largest = demands.max(axis=1)
         fits = np.ones((problem.n, 1), dtype=bool) if instance.fits is None else instance.fits[problem.members]
         proportions = demands / largest[:, None]
-        told = proportions if apart is None else np.column_stack([proportions, apart])
-        first, group = _alike(told, np.packbits(fits, axis=1))
+        keys = proportions if apart is None else np.column_stack([proportions, apart])
+        first, group = _alike(keys, np.packbits(fits, axis=1))
         fits, proportions = fits[first], proportions[first]
 
         size = instance.room.max(axis=1)

@@ -18,7 +18,7 @@ from ..base.tables import Bar, Column, Sheet
 from ..base.tolerances import LEVEL
 from .document import as_text
 from .document import document as instance_document
-from .evidence import Evidence, ToldEvidence, WholeEvidence
+from .evidence import Evidence, QuotedEvidence, WholeEvidence
 from .instance import Instance
 from .shortfall import HAS_ALL, Shortfall, asked_by
 
@@ -81,9 +81,9 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return the part of the certificate that a reader of results looks at."""
         evidence = self.evidence
-        if isinstance(evidence, ToldEvidence):
+        if isinstance(evidence, QuotedEvidence):
             # Read from a document, of which this is all that is known.
-            return dict(evidence.told)
+            return dict(evidence.quoted)
         document: dict[str, Any] = {
             "kind": self.kind,
             "valid": self.valid,
@@ -381,20 +381,23 @@ class Allocation(Result):
         found: Allocation = door("answers").allocation_of(document, instance)
         return found
 
-    def to_dict(self, *, instance: bool = True) -> dict[str, Any]:
+    def to_dict(self, *, instance: bool = True, proof: bool | None = None) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``.
 
         Besides, `from_dict` needs the `instance`, under ``cluster`` with the keys of its file, and what the certificate
-        says in full.
+        says in full.  Under ``proof`` stands what `drfopt.verify` needs beyond prices of a pool; it is left out where
+        the instance is, unless it is asked for.
         """
-        found = self._told()
+        found = self._document()
+        written = self.certificate.evidence.written(self.instance, _plain)
+        if (instance if proof is None else proof) and written.keys() - {"prices"}:
+            found["proof"] = written
         if instance:
-            proof = {"rigorous": self.certificate.rigorous, "reason": self.certificate.reason}
-            found["certificate"] |= proof
+            found["certificate"] |= {"rigorous": self.certificate.rigorous, "reason": self.certificate.reason}
             found["cluster"] = as_text(instance_document(self.instance))
         return found
 
-    def _told(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
         pool, short, weights = self.instance.machines is None, self.shortfall, self.weights
         users = [

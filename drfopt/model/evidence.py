@@ -4,11 +4,15 @@ Prices of whole classes are of all that a class has; those of one
 unit are what the stated objective would gain by it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+from ..base.tolerances import DUAL_POSITIVE
+from .instance import Instance
 
 __all__ = [
     "BottleneckEvidence",
@@ -16,11 +20,15 @@ __all__ = [
     "ChainEvidence",
     "Evidence",
     "PriceEvidence",
+    "QuotedEvidence",
     "Round",
     "StopEvidence",
-    "ToldEvidence",
     "WholeEvidence",
 ]
+
+
+Text = Callable[[Any], Any]
+"""What an exact value becomes in a document."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +76,20 @@ class Evidence:
     closed_forms: dict[int, str] = field(default_factory=dict)
     judge: str = ""
 
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the proof as data, in names: ``proof`` of a certificate file."""
+        if self.packing is None or instance.machines is None:
+            return {}
+        rows = [
+            {
+                "class": instance.machine_names[k],
+                "machines": int(count),
+                "tasks": {instance.users[i]: int(x) for i, x in pattern.items()},
+            }
+            for k, count, pattern in self.packing
+        ]
+        return {"packing": rows}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BottleneckEvidence(Evidence):
@@ -87,6 +109,18 @@ class ChainEvidence(Evidence):
 
     rounds: Sequence[Round] = ()
 
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the rounds, with prices of one unit."""
+        rounds = [
+            {
+                "level": text(Fraction(link.level)),
+                "finished": [instance.users[i] for i in link.finished],
+                "prices": prices_by_name(instance, link.prices, text, of_whole_classes=True),
+            }
+            for link in self.rounds
+        ]
+        return {"rounds": rounds} | super().written(instance, text)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PriceEvidence(Evidence):
@@ -99,6 +133,14 @@ class PriceEvidence(Evidence):
     error: float | None = None
     point: np.ndarray | None = None
     start: str = ""
+
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the prices, and the point."""
+        table = np.asarray(self.prices)
+        found = {"prices": prices_by_name(instance, table[None, :] if table.ndim == 1 else table, text)}
+        if self.point is not None:
+            found["point"] = {user: text(x) for user, x in zip(instance.users, self.point, strict=True)}
+        return found | super().written(instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,6 +160,11 @@ class BoundsEvidence(StopEvidence):
     prices: np.ndarray | None = None
     bounds: np.ndarray | Sequence[float] = ()
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the prices."""
+        found = {} if self.prices is None else {"prices": prices_by_name(instance, np.asarray(self.prices), text)}
+        return found | super().written(instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,7 +190,29 @@ class WholeEvidence(Evidence):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ToldEvidence(Evidence):
-    """What a document says of a proof that is not in it."""
+class QuotedEvidence(Evidence):
+    """What a document says of a proof, and the proof as it stands there."""
 
-    told: dict[str, Any]
+    quoted: dict[str, Any]
+    proof: dict[str, Any] = field(default_factory=dict)
+
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the proof as it was read."""
+        return self.proof
+
+
+def prices_by_name(instance: Instance, table: np.ndarray, text: Text, of_whole_classes: bool = False) -> dict[str, Any]:
+    """Return prices (k, m) of a unit by name; in floats what the certificate calls rounding is left out."""
+    least = 0 if table.dtype == object else (DUAL_POSITIVE if of_whole_classes else 0) * table.max(initial=0.0)
+    pool = instance.machines is None
+    capacity = [instance.exact_capacity] if pool else instance.exact_machine_capacity
+    counts = [1] if pool else [machine.count for machine in instance.machines or ()]
+    rows = [
+        {
+            r: text(Fraction(price) / (count * c) if of_whole_classes else Fraction(price))
+            for r, price, c in zip(instance.resources, row, room, strict=True)
+            if price > least
+        }
+        for row, room, count in zip(table, capacity, counts, strict=True)
+    ]
+    return rows[0] if pool else {name: row for name, row in zip(instance.machine_names, rows, strict=True) if row}

@@ -185,8 +185,8 @@ class Shortfall:
     def sentence(self, i: int) -> str:
         """Return what user i asked for, got, lacks, and where it is stopped."""
         got, asked = number(self.got[i]), number(self.asked[i])
-        told = f"{self.instance.users[i]}: {got} of {asked} tasks ({percent(self.met[i])})"
-        return f"{told}, short of {self.lacks(i)}{self.where(i)}"
+        text = f"{self.instance.users[i]}: {got} of {asked} tasks ({percent(self.met[i])})"
+        return f"{text}, short of {self.lacks(i)}{self.where(i)}"
 
     def where(self, i: int) -> str:
         """Return where user i is stopped, to follow what it lacks; empty in a pool, and where that is not known."""

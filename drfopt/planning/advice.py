@@ -94,13 +94,13 @@ class ToBuy:
     def sentence(self) -> str:
         """Return what it brings, as it was computed."""
         before, after, losers = self.found.before.shortfall, self.after, self.found.losers
-        told = f"{self.what} (now {number(self.now)})" if self.machines else self.what
+        text = f"{self.what} (now {number(self.now)})" if self.machines else self.what
         if before.demand_met is None:
-            told += f": {self._winners()}"
+            text += f": {self._winners()}"
         else:
-            told += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
-            told += f", {_placed(after):,} short instead of {_placed(before):,}"
-        return told + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
+            text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
+            text += f", {_placed(after):,} short instead of {_placed(before):,}"
+        return text + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
 
     def _winners(self) -> str:
         won = sorted(

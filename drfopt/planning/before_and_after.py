@@ -4,7 +4,7 @@ Users are compared by their tasks, which mean the same before and after; a level
 may have changed.  Where both answers are computed in fractions the comparison is exact.  Otherwise a difference counts
 only where it is larger than what the certificates leave open in both: rounding makes nobody a winner.
 
-What sums a division up is measured in one yardstick, the cluster as it was: every level and share is one of the
+What sums a division up is measured by one baseline, the cluster as it was: every level and share is one of the
 capacities and by the weights of the cluster before the change, or of which a sweep is made.  A share of what is there
 *now* falls when a machine is bought that nobody waits for, though nobody has less than before.
 """
@@ -30,13 +30,13 @@ from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
 from .changes import Change, changed
 
-__all__ = ["TOTALS", "Difference", "WhatIf", "Yardstick", "as_data", "what_if"]
+__all__ = ["TOTALS", "Baseline", "Difference", "WhatIf", "as_data", "what_if"]
 
 TOTALS = ("lowest level", "sum of dominant shares", "tasks", "demand met")
 """The numbers that sum a division up; the last is None where nobody says how much it wants."""
 
 
-class Yardstick:
+class Baseline:
     """Measures divisions of changed clusters in the cluster as it was.
 
     Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
@@ -221,13 +221,13 @@ class WhatIf(Result):
 
     def totals(self) -> dict[str, tuple[Any, Any]]:
         """Return what sums the two divisions up, before and after, in shares of the cluster as it was."""
-        before, after = self.yardstick.totals(self.before), self.yardstick.totals(self.after)
+        before, after = self.baseline.totals(self.before), self.baseline.totals(self.after)
         return {name: (before[name], after[name]) for name in TOTALS}
 
     @cached_property
-    def yardstick(self) -> Yardstick:
+    def baseline(self) -> Baseline:
         """The cluster as it was."""
-        return Yardstick(self.before.instance, self.before.policy)
+        return Baseline(self.before.instance, self.before.policy)
 
     def named(self) -> dict[str, Any]:
         """Return the differences by user."""

@@ -24,7 +24,7 @@ from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .before_and_after import TOTALS, Yardstick, as_data
+from .before_and_after import TOTALS, Baseline, as_data
 from .changes import Change, changed
 
 __all__ = ["Axis", "Sweep", "axis_of", "multiplied", "sweep"]
@@ -161,9 +161,9 @@ class Sweep(Result):
 
     @cached_property
     def totals(self) -> tuple[dict[str, Any], ...]:
-        """What sums each division up, in shares of the cluster as it is: see `Yardstick`."""
-        yardstick = Yardstick(self.instance, self.policy)
-        return tuple(yardstick.totals(allocation) for allocation in self.allocations)
+        """What sums each division up, in shares of the cluster as it is: see `Baseline`."""
+        baseline = Baseline(self.instance, self.policy)
+        return tuple(baseline.totals(allocation) for allocation in self.allocations)
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a value and user. Needs pandas (``pip install drfopt[frame]``)."""
@@ -201,10 +201,10 @@ class Sweep(Result):
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said
         first, owed = next(iter(broken.items()))
-        told = f"at {first}: {some(tuple(map(str, owed)))}"
+        text = f"at {first}: {some(tuple(map(str, owed)))}"
         return (
             *said,
-            f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {told}",
+            f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {text}",
         )
 
 

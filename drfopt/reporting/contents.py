@@ -218,8 +218,8 @@ def _best(document: Document) -> list[Markup]:
         if number(measures[best][key], 6) == number(worst, 6):
             agreed.append(words.partition(": a ")[2].removesuffix(" of"))
         else:
-            told = shown(document, ("measures", best, key), kind)
-            said.append(Markup("{} {} {}.").format(title_of(policies[best]), words, told))
+            text = shown(document, ("measures", best, key), kind)
+            said.append(Markup("{} {} {}.").format(title_of(policies[best]), words, text))
     if agreed:
         said.append(Markup("All policies give the same {}.").format(" and the same ".join(agreed)))
     return said

@@ -28,7 +28,7 @@ from ..planning.sweeping import Sweep
 from ..solving.comparing import Comparison, compare
 from .measures import measures
 from .palette import title_of
-from .whatifs import told_of_sweep, told_of_whatif
+from .whatifs import sweep_to_dict, whatif_to_dict
 
 __all__ = ["SCHEMA", "Document", "study"]
 
@@ -124,8 +124,8 @@ def study(
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
         "stops": [{key: getattr(s, key) for key in ("met", "limit", "ceiling", "unplaced", "unknown")} for s in stops],
-        "sweeps": [told_of_sweep(sweep) for sweep in sweeps],
-        "whatifs": [told_of_whatif(found) for found in whatifs],
+        "sweeps": [sweep_to_dict(sweep) for sweep in sweeps],
+        "whatifs": [whatif_to_dict(found) for found in whatifs],
     }
     return finite(document)
 

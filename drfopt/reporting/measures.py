@@ -1,4 +1,4 @@
-"""How fair and how efficient an allocation is, in one yardstick for all policies.
+"""How fair and how efficient an allocation is, by the same numbers for all policies.
 
 Levels are weighted dominant shares, whatever the policy compares: those of DRF.  Over the users who take part
 (placed, with a limit above 0), for levels l and weights w
@@ -23,7 +23,7 @@ from ..base.tolerances import LEVEL_CEEI
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from ..planning.before_and_after import Yardstick
+from ..planning.before_and_after import Baseline
 from ..solving.comparing import taking_part
 
 __all__ = ["Measures", "envy", "measures"]
@@ -48,11 +48,11 @@ class Measures:
     envy: float | None
 
 
-def measures(allocation: Allocation, yardstick: Yardstick | None = None) -> Measures:
-    """Return the measures of an allocation; of a changed cluster in the yardstick of the cluster as it was."""
+def measures(allocation: Allocation, baseline: Baseline | None = None) -> Measures:
+    """Return the measures of an allocation; of a changed cluster in terms of the cluster as it was."""
     instance = allocation.instance
-    ruler = instance if yardstick is None else yardstick.ruler(instance)
-    there = taking_part(instance, allocation.integer) if yardstick is None else yardstick.taking_part(allocation)
+    ruler = instance if baseline is None else baseline.ruler(instance)
+    there = taking_part(instance, allocation.integer) if baseline is None else baseline.taking_part(allocation)
     tasks = allocation.tasks.astype(float)
     levels = (policy_named("drf").rates(ruler) * tasks)[there]
     squares = float(levels @ levels)

@@ -226,8 +226,8 @@ def _steps(
     rows = []
     for key, (times, values) in enumerate(lines):
         for second, value in _news(times.tolist(), values.tolist()):
-            told = percent(value) if share else f"{value or 0:.4g}"
-            tip = clean(f"{keys[key].name} {told} from {second:g} s".strip())
+            text = percent(value) if share else f"{value or 0:.4g}"
+            tip = clean(f"{keys[key].name} {text} from {second:g} s".strip())
             rows.append({"key": key, "seconds": second, "value": value, "tip": tip})
     alone = not keys[0].name
     encoding = {"color": {"value": keys[0].paint}} if alone else colours(keys, marks="line")

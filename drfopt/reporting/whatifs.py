@@ -3,19 +3,19 @@
 from dataclasses import asdict
 from typing import Any
 
-from ..planning.before_and_after import WhatIf, Yardstick
+from ..planning.before_and_after import Baseline, WhatIf
 from ..planning.sweeping import Sweep
 from .measures import measures
 
-__all__ = ["told_of_sweep", "told_of_whatif"]
+__all__ = ["sweep_to_dict", "whatif_to_dict"]
 
 VERDICTS = ("wins", "loses", "same", "joins", "leaves")
 """What changes may do to a user."""
 
 
-def told_of_sweep(sweep: Sweep) -> dict[str, Any]:
-    """Return one row a value, in the yardsticks of the page and in shares of the cluster as it is."""
-    yardstick = Yardstick(sweep.instance, sweep.policy)
+def sweep_to_dict(sweep: Sweep) -> dict[str, Any]:
+    """Return one row a value, in the measures of the page and in shares of the cluster as it is."""
+    baseline = Baseline(sweep.instance, sweep.policy)
     return {
         "policy": sweep.policy,
         "axis": sweep.axis.name,
@@ -23,7 +23,7 @@ def told_of_sweep(sweep: Sweep) -> dict[str, Any]:
         "steps": [
             {
                 "at": float(value),
-                **asdict(measures(allocation, yardstick)),
+                **asdict(measures(allocation, baseline)),
                 "tasks": float(allocation.tasks.sum()),
                 "demand_met": totals["demand met"],
                 "used": allocation.utilization.astype(float).tolist(),
@@ -33,7 +33,7 @@ def told_of_sweep(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def told_of_whatif(found: WhatIf) -> dict[str, Any]:
+def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
     """Return the two clusters in one number each and every user before and after; fractions as floats."""
     users = [(row.user, _float(row.before), _float(row.after), row.verdict) for row in found.users]
     return {

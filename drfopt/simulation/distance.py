@@ -84,12 +84,12 @@ def distance(run: Run) -> Distance:
         able = present & ~fair.unplaced
         levels = samples.dominant_shares[some] / weights
         found["lowest level"][some] = _lowest(levels, fair.levels, able)
-        found["shortfall"][some] = _told(np.where(able, np.maximum(fair.levels - levels, 0), 0).max(axis=1))
+        found["shortfall"][some] = _certain(np.where(able, np.maximum(fair.levels - levels, 0), 0).max(axis=1))
         found["Nash welfare"][some] = _nash(levels, market.levels, able, weights)
         in_use = np.divide(
             (fair.tasks[:, :, None] * demands).sum(axis=1), capacity, out=np.zeros_like(capacity), where=capacity > 0
         )
-        found["utilization"][some] = _told(samples.utilization[some].mean(axis=1) - in_use.mean(axis=1))
+        found["utilization"][some] = _certain(samples.utilization[some].mean(axis=1) - in_use.mean(axis=1))
         held, running = samples.used[some], samples.running[some]
         found["envy"][some] = np.concatenate(
             [
@@ -100,7 +100,7 @@ def distance(run: Run) -> Distance:
     return Distance(run.rule, samples.times, *(found[name] for name in MEASURES))
 
 
-def _told(distances: np.ndarray) -> np.ndarray:
+def _certain(distances: np.ndarray) -> np.ndarray:
     """Return distances, 0 where they are less than what the optimum is known to."""
     return np.where(np.abs(distances) > LEVEL, distances, 0.0)
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from ..base.errors import InstanceError
 from ..io import library as packaged
-from ..io.library import Shelf
+from ..io.library import PackagedFiles
 from ..model.instance import Instance, Machine
 from . import reading
 from .draws import Times
@@ -20,9 +20,9 @@ from .scenario import POOL, Job, Scenario, Stage, User
 __all__ = ["library", "load", "names", "scenario_of", "template", "text"]
 
 
-SHELF = Shelf("scenario", files(packaged) / "scenarios")
+PACKAGED = PackagedFiles("scenario", files(packaged) / "scenarios")
 
-names, text = SHELF.names, SHELF.text
+names, text = PACKAGED.names, PACKAGED.text
 """The names, in alphabetical order, and the file of one."""
 
 
@@ -39,7 +39,7 @@ def library(name: str) -> Scenario:
     InstanceError
         When there is none of that name.
     """
-    return reading.loads(text(name), "toml", SHELF.title(name))
+    return reading.loads(text(name), "toml", PACKAGED.title(name))
 
 
 def scenario_of(instance: Instance, duration: Times, tasks: int) -> Scenario:

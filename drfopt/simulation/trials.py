@@ -171,9 +171,9 @@ class Trials(Result):
             notes.append(f"means of {count} replications, +- half a {CONFIDENCE:.0%} confidence interval")
             apart, error = self.differences(self.rules[0])
             sure = [
-                f"{rule}: {', '.join(told)}"
+                f"{rule}: {', '.join(apart_in)}"
                 for r, rule in enumerate(self.rules)
-                if (told := [name for k, name in enumerate(self.names) if abs(apart[r, k]) > error[r, k]])
+                if (apart_in := [name for k, name in enumerate(self.names) if abs(apart[r, k]) > error[r, k]])
             ]
             if len(self.rules) > 1:
                 notes.append(

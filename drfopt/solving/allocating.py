@@ -26,7 +26,7 @@ from ..engines.problem import Answer, Problem, in_floats
 from ..engines.registry import Engine, engine_for, others
 from ..model.allocation import Allocation, Certificate, Kind
 from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence
-from ..model.hierarchy import Ascent, broken
+from ..model.hierarchy import Clock, broken
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named
 
@@ -343,10 +343,10 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
     reason = reason or answer.reason
     if "organisation" in problem.instance.features:
         # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
-        ascent = Ascent(problem.instance, policy_named("drf"))
-        if fault := stops.exceeded(ascent, tasks, placement):
+        clock = Clock(problem.instance, policy_named("drf"))
+        if fault := stops.exceeded(clock, tasks, placement):
             raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
-        lost = broken(ascent, tasks)
+        lost = broken(clock, tasks)
     valid = False if violation > CAPACITY else None
     return Certificate(
         "feasibility", valid, violation, gap=None, evidence=replace(answer.evidence, broken=lost), reason=reason
@@ -355,14 +355,14 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
 
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
-    ascent = Ascent(problem.instance, problem.policy, exact=tasks.dtype == object)
+    clock = Clock(problem.instance, problem.policy, exact=tasks.dtype == object)
     if answer.exact is not None:
         exact = _spread(problem, answer.exact, exact=True)
         given = _of(StopEvidence, answer.exact).breakpoints
         proof = stops.certify_rounded(problem.instance, problem.policy, exact, tasks, given)
     else:
-        proof = stops.certify(ascent, tasks, placement, _of(StopEvidence, answer).breakpoints)
-    return replace(proof, evidence=replace(proof.evidence, broken=broken(ascent, tasks)))
+        proof = stops.certify(clock, tasks, placement, _of(StopEvidence, answer).breakpoints)
+    return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
 
 
 def _of(kind: type[Kind], answer: Answer) -> Kind:

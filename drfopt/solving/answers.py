@@ -18,7 +18,7 @@ from ..io.native.reading import built
 from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
-from ..model.evidence import ToldEvidence
+from ..model.evidence import QuotedEvidence
 from ..model.instance import Instance
 
 __all__ = ["allocation_of"]
@@ -151,13 +151,14 @@ class _Reading:
         for entry in self.document["users"].each():
             stop = entry["bottleneck"].value
             stops[_index(self.users, entry["name"].text(), entry)] = tuple(stop) or None if _many(stop) else stop
-        told = {key: said[key] for key in said if key not in ("rigorous", "reason")}
+        quoted = {key: said[key] for key in said if key not in ("rigorous", "reason")}
         if said.get("kind") == "bound" and "judge" in said and "rigorous" in said:
-            told["rigorous"] = said["rigorous"]
+            quoted["rigorous"] = said["rigorous"]
         if said.get("valid") is None and said.get("reason"):
-            told["reason"] = said["reason"]
-        evidence = ToldEvidence(
-            told=told,
+            quoted["reason"] = said["reason"]
+        evidence = QuotedEvidence(
+            quoted=quoted,
+            proof=self.document["proof"].value if "proof" in self.document else {},
             judge=said.get("judge", ""),
             broken=tuple(map(self._broken, self.document["broken_guarantees"].each()))
             if "broken_guarantees" in self.document

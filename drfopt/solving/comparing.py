@@ -14,15 +14,15 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, policy_named
 from .allocating import solve
-from .integrality import Beside, beside
+from .integrality import Integrality, integrality_cost
 
 __all__ = ["Comparison", "compare", "taking_part"]
 
 SMALLEST = 5e-324
 """Part of a task that a limit above 0 allows at least: the smallest float."""
 
-BESIDE = ("continuous", "optimum", "greedy", "rounded")
-"""Columns of whole tasks: what `Beside` has, in that measure."""
+INTEGRALITY = ("continuous", "optimum", "greedy", "rounded")
+"""Columns of whole tasks: what `Integrality` has, in that measure."""
 
 USERS_SHOWN = 6
 """With so many users at most, the table has a column of tasks for each."""
@@ -46,7 +46,7 @@ class Comparison(Result):
         Whether a solver failed or ran out of time or a formulation file is at fault, rather than a policy not applying.
     price_of_fairness : dict from policy to float or None
         1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
-    beside : dict from policy to Beside
+    integrality : dict from policy to Integrality
         With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum; nothing beside a
         formulation file's, which says not what it measures.
     """
@@ -60,7 +60,7 @@ class Comparison(Result):
     refusals: dict[str, str]
     failed: bool
     price_of_fairness: dict[str, float | None]
-    beside: dict[str, Beside] = field(default_factory=dict)
+    integrality: dict[str, Integrality] = field(default_factory=dict)
 
     def named(self) -> dict[str, Any]:
         """Return the allocations by policy."""
@@ -74,8 +74,8 @@ class Comparison(Result):
             "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
             "price_of_fairness": self.price_of_fairness,
         }
-        if self.beside:
-            document["whole_tasks"] = {policy: found.to_dict() for policy, found in self.beside.items()}
+        if self.integrality:
+            document["whole_tasks"] = {policy: found.to_dict() for policy, found in self.integrality.items()}
         if self.refusals:
             document["refusals"] = self.refusals
         return document
@@ -96,7 +96,7 @@ class Comparison(Result):
             Column("lowest share", number=True),
             Column("sum of shares", number=True),
             Column("price of fairness", number=True),
-            *(Column(name, number=True) for name in (BESIDE if self.integer else ())),
+            *(Column(name, number=True) for name in (INTEGRALITY if self.integer else ())),
             *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
             Column("proof"),
         )
@@ -118,8 +118,8 @@ class Comparison(Result):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
                 notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
-        if self.beside:
-            notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.beside.items()))
+        if self.integrality:
+            notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.integrality.items()))
         if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
             notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
         notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)
@@ -136,7 +136,10 @@ class Comparison(Result):
             float(min(shares, default=0.0)),
             float(allocation.dominant_shares.sum()),
             price,
-            *(getattr(self.beside.get(allocation.policy), name, None) for name in (BESIDE if self.integer else ())),
+            *(
+                getattr(self.integrality.get(allocation.policy), name, None)
+                for name in (INTEGRALITY if self.integer else ())
+            ),
             *(float(z) for z in allocation.utilization),
             proof.kind if proof.valid else "feasible",
         )
@@ -199,8 +202,8 @@ def compare(
         else _price(float(allocation.dominant_shares.sum()), most)
         for allocation in allocations
     }
-    told = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
-    others = {allocation.policy: beside(allocation, time_limit) for allocation in told}
+    whole = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
+    others = {allocation.policy: integrality_cost(allocation, time_limit) for allocation in whole}
     failed = failure is not None or not all(ended.values())
     return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
 
@@ -217,8 +220,8 @@ def _most(instance: Instance, allocations: list[Allocation], integer: bool, time
             return float(allocation.dominant_shares.sum()) if allocation.status == "optimal" else None
     report("solving utilitarian, the yardstick")
     try:
-        yardstick = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
-        return float(yardstick.dominant_shares.sum()) if yardstick.status == "optimal" else None
+        utilitarian = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
+        return float(utilitarian.dominant_shares.sum()) if utilitarian.status == "optimal" else None
     except DrfoptError:
         return None
 

@@ -1,7 +1,7 @@
 """Every way to compute an allocation, side by side: engines, the reference, and slow methods.
 
 Agreement counts only between two independent computations: different algorithms, and different code for the rows.
-Engines that share what decides their answer are one (`opinions.AUTHORS`), and so are two ways that end in the same
+Engines that share what decides their answer are one (`second_methods.AUTHORS`), and so are two ways that end in one
 engine.  Who refused or failed has said nothing; with fewer than two left the question is undecided, for an engine
 always agrees with itself.
 
@@ -29,17 +29,17 @@ from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
-from ..model.hierarchy import Ascent
+from ..model.hierarchy import Clock
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
-from .methods import opinions
+from .methods import second_methods
 
-__all__ = ["CrossCheck", "Opinion", "crosscheck"]
+__all__ = ["CrossCheck", "MethodAnswer", "crosscheck"]
 
 
 @dataclass(frozen=True, eq=False)
-class Opinion:
+class MethodAnswer:
     """What one way of computing says.
 
     Attributes
@@ -54,10 +54,10 @@ class Opinion:
     reason : str
         Why there are no levels.
     author : str
-        Whose answer it is: opinions of one author are one computation.
+        Whose answer it is: methods of one author are one computation.
     by_user : array (n,) or None
         The levels in the instance's order.
-    rough : bool
+    unpolished : bool
         Whether it is a solver's own answer, whose product has more digits than its tasks.
     """
 
@@ -68,7 +68,7 @@ class Opinion:
     reason: str = ""
     author: str = ""
     by_user: np.ndarray | None = None
-    rough: bool = False
+    unpolished: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return a row of ``drfopt crosscheck --json``."""
@@ -79,7 +79,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How far two opinions are apart.
+    """How far two methods are apart.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Disagreement:
 
 @dataclass(frozen=True, eq=False)
 class CrossCheck(Result):
-    """All opinions on one instance and policy.
+    """All methods on one instance and policy.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CrossCheck(Result):
     max_disagreement : float or None
         The relative difference that decided: of levels for leximin and the strictly concave policies, of the objective
         where optima are not unique.
-    opinions : tuple of Opinion
+    methods : tuple of MethodAnswer
     between : Disagreement or None
         Who differs most, of what may be.
     silent : str
@@ -131,13 +131,13 @@ class CrossCheck(Result):
     integer: bool
     agree: bool | None
     max_disagreement: float | None
-    opinions: tuple[Opinion, ...]
+    methods: tuple[MethodAnswer, ...]
     between: Disagreement | None = field(default=None)
     silent: str = ""
 
     def named(self) -> dict[str, Any]:
-        """Return the opinions by what they are called."""
-        return {opinion.engine: opinion for opinion in self.opinions}
+        """Return the methods by what they are called."""
+        return {answer.engine: answer for answer in self.methods}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt crosscheck --json`` prints."""
@@ -145,18 +145,18 @@ class CrossCheck(Result):
             "schema": self._schema,
             "agree": self.agree,
             "max_disagreement": self.max_disagreement,
-            "engines": [opinion.to_dict() for opinion in self.opinions],
+            "engines": [answer.to_dict() for answer in self.methods],
         }
 
     def sheet(self) -> Sheet:
-        """Return the table: a row an opinion."""
+        """Return the table: a row an answer."""
         rows = []
         # Who is unplaced has level 0 and is not compared.
         unplaced = int(self.instance.unplaced(self.integer).sum())
-        for opinion in self.opinions:
-            levels = np.zeros(0) if opinion.levels is None else np.sort(opinion.levels)[unplaced:]
+        for answer in self.methods:
+            levels = np.zeros(0) if answer.levels is None else np.sort(answer.levels)[unplaced:]
             shown = (f"{levels[0]:.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
-            rows.append((opinion.engine, *shown, f"{opinion.seconds:.3g}", opinion.reason))
+            rows.append((answer.engine, *shown, f"{answer.seconds:.3g}", answer.reason))
         columns = (
             Column("computed by"),
             Column("lowest level", number=True),
@@ -174,7 +174,7 @@ class CrossCheck(Result):
                 return f"undecided: {self.silent} gave no answer"
             return "undecided: fewer than two independent computations can take this instance"
         if self.agree or self.between is None:
-            without = [opinion.engine for opinion in self.opinions if opinion.levels is None]
+            without = [answer.engine for answer in self.methods if answer.levels is None]
             said = f"they agree: largest relative difference {self.max_disagreement or 0:.1e}"
             return said + (f"; no answer of {', '.join(without)}" if without else "")
         between = self.between
@@ -230,49 +230,49 @@ def crosscheck(
         raise PolicyError(f"{own.name} is solved as it is written, in floats: drop exact=True (--exact)")
     engine_for("auto", problem, exact)
     # A file that is at fault is told before anybody computes for long.
-    stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), rough=True)
-    found: list[Opinion] = []
+    stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), unpolished=True)
+    found: list[MethodAnswer] = []
     for engine in engines_for(problem, exact):
         if not engine.heuristic and (engine.most is None or problem.n <= engine.most):
             found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit, exact)))
-    for second in opinions.SECONDS:
-        if second.asked(problem, exact):
+    for method in second_methods.METHODS:
+        if method.asked(problem, exact):
             limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
-            compute = partial(_in_fractions, second.compute) if exact else second.compute
-            found.append(_timed(second.name, partial(compute, limited), second.engine, second.rough))
+            compute = partial(_in_fractions, method.compute) if exact else method.compute
+            found.append(_timed(method.name, partial(compute, limited), method.engine, method.unpolished))
     if stated is not None:
         if stated.levels is not None and (rival := next((o for o in found if o.levels is not None), None)) is not None:
             off = _difference(problem, rival, stated)
             stated = replace(stated, reason=f"off by {off.size:.1e}, of {off.allowed:.0e} that it may be")
         found.append(stated)
-    given = [opinion for opinion in found if opinion.levels is not None]
+    given = [answer for answer in found if answer.levels is not None]
     pairs = [_difference(problem, *pair) for pair in combinations(given, 2)]
     worst = max(pairs, key=lambda pair: (pair.weight, pair.size), default=None)
     silent = stated.engine if stated is not None and stated.levels is None else ""
     agree: bool | None = None
     if worst is not None and worst.weight > 1:
         agree = False
-    elif len({opinion.author for opinion in given}) > 1 and not silent:
+    elif len({answer.author for answer in given}) > 1 and not silent:
         agree = True
     # What is told is what decided: under equal rules the largest of all.
     size = None if agree is None or worst is None else worst.size
     return CrossCheck(instance, chosen.name, integer, agree, size, tuple(found), worst, silent)
 
 
-def _stated(problem: Problem, own: Policy, time_limit: float | None) -> opinions.Found:
+def _stated(problem: Problem, own: Policy, time_limit: float | None) -> second_methods.Found:
     allocation = solve(problem.instance, own, integer=problem.integer, time_limit=time_limit)
     if allocation.integer != problem.integer:
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
     if "organisation" in problem.instance.features:
-        levels = Ascent(problem.instance, problem.policy).levels(allocation.tasks)
+        levels = Clock(problem.instance, problem.policy).levels(allocation.tasks)
     else:
         levels = problem.policy.rates(problem.instance) * allocation.tasks
-    return opinions.found(problem, levels, allocation.tasks)
+    return second_methods.found(problem, levels, allocation.tasks)
 
 
-def _in_fractions(compute: Callable[[Problem], opinions.Found], problem: Problem) -> opinions.Found:
+def _in_fractions(compute: Callable[[Problem], second_methods.Found], problem: Problem) -> second_methods.Found:
     """Return levels, and as what is compared the fractions themselves, or their sum where optima are not unique."""
     levels, value = compute(problem)
     return levels, _fractions(problem, levels) if levels.dtype == object else value
@@ -296,10 +296,10 @@ def _solved(problem: Problem, engine: str, time_limit: float | None, exact: bool
         raise SolverError(allocation.certificate.reason)
     if exact and problem.policy.objective != "alpha":
         return allocation.levels, _fractions(problem, allocation.levels), allocation.engine
-    return *opinions.found(problem, allocation.levels, allocation.tasks), allocation.engine
+    return *second_methods.found(problem, allocation.levels, allocation.tasks), allocation.engine
 
 
-def _timed(name: str, compute: Callable[[], tuple], engine: str = "", rough: bool = False) -> Opinion:
+def _timed(name: str, compute: Callable[[], tuple], engine: str = "", unpolished: bool = False) -> MethodAnswer:
     report(f"cross-checking with {name}")
     begun = time.perf_counter()
     try:
@@ -307,19 +307,21 @@ def _timed(name: str, compute: Callable[[], tuple], engine: str = "", rough: boo
     except FormulationError:
         raise
     except DrfoptError as error:
-        return Opinion(name, None, None, time.perf_counter() - begun, str(error))
+        return MethodAnswer(name, None, None, time.perf_counter() - begun, str(error))
     spent = time.perf_counter() - begun
     levels = np.array([float(level) for level in levels])
     answered = who[0] if who else engine or name
-    author = opinions.AUTHORS.get(answered, answered)
-    return Opinion(name, np.sort(levels), value, spent, author=author, by_user=np.asarray(levels), rough=rough)
+    author = second_methods.AUTHORS.get(answered, answered)
+    return MethodAnswer(
+        name, np.sort(levels), value, spent, author=author, by_user=np.asarray(levels), unpolished=unpolished
+    )
 
 
 # ---- differences -------------------------------------------------------------------------------------------------
 
 
-def _difference(problem: Problem, one: Opinion, other: Opinion) -> Disagreement:
-    """Return how far two opinions are apart, by what their policy makes unique."""
+def _difference(problem: Problem, one: MethodAnswer, other: MethodAnswer) -> Disagreement:
+    """Return how far two methods are apart, by what their policy makes unique."""
     if one.value is not None:
         size = _apart(one.value, other.value)
         # Whole tasks and fractions have to be the same.
@@ -328,7 +330,7 @@ def _difference(problem: Problem, one: Opinion, other: Opinion) -> Disagreement:
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))
     found = Disagreement(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
-    if problem.policy.objective != "alpha" or not (one.rough or other.rough):
+    if problem.policy.objective != "alpha" or not (one.unpolished or other.unpolished):
         return found
     product = Disagreement(one.engine, other.engine, _mean_apart(problem, mine, theirs), GAP)
     return min(found, product, key=lambda difference: difference.weight)

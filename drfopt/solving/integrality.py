@@ -17,14 +17,14 @@ from ..model.policies import Policy, policy_named
 from .allocating import solve
 from .scheduling import schedule
 
-__all__ = ["Beside", "beside"]
+__all__ = ["Integrality", "integrality_cost"]
 
 MACHINES = 200
 """Machines up to which a schedule task by task is made for the comparison."""
 
 
 @dataclass(frozen=True)
-class Beside:
+class Integrality:
     """One number of the same measure for each way to divide; None where a way does not apply or failed.
 
     Attributes
@@ -56,7 +56,7 @@ class Beside:
         return document | {"users_above_and_below": {name: list(pair) for name, pair in self.better.items()}}
 
 
-def beside(allocation: Allocation, time_limit: float | None = None) -> Beside:
+def integrality_cost(allocation: Allocation, time_limit: float | None = None) -> Integrality:
     """Return what belongs beside an allocation of whole tasks."""
     instance, policy = allocation.instance, policy_named(allocation.policy)
     problem = Problem(instance, policy, True, Deadline.after(time_limit))
@@ -70,7 +70,7 @@ def beside(allocation: Allocation, time_limit: float | None = None) -> Beside:
     better = {name: _users(optimum, other) for name, other in ways.items() if other is not None}
     numbers = {name: None if tasks is None else value(tasks) for name, tasks in ways.items()}
     bound = None if continuous is None else value(continuous)
-    return Beside(measure, bound, value(optimum), numbers["greedy"], numbers["rounded"], better)
+    return Integrality(measure, bound, value(optimum), numbers["greedy"], numbers["rounded"], better)
 
 
 def _served(instance: Instance) -> Instance:

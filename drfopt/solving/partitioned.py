@@ -69,7 +69,7 @@ class PartitionedAllocation(Result):
     seconds : float
     """
 
-    _schema = "drfopt partitioned allocation 1"
+    _schema = "drfopt partitioned-allocation 1"
     _rows = "resources"
 
     policy: str

@@ -17,7 +17,7 @@ from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.reference.algorithm1 import Lines, Mix, Step, discrete_filling, kinds_started
 from ..engines.whole.bulk_filling import bulk_filling
-from ..model.hierarchy import Ascent, TreeLine
+from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
 from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
 
@@ -283,7 +283,7 @@ def _lines(instance: Instance, policy: Policy, rule: str, ranks: Sequence[int]) 
         raise PolicyError(
             f"{refused} and guarantees, tiers or groups are not scheduled together: leave one of them out"
         )
-    return partial(TreeLine, Ascent(instance, policy, exact=True), ranks)
+    return partial(TreeLine, Clock(instance, policy, exact=True), ranks)
 
 
 def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:

@@ -145,7 +145,7 @@ def test_what_is_not_claimed_is_told():
 
 @pytest.mark.parametrize("told", THEOREMS, ids=lambda told: str(told.number))
 def test_every_theorem_is_borne_out(told):
-    result = told.told()
+    result = told.checked()
     assert result.confirmed
     text = str(result)
     for part in ("claim", "instance", "computation", "verdict"):
@@ -153,8 +153,8 @@ def test_every_theorem_is_borne_out(told):
 
 
 def test_theorem_4_says_what_the_best_lie_is():
-    text = str(theorem(4).told())
-    assert "after the lie of the paper, (16, 8), u1 runs 25/6 of its tasks" in text
+    text = str(theorem(4).checked())
+    assert "after the misreport of the paper, (16, 8), u1 runs 25/6 of its tasks" in text
     assert "user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31" in text
 
 
@@ -166,15 +166,15 @@ def test_a_theorem_that_is_not_told():
 
 
 def test_theorem_7_is_true_in_one_reading_and_false_in_the_other():
-    text = str(theorem("7").told())
+    text = str(theorem("7").checked())
     assert "(1, 0) tasks, shares 1/2 apart" in text
     assert "u2 is short of a share of 7/9, the largest task is 7/10" in text
     assert "somebody is 37/20 tasks off" in text
 
 
 def test_the_lemma_and_the_notes_are_called_so():
-    assert str(theorem(8).told()).startswith("Lemma 8\n")
-    text = str(theorem("path").told())
+    assert str(theorem(8).checked()).startswith("Lemma 8\n")
+    text = str(theorem("path").checked())
     assert "path:1/2:1/2..3/4:1 gives (3/10, 7/20)" in text
     assert "strategy-proofness: holds with positive demands and zero demands, as drf" in text
 

@@ -44,12 +44,12 @@ def test_pareto_efficiency_can_fail(monkeypatch):
     """An allocation that leaves something is found: the check is not a mirror of the certificate."""
     from drfopt.axioms import ruled
 
-    class Less(ruled._Scene):
+    class Less(ruled._RuledCase):
         def __init__(self, *given):
             super().__init__(*given)
             self.tasks = self.tasks * [1, 0.9, 1]
 
-    monkeypatch.setattr(ruled, "_Scene", Less)
+    monkeypatch.setattr(ruled, "_RuledCase", Less)
     found = audit(pool(guarantees={"A": {"cpu": 4}}), properties="pareto-efficiency")["pareto-efficiency"]
     assert found.verdict == "fails"
 

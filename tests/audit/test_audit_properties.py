@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.outcomes import Outcome
 from drfopt.axioms.properties.table import EIGHT, PROPERTIES, findings, properties_named
@@ -21,9 +21,9 @@ BY_NAME = {row.name: row for row in PROPERTIES}
 
 def judged(case, tasks, name, policy="drf"):
     """Return the finding on an allocation that no policy gave."""
-    scene = Scene(case.cluster(), policy_named(policy))
-    scene.truth = Outcome(tuple(Fraction(x) for x in tasks))
-    return BY_NAME[name].check(scene)
+    audit_case = AuditCase(case.cluster(), policy_named(policy))
+    audit_case.truth = Outcome(tuple(Fraction(x) for x in tasks))
+    return BY_NAME[name].check(audit_case)
 
 
 def shares(case):
@@ -111,14 +111,14 @@ def test_monotonicity_is_what_solving_again_gives(seed, draw):
 def test_resource_monotonicity_is_decided_where_it_says_so(seed, draw):
     # Between the few capacities that decide, many more are tried here.
     case = draw(seed, users=(2, 3), resources=(2, 2), zero=False)
-    scene = Scene(case.cluster(), policy_named("drf"))
-    finding = BY_NAME[RM].check(scene)
+    audit_case = AuditCase(case.cluster(), policy_named("drf"))
+    finding = BY_NAME[RM].check(audit_case)
     assert finding.verdict in (HOLDS, FAILS)
     for j in range(2):
         for step in range(1, 60 if finding.verdict == HOLDS else 0):
-            raised = scene.cluster.pool[j] * (1 + Fraction(step, 12))
-            after = scene.run(scene.cluster.with_capacity(j, raised)).tasks
-            assert all(y >= x for x, y in zip(scene.truth.tasks, after, strict=True))
+            raised = audit_case.cluster.pool[j] * (1 + Fraction(step, 12))
+            after = audit_case.run(audit_case.cluster.with_capacity(j, raised)).tasks
+            assert all(y >= x for x, y in zip(audit_case.truth.tasks, after, strict=True))
 
 
 @pytest.mark.parametrize("policy", ["drf", "ceei", "asset", "throughput", "tasks"])
@@ -171,12 +171,12 @@ def test_machines_on_which_a_task_does_not_fit_are_no_part_of_her_share():
 
 
 def test_machines_waste_is_found():
-    scene = Scene(
+    audit_case = AuditCase(
         cluster_of(Instance.library("drfh-two-servers")),
         policy_named("drf"),
     )
-    scene.truth = replace(scene.truth, tasks=tuple(Fraction(x) for x in (6, 6)))
-    finding = BY_NAME[PE].check(scene)
+    audit_case.truth = replace(audit_case.truth, tasks=tuple(Fraction(x) for x in (6, 6)))
+    finding = BY_NAME[PE].check(audit_case)
     assert finding.verdict == FAILS
     assert float(finding.witness.possible) > 6
 
@@ -185,22 +185,22 @@ def test_machines_pareto_efficiency_is_decided_in_fractions():
     cluster = Instance([[1, 2], [2, 1], [1, 1]], machines=[Machine("a", [3, 4]), Machine("b", [4, 3], 2)])
     found = audit(cluster, "drf", PE).results[0]
     assert (found.verdict, found.exact) == (HOLDS, True)
-    scene = Scene(cluster_of(cluster), policy_named("drf"))
+    audit_case = AuditCase(cluster_of(cluster), policy_named("drf"))
     # A part in a billion less is waste, and is seen.
-    less = tuple(x * (1 - Fraction(1, 10**9)) for x in scene.truth.tasks)
-    scene.truth = replace(scene.truth, tasks=less)
-    finding = BY_NAME[PE].check(scene)
+    less = tuple(x * (1 - Fraction(1, 10**9)) for x in audit_case.truth.tasks)
+    audit_case.truth = replace(audit_case.truth, tasks=less)
+    finding = BY_NAME[PE].check(audit_case)
     assert (finding.verdict, finding.exact) == (FAILS, True)
 
 
 def test_machines_whole_tasks_are_compared_machine_by_machine():
     # One task of u1 on either machine is of no use to u2, who needs both halves on one.
     cluster = Instance([[1], [2]], machines=[Machine("a", [2], 2)])
-    scene = Scene(cluster_of(cluster), policy_named("drf"), integer=True)
-    scene.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 2, {0: 1}),))
-    assert scene.of_another(1, 0) == 0
-    scene.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 1, {0: 2}),))
-    assert scene.of_another(1, 0) == 1
+    audit_case = AuditCase(cluster_of(cluster), policy_named("drf"), integer=True)
+    audit_case.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 2, {0: 1}),))
+    assert audit_case.of_another(1, 0) == 0
+    audit_case.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 1, {0: 2}),))
+    assert audit_case.of_another(1, 0) == 1
     found = audit(cluster, "drf", [EF, "envy-up-to-one-task"], integer=True)
     assert all(f.verdict in (HOLDS, FAILS) and f.tied and "packed" in f.note for f in found.results)
 
@@ -211,9 +211,9 @@ def test_machines_by_themselves_are_filled_exactly(seed):
     rows = [[dice.randint(0, 3), dice.randint(1, 3)] for _ in range(dice.randint(1, 4))]
     machines = [Machine(f"m{k}", [dice.randint(1, 4), dice.randint(1, 4)], dice.randint(1, 2)) for k in range(3)]
     cluster = Instance(rows, machines=machines)
-    scene = Scene(cluster_of(cluster), policy_named("per-server"))
-    assert [float(x) for x in scene.truth.tasks] == pytest.approx(solve(cluster, "per-server").tasks)
-    finding = BY_NAME[SP].check(scene)
+    audit_case = AuditCase(cluster_of(cluster), policy_named("per-server"))
+    assert [float(x) for x in audit_case.truth.tasks] == pytest.approx(solve(cluster, "per-server").tasks)
+    finding = BY_NAME[SP].check(audit_case)
     assert (finding.verdict, finding.exact) == (HOLDS, True)
 
 
@@ -295,7 +295,7 @@ def test_an_unknown_property_or_policy_is_told_with_the_nearest():
 def test_what_was_found_before_the_time_ran_out_is_kept(monkeypatch):
     row = BY_NAME[SP]
 
-    def too_long(scene):
+    def too_long(audit_case):
         raise TimeLimitError("the time limit ran out in the audit")
 
     slow = replace(row, check=too_long)
@@ -322,15 +322,15 @@ def test_the_table_of_properties():
 @pytest.mark.parametrize("seed", range(12))
 def test_resource_monotonicity_of_sums_of_shares_is_decided_by_polynomials(seed, draw):
     case = draw(seed, users=(2, 3), resources=(2, 2), zero=False)
-    scene = Scene(case.cluster(), policy_named("asset"))
-    finding = BY_NAME[RM].check(scene)
+    audit_case = AuditCase(case.cluster(), policy_named("asset"))
+    finding = BY_NAME[RM].check(audit_case)
     assert finding.verdict in (HOLDS, FAILS)
     assert finding.exact
     for j in range(2):
         for step in range(1, 60 if finding.verdict == HOLDS else 0):
-            raised = scene.cluster.pool[j] * (1 + Fraction(step, 12))
-            after = scene.run(scene.cluster.with_capacity(j, raised)).tasks
-            assert all(y >= x for x, y in zip(scene.truth.tasks, after, strict=True))
+            raised = audit_case.cluster.pool[j] * (1 + Fraction(step, 12))
+            after = audit_case.run(audit_case.cluster.with_capacity(j, raised)).tasks
+            assert all(y >= x for x, y in zip(audit_case.truth.tasks, after, strict=True))
 
 
 def test_a_loss_that_no_listed_multiple_shows_is_found_by_polynomials(monkeypatch):

@@ -32,7 +32,7 @@ def test_the_verdict_and_the_witness_are_those_of_all_pairs(policy, integer, mon
         instance = drawn(seed)
         (few,) = audit(instance, policy, ["envy-freeness"], integer=integer).results
         with monkeypatch.context() as patch:
-            patch.setattr(envy, "_for_weight", lambda scene: [])
+            patch.setattr(envy, "_for_weight", lambda audit_case: [])
             (every,) = audit(instance, policy, ["envy-freeness"], integer=integer).results
         assert few == every
         verdicts.add(few.verdict)
@@ -45,6 +45,6 @@ def test_under_drf_no_pair_is_looked_at(monkeypatch):
     demands = random.integers(1, 9, (60, 3)) * (random.random((60, 3)) < 0.6)
     demands[~demands.any(axis=1), 0] = 1
     asked = []
-    monkeypatch.setattr(envy.Scene, "of_another", lambda *pair: asked.append(pair))
+    monkeypatch.setattr(envy.AuditCase, "of_another", lambda *pair: asked.append(pair))
     (found,) = audit(Instance(demands, [100, 120, 140]), "drf", ["envy-freeness"]).results
     assert found.verdict == "holds" and not asked

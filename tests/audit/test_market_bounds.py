@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.manipulation import market_of_two, option_set, prices
 from drfopt.axioms.manipulation.best_response import best_response
@@ -19,8 +19,8 @@ SLACK = 1 + Fraction(1, 10**7)
 """Alpha fairness is known to a certificate's error, and so is what a report brings."""
 
 
-def scene(instance, policy):
-    return Scene(cluster_of(instance), policy_named(policy))
+def audit_case(instance, policy):
+    return AuditCase(cluster_of(instance), policy_named(policy))
 
 
 def some_reports(dice, demand, count):
@@ -35,7 +35,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
     decided = 0
     for seed in range(seeds):
         case = draw(seed, users=(2, 3), resources=(2, 3), weights=2, limits=seed % 2 == 0)
-        at, dice = Scene(case.cluster(), policy_named(policy)), random.Random(seed)
+        at, dice = AuditCase(case.cluster(), policy_named(policy)), random.Random(seed)
         for i in range(at.cluster.n):
             response, truth = prices.best(at, i), high(at.truth.tasks[i])
             if not response.decided or (response.report is not None and response.most is None):
@@ -50,7 +50,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_two_resources_agree_with_the_curve(seed, draw):
-    at = Scene(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))
+    at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))
     for i in range(at.cluster.n):
         curve, program = market_of_two.best(at, i), prices.best(at, i)
         assert program.decided
@@ -76,14 +76,14 @@ def test_limits_are_decided():
         Fraction(9, 32),
     )
     # At her own limit nobody has anything to gain.
-    full = scene(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=["1/10", None]), "ceei")
+    full = audit_case(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=["1/10", None]), "ceei")
     assert best_response(full, 0).report is None
     assert best_response(full, 0).decided
 
 
 def test_more_limits_than_sets_are_looked_at_are_tried():
     rows = [[1, 2 + k, 1] for k in range(7)]
-    at = scene(Instance(rows, [1, 1, 1], max_tasks=["1/100"] * 6 + [None]), "ceei")
+    at = audit_case(Instance(rows, [1, 1, 1], max_tasks=["1/100"] * 6 + [None]), "ceei")
     response = prices.best(at, 6)
     assert response.report is not None or not response.decided
 
@@ -99,7 +99,7 @@ def test_alpha_fairness_says_what_is_certified():
 
 
 def test_any_prices_prove_something_and_the_best_prove_most():
-    at = scene(Instance.library("thm4"), "ceei")
+    at = audit_case(Instance.library("thm4"), "ceei")
     stated = option_set.market_of(at.cluster, 0, 1)
     most = Fraction(75, 16) * stated.size
     (_, best), *_ = optima(stated, most)
@@ -110,7 +110,7 @@ def test_any_prices_prove_something_and_the_best_prove_most():
 
 def test_a_bound_that_forgets_a_user_would_show():
     # Were the others' demands left out, the bound would be above what anybody can get; were they doubled, below.
-    at = scene(Instance.library("thm4"), "ceei")
+    at = audit_case(Instance.library("thm4"), "ceei")
     stated = option_set.market_of(at.cluster, 0, 1)
     most = Fraction(75, 16) * stated.size
     (other,) = stated.others
@@ -127,7 +127,7 @@ def test_a_bound_that_forgets_a_user_would_show():
 
 def test_prices_at_which_incomes_are_spent():
     # With a user at her limit prices add up to less than all incomes.
-    at = scene(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=[None, "1/5"]), "ceei")
+    at = audit_case(Instance([[1, 2], [2, 1]], [1, 1], max_tasks=[None, "1/5"]), "ceei")
     stated = option_set.market_of(at.cluster, 0, 1)
     assert stated.left((Fraction(1), Fraction(1))) == (Fraction(3, 5), Fraction(4, 5))
     assert stated.left((Fraction(0), Fraction(0))) is None

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import filling, sums
 from drfopt.axioms.manipulation.misreport import worth
@@ -20,7 +20,7 @@ AMOUNTS = [Fraction(p, 4) for p in range(17)]
 
 @pytest.mark.parametrize("seed", range(16))
 def test_no_report_of_a_grid_beats_the_sum_of_shares(seed, draw):
-    at = Scene(draw(seed, users=(2, 4), resources=(2, 2), weights=1, limits=seed % 2 == 0).cluster(), UTILITARIAN)
+    at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2), weights=1, limits=seed % 2 == 0).cluster(), UTILITARIAN)
     for i in range(at.cluster.n):
         response, truth = sums.best(at, i), at.truth.tasks[i]
         hangs_on_ties = response.report is None and not response.decided
@@ -41,7 +41,7 @@ UTILITARIAN = policy_named("utilitarian")
 
 
 def test_the_prices_of_the_others():
-    at = Scene(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [1, 1])), UTILITARIAN)
+    at = AuditCase(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [1, 1])), UTILITARIAN)
     market = market_of(at.cluster, 0, 1)
     # p + q / 2 >= 1 and p / 2 + q >= 1: where both hold with equality, and on the axes.
     assert set(sums.vertices(market)) == {(Fraction(2, 3), Fraction(2, 3)), (0, 2), (2, 0)}
@@ -62,9 +62,9 @@ def test_gains_that_hang_on_a_tie_are_said_to():
 
 
 def test_one_user_or_one_at_her_limit_has_nothing_to_gain():
-    alone = Scene(cluster_of(Instance([[1, 2]], [1, 1])), UTILITARIAN)
+    alone = AuditCase(cluster_of(Instance([[1, 2]], [1, 1])), UTILITARIAN)
     assert sums.best(alone, 0).decided
-    full = Scene(cluster_of(Instance([[1, 2], [2, 1]], [9, 9], max_tasks=[1, 1])), UTILITARIAN)
+    full = AuditCase(cluster_of(Instance([[1, 2], [2, 1]], [9, 9], max_tasks=[1, 1])), UTILITARIAN)
     assert [sums.best(full, i).decided for i in range(2)] == [True, True]
 
 
@@ -72,13 +72,13 @@ def test_one_user_or_one_at_her_limit_has_nothing_to_gain():
 @pytest.mark.parametrize("seed", range(20))
 def test_no_two_gain_together_against_a_filling(policy, seed, draw):
     case = draw(seed, users=(2, 4), zero=policy != "single:r1", limits=seed % 2 == 0 and policy != "per-server")
-    at = Scene(case.cluster(), policy_named(policy))
+    at = AuditCase(case.cluster(), policy_named(policy))
     assert all(filling.pair_gains_nothing(at, *pair) for pair in combinations(range(at.cluster.n), 2))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_pair_of_drawn_reports_gains_against_a_filling(seed, draw):
-    at, dice = Scene(draw(seed, users=(2, 3), resources=(2, 2)).cluster(), policy_named("drf")), random.Random(seed)
+    at, dice = AuditCase(draw(seed, users=(2, 3), resources=(2, 2)).cluster(), policy_named("drf")), random.Random(seed)
     for pair in combinations(range(at.cluster.n), 2):
         for _ in range(40):
             reports = {i: tuple(dice.choice(AMOUNTS[1:]) for _ in range(2)) for i in pair}
@@ -89,7 +89,7 @@ def test_no_pair_of_drawn_reports_gains_against_a_filling(seed, draw):
 
 def test_a_pair_that_could_gain_would_show(monkeypatch):
     # With levels that count tasks the truth of the filling is not what the argument needs.
-    at = Scene(cluster_of(Instance([[1, 3], [3, 1], [2, 2]], [4, 4])), policy_named("drf"))
+    at = AuditCase(cluster_of(Instance([[1, 3], [3, 1], [2, 2]], [4, 4])), policy_named("drf"))
     assert at.truth.tasks
     monkeypatch.setattr(
         filling, "rates", lambda cluster, policy: [r / 4**i for i, r in enumerate(rates(cluster, policy))]

@@ -107,20 +107,26 @@ def _feasible(model: Model, found: Allocation, tasks: Sequence[Fraction], slack:
     if model.pool:
         _fits(model.classes[0][0], [(model.demands[i], x) for i, x in enumerate(tasks)], slack, "the pool")
         return
-    by_type = found.placed_by_type is not None
-    table = [[fraction(v) for v in row] for row in (found.placed_by_type if by_type else found.placement).tolist()]
-    rows = [(i, t) for i in range(model.n) for t in range(len(model.kinds[i]) if by_type else 1)]
-    for (i, t), amounts in zip(rows, table, strict=True):
+    rows = _placed(model, found)
+    for i, t, amounts in rows:
         part, _, fits = model.kinds[i][t]
         if any(x < 0 or (x and not yes) for x, yes in zip(amounts, fits, strict=True)):
             raise Wrong(f"user {i} is placed where its tasks do not fit: {[float(x) for x in amounts]}")
         if abs(sum(amounts) - part * tasks[i]) > slack * part * tasks[i]:
             raise Wrong(f"user {i}: {float(sum(amounts))} tasks are placed of {float(part * tasks[i])}")
     for k, (room, count) in enumerate(model.classes):
-        here = [(model.kinds[i][t][1], amounts[k]) for (i, t), amounts in zip(rows, table, strict=True)]
+        here = [(model.kinds[i][t][1], amounts[k]) for i, t, amounts in rows]
         _fits([count * c for c in room], here, slack, f"class {k}")
         if model.whole and count > 1 and not _packs(model, k, [int(x) for _, x in here]):
             raise Wrong(f"the tasks on class {k} do not fit on its machines one by one")
+
+
+def _placed(model: Model, found: Allocation) -> list[tuple[int, int, list[Fraction]]]:
+    """Of each user and each of its types what is placed on the classes."""
+    by_type = found.placed_by_type is not None
+    table = (found.placed_by_type if by_type else found.placement).tolist()
+    kinds = [(i, t) for i in range(model.n) for t in range(len(model.kinds[i]) if by_type else 1)]
+    return [(i, t, list(map(fraction, row))) for (i, t), row in zip(kinds, table, strict=True)]
 
 
 def _fits(room: Sequence[Fraction], users: Sequence[tuple], slack: Fraction, where: str) -> None:
@@ -191,9 +197,8 @@ def _market(case: Case, model: Model, found: Allocation) -> Verdict:
             # The bound of floats is as wide as the root of their rounding.
             with contextlib.suppress(DrfoptError):
                 exact = solve(found.instance, case.policy, exact=True)
-        amounts = [list(map(fraction, row)) for row in exact.placement.tolist()]
         prices = [list(map(fraction, row)) for row in exact.prices.tolist()]
-        judged = market.bought(model, alpha, prices, amounts)
+        judged = market.bought(model, alpha, prices, _placed(model, exact))
     if judged is None or judged.worst > float(SURE):
         return Verdict(
             "not judged", f"the bound of the market is {'inf' if judged is None else float(judged.worst):.1}"

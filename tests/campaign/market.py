@@ -1,7 +1,8 @@
 """CEEI and alpha fairness judged by a theorem: any prices bound how far the optimum is from what users would buy.
 
-Prices p >= 0 of the capacities cost user i at least ``q = min_k p_k . d_i`` a task, and at these it would buy y tasks:
-those with ``s (s y / w) ** -A = q``, or its limit, where s is the dominant share of a task and w its weight.  With
+Prices p >= 0 of the capacities cost user i at least ``q = min_k p_k . d_i`` a task (of several types: the sum of what
+its part of each costs where that is cheapest), and at these it would buy y tasks: those with
+``s (s y / w) ** -A = q``, or its limit, where s is the dominant share of a task and w its weight.  With
 ``g_i(x) = w U(s x / w) - q x``, every feasible x has ``f(x) <= sum_i g_i(y) + p . C - sum_i (g_i(y) - g_i(x))``.  So
 for the optimum x* and any feasible z, ``sum_i (g_i(y) - g_i(x*)) <= sum_i g_i(y) + p . C - f(z)``, the gap; and a user
 whose x* is off y by a part r loses at least ``w (s y / w) ** (1 - A) A r ** 2 / 2 * (1 + r) ** (-A - 1)`` of it.
@@ -47,12 +48,15 @@ class _Market:
         self.weight = {i: decimal(model.weights[i][0]) for i in self.users}
         self.demand = {i: [decimal(d) for d in model.demands[i]] for i in self.users}
         self.most = {i: None if (u := model.limits[i]) is None else decimal(u) for i in self.users}
-        self.fits = {i: model.kinds[i][0][2] for i in self.users}
+        self.kinds = {i: [(decimal(p), list(map(decimal, d)), f) for p, d, f in model.kinds[i]] for i in self.users}
         self.room = [[decimal(c) * count for c in row] for row, count in model.classes]
 
     def cost(self, prices: list[list[Decimal]], i: int) -> Decimal:
-        each = [sum((p * d for p, d in zip(row, self.demand[i], strict=True)), NONE) for row in prices]
-        return min(cost for cost, fits in zip(each, self.fits[i], strict=True) if fits)
+        def cheapest(demand: list[Decimal], fits: list[bool]) -> Decimal:
+            rows = (row for row, yes in zip(prices, fits, strict=True) if yes)
+            return min(sum((p * d for p, d in zip(row, demand, strict=True)), NONE) for row in rows)
+
+        return sum((part * cheapest(demand, fits) for part, demand, fits in self.kinds[i]), NONE)
 
     def buys(self, cost: Decimal, i: int) -> tuple[Decimal, bool]:
         """Return what a user buys, and whether that is its limit."""
@@ -91,15 +95,18 @@ class _Market:
 
 
 def bought(
-    model: Model, alpha: Fraction, prices: Sequence[Sequence[Fraction]], amounts: Sequence[Sequence[Fraction]]
+    model: Model, alpha: Fraction, prices: Sequence[Sequence[Fraction]], rows: Sequence[tuple[int, int, list[Fraction]]]
 ) -> Bought | None:
-    """Judge by given prices (k, m) and a placement (n, k) that is shrunk to what is feasible."""
+    """Judge by given prices (k, m) and what is placed of each user's types (k,), shrunk to what is feasible."""
     with localcontext(DIGITS):
         market = _Market(model, alpha)
-        shrunk, most = ONE, {i: decimal(sum(amounts[i], Fraction(0))) for i in market.users}
+        rows = [row for row in rows if row[0] in market.kinds]
+        shrunk, most = ONE, dict.fromkeys(market.users, Decimal("Infinity"))
+        for i, t, amounts in rows:
+            most[i] = min(most[i], decimal(sum(amounts, Fraction(0))) / market.kinds[i][t][0])
         for k, room in enumerate(market.room):
             for j, there in enumerate(room):
-                used = sum((decimal(amounts[i][k]) * market.demand[i][j] for i in market.users), NONE)
+                used = sum((decimal(amounts[k]) * market.kinds[i][t][1][j] for i, t, amounts in rows), NONE)
                 shrunk = min(shrunk, there / used) if used > 0 else shrunk
         for i, u in market.most.items():
             shrunk = min(shrunk, u / most[i]) if u is not None and most[i] > 0 else shrunk

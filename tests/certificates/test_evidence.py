@@ -10,8 +10,8 @@ from drfopt.model.evidence import (
     ChainEvidence,
     Evidence,
     PriceEvidence,
+    QuotedEvidence,
     StopEvidence,
-    ToldEvidence,
     WholeEvidence,
 )
 
@@ -59,7 +59,7 @@ def test_a_kind_of_certificate_has_its_kind_of_evidence(name, policy, how):
 
 def test_evidence_that_is_not_there_is_refused():
     told = Allocation.from_dict(solve(RACK).to_dict()).certificate
-    assert isinstance(told.evidence, ToldEvidence)
+    assert isinstance(told.evidence, QuotedEvidence)
     assert solve(RACK).certificate.proof(ChainEvidence).rounds
     with pytest.raises(CertificateError, match="without its proof"):
         told.proof(ChainEvidence)

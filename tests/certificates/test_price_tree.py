@@ -9,7 +9,7 @@ import pytest
 
 from drfopt import CertificateError, Instance, solve
 from drfopt.certificates import price_tree
-from drfopt.certificates.meet_in_the_middle import Halves
+from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
 from drfopt.certificates.price_tree import larger
 
 
@@ -68,7 +68,7 @@ def test_a_finder_that_stops_too_early_is_found_out(monkeypatch):
         return tasks
 
     assert solve(wide, "ceei", integer=True).certificate.rigorous
-    monkeypatch.setattr(Halves, "within", worse)
+    monkeypatch.setattr(MeetInTheMiddle, "within", worse)
     with pytest.raises(CertificateError, match="branch and bound on prices finds a strictly better"):
         solve(wide, "ceei", integer=True)
 

@@ -8,7 +8,7 @@ import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, solve
 from drfopt.certificates import stops
-from drfopt.model.hierarchy import Ascent
+from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 
 SIZES = [1e-8, 1e-6, 1e-3, 0.3]
@@ -45,15 +45,15 @@ def proven(request):
     else:
         instance = Instance(DEMANDS, {"cpu": 12, "memory": 16}, **rest)
     found = solve(instance, exact=request.param == "exact pool")
-    ascent = Ascent(instance, policy_named("drf"), exact=found.exact)
+    clock = Clock(instance, policy_named("drf"), exact=found.exact)
     assert len(found.certificate.evidence.breakpoints) >= 3
-    return ascent, found.tasks, found.placement, found.certificate.evidence.breakpoints
+    return clock, found.tasks, found.placement, found.certificate.evidence.breakpoints
 
 
 def judged(proven, **changed):
-    ascent, tasks, placement, halts = proven
-    given = {"tasks": tasks, "placement": placement, "halts": halts} | changed
-    return stops.certify(ascent, given["tasks"], given["placement"], given["halts"])
+    clock, tasks, placement, breakpoints = proven
+    given = {"tasks": tasks, "placement": placement, "breakpoints": breakpoints} | changed
+    return stops.certify(clock, given["tasks"], given["placement"], given["breakpoints"])
 
 
 def test_the_answer_itself_is_proven(proven):
@@ -65,9 +65,9 @@ def test_the_answer_itself_is_proven(proven):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_changed_tasks_are_refused(proven, size, sign):
-    ascent, tasks, placement, _ = proven
+    clock, tasks, placement, _ = proven
     for i in np.flatnonzero(tasks > 0).tolist():
-        factor = 1 + sign * (Fraction(size) if ascent.exact else size)
+        factor = 1 + sign * (Fraction(size) if clock.exact else size)
         moved = tasks.copy()
         moved[i] = moved[i] * factor
         spread = placement
@@ -75,45 +75,45 @@ def test_changed_tasks_are_refused(proven, size, sign):
             spread = placement.copy()
             spread[i] *= factor
         refused = judged(proven, tasks=moved, placement=spread)
-        assert not refused.valid, ascent.instance.users[i]
+        assert not refused.valid, clock.instance.users[i]
         assert refused.reason
 
 
 def test_what_one_gives_another_cannot_keep(proven):
-    ascent, tasks, placement, _ = proven
+    clock, tasks, placement, _ = proven
     if placement is not None:
         return
-    users = ascent.instance.users.index
+    users = clock.instance.users.index
     moved = tasks.copy()
-    little = Fraction(1, 10**6) if ascent.exact else 1e-6
+    little = Fraction(1, 10**6) if clock.exact else 1e-6
     moved[users("B")] += little
     moved[users("E")] -= little
     assert not judged(proven, tasks=moved).valid
 
 
 def test_no_stop_can_be_left_out_doubled_or_moved(proven):
-    halts = proven[3]
-    for number in range(len(halts)):
-        assert not judged(proven, halts=halts[:number] + halts[number + 1 :]).valid
-    assert not judged(proven, halts=(*halts, halts[-1])).valid
-    assert not judged(proven, halts=halts[::-1]).valid
-    assert not judged(proven, halts=()).valid
+    breakpoints = proven[3]
+    for number in range(len(breakpoints)):
+        assert not judged(proven, breakpoints=breakpoints[:number] + breakpoints[number + 1 :]).valid
+    assert not judged(proven, breakpoints=(*breakpoints, breakpoints[-1])).valid
+    assert not judged(proven, breakpoints=breakpoints[::-1]).valid
+    assert not judged(proven, breakpoints=()).valid
 
 
 def test_forged_stops_are_refused(proven):
-    ascent, _, _, halts = proven
-    everybody = np.arange(ascent.instance.n)
-    for number, halt in enumerate(halts):
-        forged = [replace(halt, finished=everybody), replace(halt, promising=not halt.promising)]
-        if len(halt.finished):
+    clock, _, _, breakpoints = proven
+    everybody = np.arange(clock.instance.n)
+    for number, breakpoint in enumerate(breakpoints):
+        forged = [replace(breakpoint, finished=everybody), replace(breakpoint, promising=not breakpoint.promising)]
+        if len(breakpoint.finished):
             forged += [
-                replace(halt, finished=halt.finished[:0]),
-                replace(halt, prices=halt.prices * 0, bounds=halt.bounds * 0),
-                replace(halt, prices=-halt.prices - 1),
-                replace(halt, place=replace(halt.place, time=halt.place.time * 2)),
-                replace(halt, place=replace(halt.place, time=halt.place.time / 2)),
+                replace(breakpoint, finished=breakpoint.finished[:0]),
+                replace(breakpoint, prices=breakpoint.prices * 0, bounds=breakpoint.bounds * 0),
+                replace(breakpoint, prices=-breakpoint.prices - 1),
+                replace(breakpoint, point=replace(breakpoint.point, time=breakpoint.point.time * 2)),
+                replace(breakpoint, point=replace(breakpoint.point, time=breakpoint.point.time / 2)),
             ]
-            if number + 1 < len(halts):  # at the last stop everything is full, and may have a price
-                forged.append(replace(halt, prices=halt.prices + 1))
+            if number + 1 < len(breakpoints):  # at the last stop everything is full, and may have a price
+                forged.append(replace(breakpoint, prices=breakpoint.prices + 1))
         for other in forged:
-            assert not judged(proven, halts=(*halts[:number], other, *halts[number + 1 :])).valid
+            assert not judged(proven, breakpoints=(*breakpoints[:number], other, *breakpoints[number + 1 :])).valid

@@ -10,7 +10,7 @@ import pytest
 from drfopt.certificates import meet_in_the_middle, refutation, whole
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, claims
-from drfopt.certificates.meet_in_the_middle import Halves, TooManyChoices
+from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
 from drfopt.model.instance import Instance
@@ -142,7 +142,7 @@ def test_raised_claims_bound_a_level():
 def test_halves_miss_nothing(seed):
     rng = np.random.default_rng(seed)
     instance = Instance(rng.integers(1, 6, (4, 2)), rng.integers(20, 40, 2), weights=rng.integers(1, 4, 4))
-    found = Halves(instance, range(4))
+    found = MeetInTheMiddle(instance, range(4))
     rows = np.array(found.rows)
     every = [
         tasks
@@ -161,7 +161,7 @@ def test_halves_miss_nothing(seed):
 
 
 def test_halves_give_up_where_there_are_too_many(monkeypatch):
-    found = Halves(pool(1, 12), range(12))
+    found = MeetInTheMiddle(pool(1, 12), range(12))
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
     with pytest.raises(TooManyChoices):
         found.within(5.0)

@@ -49,6 +49,10 @@ def test_the_answer_to_another_instance_is_wrong(drfopt, cluster, tmp_path):
 def test_what_lacks_a_proof_is_not_decided(drfopt, tmp_path):
     answer = tmp_path / "answer.json"
     drfopt("solve", "sec72", "--json", "-o", answer)
+    assert drfopt("verify", "sec72", answer).status == 0
+    document = json.loads(answer.read_text())
+    assert document.pop("proof")["rounds"]
+    answer.write_text(json.dumps(document))
     ran = drfopt("verify", "sec72", answer, "--json")
     assert ran.status == 3
     assert json.loads(ran.out)["valid"] is None
@@ -86,4 +90,8 @@ def test_a_narrow_enclosure_is_printed_with_its_ends(drfopt, tmp_path):
     assert set(ends) == {"lower", "upper"}
     answer = tmp_path / "answer.json"
     answer.write_text(ran.out)
+    assert drfopt("verify", path, answer).status == 0
+    document = json.loads(ran.out)
+    del document["proof"]
+    answer.write_text(json.dumps(document))
     assert drfopt("verify", path, answer).status == 3, "the ends alone are no proof"

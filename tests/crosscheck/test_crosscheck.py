@@ -11,7 +11,7 @@ from drfopt.io import library
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
-from drfopt.solving.methods import opinions
+from drfopt.solving.methods import second_methods
 
 DIVISIBLE = ("drf", "asset", "tasks", "ceei", "alpha:2", "utilitarian", "throughput")
 WHOLE = ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput")
@@ -33,7 +33,7 @@ def test_every_library_instance(name):
         found = crosscheck(instance, policy)
         assert found.agree is True, (policy, found)
         assert found.max_disagreement <= 1e-9
-        assert len([opinion for opinion in found.opinions if opinion.levels is not None]) >= 2
+        assert len([answer for answer in found.methods if answer.levels is not None]) >= 2
 
 
 @pytest.mark.parametrize("name", library.names())
@@ -47,7 +47,7 @@ def test_every_library_instance_in_whole_tasks(name):
 def test_the_paper_is_computed_five_ways():
     found = crosscheck(Instance.library("nsdi2011"))
     ways = ["filling", "lp-chain", "reference", "one LP a user", "simplex in fractions"]
-    assert [opinion.engine for opinion in found.opinions] == ways
+    assert [answer.engine for answer in found.methods] == ways
     document = found.to_dict()
     assert document["agree"] is True
     assert document["engines"][0]["levels"] == pytest.approx([2 / 3, 2 / 3])
@@ -55,8 +55,8 @@ def test_the_paper_is_computed_five_ways():
 
 
 def test_it_can_disagree(monkeypatch):
-    liar = opinions.Second("liar", lambda problem: True, lambda problem: (np.array([0.5, 0.6]), None))
-    monkeypatch.setattr(opinions, "SECONDS", (liar,))
+    liar = second_methods.SecondMethod("liar", lambda problem: True, lambda problem: (np.array([0.5, 0.6]), None))
+    monkeypatch.setattr(second_methods, "METHODS", (liar,))
     found = crosscheck(Instance.library("nsdi2011"))
     assert found.agree is False
     assert found.max_disagreement == pytest.approx(0.25)
@@ -65,13 +65,13 @@ def test_it_can_disagree(monkeypatch):
 
 def test_whole_tasks_are_compared_exactly(monkeypatch):
     instance = Instance.library("nsdi2011")
-    right = next(second for second in opinions.SECONDS if second.name == "enumeration")
+    right = next(method for method in second_methods.METHODS if method.name == "enumeration")
 
     def worse(problem):
         levels, value = right.compute(problem)
         return levels, (*value[:-1], value[-1] - type(value[-1])(1, 10**30))
 
-    monkeypatch.setattr(opinions, "SECONDS", (replace(right, compute=worse),))
+    monkeypatch.setattr(second_methods, "METHODS", (replace(right, compute=worse),))
     assert crosscheck(instance, integer=True).agree is False
 
 
@@ -79,7 +79,9 @@ def test_one_way_alone_is_no_agreement(monkeypatch):
     def fails(problem):
         raise SolverError("no luck today")
 
-    monkeypatch.setattr(opinions, "SECONDS", (opinions.Second("unlucky", lambda problem: True, fails),))
+    monkeypatch.setattr(
+        second_methods, "METHODS", (second_methods.SecondMethod("unlucky", lambda problem: True, fails),)
+    )
     found = crosscheck(Instance.library("nsdi2011"), "utilitarian")
     assert found.agree is None
     assert found.max_disagreement is None

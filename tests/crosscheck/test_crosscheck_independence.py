@@ -17,7 +17,7 @@ from drfopt.engines.registry import engine_for
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
-from drfopt.solving.methods import opinions
+from drfopt.solving.methods import second_methods
 
 # The package's attribute of this name is the function; the module is found by its import name.
 MODULE = sys.modules["drfopt.solving.crosschecking"]
@@ -38,7 +38,7 @@ def answers(instance, policy, integer):
     """Return the names of all ways that answer."""
     found = crosscheck(instance, policy, integer=integer)
     assert found.agree is True, found
-    return [opinion.engine for opinion in found.opinions if opinion.levels is not None]
+    return [answer.engine for answer in found.methods if answer.levels is not None]
 
 
 def spoiled(monkeypatch, name, change):
@@ -114,20 +114,20 @@ def test_a_formulation_is_held_to_the_promised_accuracy(policy, instance):
 
 
 def test_engines_that_share_what_decides_are_one_computation(monkeypatch):
-    monkeypatch.setattr(opinions, "SECONDS", ())
+    monkeypatch.setattr(second_methods, "METHODS", ())
     found = crosscheck(RACKS, "ceei")
-    assert [opinion.engine for opinion in found.opinions] == ["barrier", "decimal-barrier", "conic"]
+    assert [answer.engine for answer in found.methods] == ["barrier", "decimal-barrier", "conic"]
     assert found.agree is None, "both end in the same Newton steps"
     assert crosscheck(POOL, "drf", integer=True).agree is None, "both sweep the same levels upwards"
     assert crosscheck(POOL, "ceei").agree is True, "newton has equations of its own"
 
 
 def test_a_way_that_ends_in_the_same_engine_is_no_second_one(monkeypatch):
-    again = opinions.Second(
-        "again", lambda problem: True, lambda problem: opinions._exactly(problem), engine="rational-chain"
+    again = second_methods.SecondMethod(
+        "again", lambda problem: True, lambda problem: second_methods._exactly(problem), engine="rational-chain"
     )
     chain = replace(again, name="rational chain")
-    monkeypatch.setattr(opinions, "SECONDS", (chain, again))
+    monkeypatch.setattr(second_methods, "METHODS", (chain, again))
     monkeypatch.setattr(MODULE, "engines_for", lambda problem, exact: ())
     assert crosscheck(RACKS).agree is None
 
@@ -147,7 +147,7 @@ def test_who_fails_has_not_agreed(monkeypatch):
     def fails(levels, value):
         raise SolverError("no luck today")
 
-    monkeypatch.setattr(opinions, "SECONDS", [row for row in opinions.SECONDS if row.name == "linprog"])
+    monkeypatch.setattr(second_methods, "METHODS", [row for row in second_methods.METHODS if row.name == "linprog"])
     names = answers(POOL, "utilitarian", False)
     spoiled(monkeypatch, names[0], fails)
     found = crosscheck(POOL, "utilitarian")
@@ -231,8 +231,8 @@ def test_differences_of_exact_objectives_are_finite():
 def test_authors_are_engines():
     from drfopt.engines.registry import ENGINES
 
-    assert set(opinions.AUTHORS) <= {engine.name for engine in ENGINES}
-    assert {second.engine for second in opinions.SECONDS} - {""} <= {engine.name for engine in ENGINES}
-    for policy, second in (("drf", "rational chain"), ("ceei", "enclosure")):
-        row = next(row for row in opinions.SECONDS if row.name == second)
+    assert set(second_methods.AUTHORS) <= {engine.name for engine in ENGINES}
+    assert {method.engine for method in second_methods.METHODS} - {""} <= {engine.name for engine in ENGINES}
+    for policy, method in (("drf", "rational chain"), ("ceei", "enclosure")):
+        row = next(row for row in second_methods.METHODS if row.name == method)
         assert engine_for("auto", Problem(RACKS, policy_named(policy)), exact=True).name == row.engine

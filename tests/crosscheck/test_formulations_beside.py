@@ -17,7 +17,7 @@ FORMULATIONS = Path(__file__).resolve().parents[2] / "formulations"
 def test_it_says_the_same(policy, name):
     found = crosscheck(Instance.library(name), policy, formulation=str(FORMULATIONS / f"{policy}.py"))
     assert found.agree is True
-    stated = found.opinions[-1]
+    stated = found.methods[-1]
     assert stated.engine.endswith(f"{policy}.py")
     assert "that it may be" in stated.reason
 
@@ -33,7 +33,7 @@ def test_machines_are_asked_in_fractions_too():
     instance = Instance([[1, 1], [1, 2], [3, 1]], machines=[[4, 6], [6, 4]])
     found = crosscheck(instance, "drf")
     ways = ["interior-chain", "lp-chain", "one LP a user", "rational chain", "simplex in fractions"]
-    assert [opinion.engine for opinion in found.opinions] == ways
+    assert [answer.engine for answer in found.methods] == ways
     assert found.agree is True
 
 

@@ -62,14 +62,14 @@ def checked(instance, policy, kind, **options):
 def test_every_engine_and_second_author_that_is_off_is_found_out(instance, policy, kind, monkeypatch):
     found = checked(instance, policy, kind)
     assert found.agree is True, found
-    answered = [opinion for opinion in found.opinions if opinion.levels is not None]
-    assert len({opinion.author for opinion in answered}) > 1
-    said = {opinion.engine: (opinion.by_user, opinion.value, opinion.author) for opinion in answered}
+    answered = [answer for answer in found.methods if answer.levels is not None]
+    assert len({answer.author for answer in answered}) > 1
+    said = {answer.engine: (answer.by_user, answer.value, answer.author) for answer in answered}
 
-    def repeated(name, compute, engine="", rough=False):
+    def repeated(name, compute, engine="", unpolished=False):
         # What was said before, but by one of them a millionth more.
         if name not in said:
-            return MODULE.Opinion(name, None, None, 0.0, "refused")
+            return MODULE.MethodAnswer(name, None, None, 0.0, "refused")
         levels, value, author = said[name]
         if name == spoiled:
             levels = levels * (1 + MILLIONTH)
@@ -77,7 +77,9 @@ def test_every_engine_and_second_author_that_is_off_is_found_out(instance, polic
                 value = (*value[:-1], value[-1] * Fraction(1 + MILLIONTH))
             elif value is not None:
                 value *= 1 + MILLIONTH
-        return MODULE.Opinion(name, np.sort(levels), value, 0.0, author=author, by_user=levels, rough=rough)
+        return MODULE.MethodAnswer(
+            name, np.sort(levels), value, 0.0, author=author, by_user=levels, unpolished=unpolished
+        )
 
     monkeypatch.setattr(MODULE, "_timed", repeated)
     for spoiled in said:

@@ -17,21 +17,21 @@ def test_who_cannot_have_a_whole_task_takes_nothing_from_the_bound():
     # One whole task of the second user is more than there is: divisible, it would take half of what the first has.
     instance = Instance([[1], [11]], [10])
     found = compare(instance, ["drf", "ceei", "utilitarian"], integer=True)
-    for row in found.beside.values():
+    for row in found.integrality.values():
         assert row.optimum == pytest.approx(10 if "mean" in row.measure else 1)
         assert row.continuous >= row.optimum * (1 - 1e-9)
-    assert found.beside["drf"].continuous == pytest.approx(1)
+    assert found.integrality["drf"].continuous == pytest.approx(1)
 
 
 def test_limits_are_whole_in_the_bound_too():
     instance = Instance([[1], [1]], [10], max_tasks=[0.5, None])
-    row = compare(instance, ["drf"], integer=True).beside["drf"]
+    row = compare(instance, ["drf"], integer=True).integrality["drf"]
     assert (row.continuous, row.optimum) == pytest.approx((1, 1))
 
 
 def test_nobody_can_have_a_task():
     for policy in ("drf", "ceei", "utilitarian"):
-        row = compare(Instance([[5], [4]], machines=[[3]]), [policy], integer=True).beside[policy]
+        row = compare(Instance([[5], [4]], machines=[[3]]), [policy], integer=True).integrality[policy]
         assert (row.continuous, row.optimum) == (0, 0)
 
 
@@ -46,7 +46,7 @@ def test_nothing_whole_is_above_the_bound(seed):
     machines = None if seed % 2 else rng.integers(2, 12, (2, 2))
     instance = Instance(demands, room, machines=machines, max_tasks=limits)
     found = compare(instance, ["drf", "asset", "tasks", "ceei", "utilitarian", "throughput"], integer=True)
-    for policy, row in found.beside.items():
+    for policy, row in found.integrality.items():
         assert row.continuous is None or row.continuous >= row.optimum * (1 - 1e-9), policy
 
 
@@ -100,7 +100,7 @@ def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
 
     monkeypatch.setattr(whole, "refute", inconclusive)
     monkeypatch.setattr(exhaustive_search, "NODES", 0)
-    monkeypatch.setattr(whole, "Halves", lambda *arguments: pytest.fail("not of leximin and sums"))
+    monkeypatch.setattr(whole, "MeetInTheMiddle", lambda *arguments: pytest.fail("not of leximin and sums"))
     paper = Instance.library("nsdi2011")
     for policy in ("drf", "utilitarian"):
         chosen, tasks = policy_named(policy), solve(paper, policy, integer=True, solver="highs").tasks

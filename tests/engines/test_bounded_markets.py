@@ -10,7 +10,7 @@ import pytest
 
 from drfopt import Group, Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
 from drfopt.certificates import bounds, stops
-from drfopt.model.hierarchy import Ascent
+from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
 
@@ -149,7 +149,7 @@ def _agrees(seed, policy):
     except InstanceError:
         return
     found = crosscheck(instance, policy)
-    answered = [opinion for opinion in found.opinions if opinion.levels is not None]
+    answered = [answer for answer in found.methods if answer.levels is not None]
     # Clarabel has no answer now and then; nobody may have another one.
     assert found.agree is True or (found.agree is None and len(answered) >= 1), str(found)
 
@@ -184,15 +184,15 @@ def test_an_exact_division_that_is_not_placed_or_not_fair_is_rejected():
     users = {"A": [TaskType({"cpu": 1}, 2), TaskType({"cpu": 2}, 1, ["y"])], "B": {"cpu": 1}}
     instance = Instance(users, machines=machines, organisation=Organisation(guarantees={"B": {"cpu": 5}}))
     found = solve(instance, exact=True)
-    ascent, halts = Ascent(instance, policy_named("drf"), exact=True), found.certificate.evidence.breakpoints
+    clock, breakpoints = Clock(instance, policy_named("drf"), exact=True), found.certificate.evidence.breakpoints
     placed = found.placed_by_type
-    assert stops.certify(ascent, found.tasks, placed, halts).valid
+    assert stops.certify(clock, found.tasks, placed, breakpoints).valid
     other = placed.copy()
     other[0, 0] += 1
     other[0, 1] -= 1
-    assert not stops.certify(ascent, found.tasks, other, halts).valid
-    assert not stops.certify(ascent, found.tasks, None, halts).valid
+    assert not stops.certify(clock, found.tasks, other, breakpoints).valid
+    assert not stops.certify(clock, found.tasks, None, breakpoints).valid
     fewer = found.tasks * Fraction(999_999, 1_000_000)
-    assert not stops.certify(ascent, fewer, placed * Fraction(999_999, 1_000_000), halts).valid
-    cheaper = tuple(replace(halt, prices=halt.prices * 0) for halt in halts)
-    assert not stops.certify(ascent, found.tasks, placed, cheaper).valid
+    assert not stops.certify(clock, fewer, placed * Fraction(999_999, 1_000_000), breakpoints).valid
+    cheaper = tuple(replace(breakpoint, prices=breakpoint.prices * 0) for breakpoint in breakpoints)
+    assert not stops.certify(clock, found.tasks, placed, cheaper).valid

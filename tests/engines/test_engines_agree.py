@@ -78,7 +78,7 @@ def test_whole_tasks_are_the_best_of_all(policy, strategy):
     def check(instance):
         found = crosscheck(instance, policy, integer=True)
         assert found.agree is not False
-        given_up = {opinion.engine: opinion.reason for opinion in found.opinions if opinion.reason}
+        given_up = {answer.engine: answer.reason for answer in found.methods if answer.reason}
         assert not given_up
 
     check()

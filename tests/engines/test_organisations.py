@@ -244,7 +244,7 @@ def test_a_crosscheck_asks_the_reference():
     )
     found = crosscheck(instance)
     assert found.agree
-    assert [opinion.engine for opinion in found.opinions] == ["tree-filling", "reference, step by step"]
+    assert [answer.engine for answer in found.methods] == ["tree-filling", "reference, step by step"]
 
 
 @pytest.mark.parametrize("policy", ["drf", "ceei", "throughput", "utilitarian"])

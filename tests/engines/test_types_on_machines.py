@@ -187,7 +187,7 @@ def test_types_of_one_user_in_two_processes_are_the_serial_answer():
 def test_the_slow_chain_agrees():
     found = crosscheck(cluster(max_tasks={"batch": 3}))
     assert found.agree
-    assert {opinion.engine for opinion in found.opinions} >= {"lp-chain", "one LP a user"}
+    assert {answer.engine for answer in found.methods} >= {"lp-chain", "one LP a user"}
 
 
 def test_who_was_not_taught_types_says_so():

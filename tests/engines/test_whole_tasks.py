@@ -18,7 +18,7 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
-from drfopt.solving.methods import opinions
+from drfopt.solving.methods import second_methods
 
 
 def score_of(instance, policy, engine):
@@ -30,7 +30,7 @@ def score_of(instance, policy, engine):
 
 def enumerated(instance, policy):
     problem = Problem(instance, policy, True)
-    return opinions._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
+    return second_methods._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
 
 
 def check(seeds, policies, machines=False):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of, exactly
 from drfopt.axioms.manipulation.misreport import worth
 from drfopt.axioms.outcomes import outcome
@@ -32,8 +32,8 @@ def instance_of(fact):
     )
 
 
-def scene_of(fact):
-    return Scene(cluster_of(instance_of(fact)), policy_named(fact["policy"]), fact["integer"])
+def audit_case_of(fact):
+    return AuditCase(cluster_of(instance_of(fact)), policy_named(fact["policy"]), fact["integer"])
 
 
 def facts_with(key):
@@ -59,7 +59,7 @@ def test_the_verdicts(fact):
 
 @facts_with("tasks")
 def test_the_outcome(fact):
-    assert scene_of(fact).truth.tasks == row(fact["tasks"])
+    assert audit_case_of(fact).truth.tasks == row(fact["tasks"])
 
 
 @facts_with("witness")
@@ -79,21 +79,21 @@ def test_the_witness(fact):
 
 @facts_with("left")
 def test_what_happens_when_a_user_leaves(fact):
-    after = scene_of(fact).without(fact["left"]["leaver"])
+    after = audit_case_of(fact).without(fact["left"]["leaver"])
     assert after.tasks == row(fact["left"]["tasks"])
 
 
 @facts_with("grown")
 def test_what_happens_when_the_cluster_grows(fact):
-    scene, grown = scene_of(fact), row(fact["grown"]["capacity"])
-    (j,) = (j for j, (old, new) in enumerate(zip(scene.cluster.pool, grown, strict=True)) if old != new)
-    assert scene.run(scene.cluster.with_capacity(j, grown[j])).tasks == row(fact["grown"]["tasks"])
+    audit_case, grown = audit_case_of(fact), row(fact["grown"]["capacity"])
+    (j,) = (j for j, (old, new) in enumerate(zip(audit_case.cluster.pool, grown, strict=True)) if old != new)
+    assert audit_case.run(audit_case.cluster.with_capacity(j, grown[j])).tasks == row(fact["grown"]["tasks"])
 
 
 @facts_with("lie")
 def test_what_a_lie_brings(fact):
     lie = fact["lie"]
-    value, _ = worth(scene_of(fact), lie["user"], row(lie["report"]))
+    value, _ = worth(audit_case_of(fact), lie["user"], row(lie["report"]))
     assert exactly(value)
     assert value == exact(lie["value"])
 

@@ -12,7 +12,7 @@ from drfopt import Instance, solve
 from drfopt.base.numbers.quantities import exact
 from drfopt.base.tolerances import LEVEL
 from drfopt.io.native import reading
-from drfopt.model.hierarchy import Ascent
+from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
 
@@ -68,8 +68,8 @@ def test_weight_0_leaves_nothing_idle_here_and_20_cpus_in_koordinator():
 @named(MEASURED)
 def test_a_level_is_the_share_that_the_scheduler_computes(fact):
     instance = instance_of(fact)
-    ascent = Ascent(instance, policy_named("drf"), exact=True)
-    level = ascent.levels(np.array([Fraction(1)], dtype=object))[0]
+    clock = Clock(instance, policy_named("drf"), exact=True)
+    level = clock.levels(np.array([Fraction(1)], dtype=object))[0]
     # Kueue counts in thousandths and rounds up.
     assert -(-level * fact["unit"] // 1) == fact["share"] if fact["unit"] > 1 else level == exact(fact["share"])
 

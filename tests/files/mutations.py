@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SECONDS = 20
+METHODS = 20
 """CPU seconds that one file may take."""
 
 MEMORY = 2 * 2**30
@@ -269,7 +269,7 @@ def ran(arguments: list[str]) -> str:
 
     out, err, status = io.StringIO(), io.StringIO(), 0
     before = signal.signal(signal.SIGPROF, _late)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, METHODS)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             if arguments[0] == "scenario":
@@ -280,7 +280,7 @@ def ran(arguments: list[str]) -> str:
     except SystemExit as end:
         status = end.code or 0
     except Late:
-        return f"takes more than {SECONDS} seconds"
+        return f"takes more than {METHODS} seconds"
     except Exception as error:
         return f"raises {type(error).__name__}: {error}"
     finally:

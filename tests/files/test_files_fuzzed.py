@@ -56,7 +56,7 @@ def test_many_spoiled_files(tmp_path: Path, first: int) -> None:
     ],
 )
 def test_what_is_wrong_is_seen(monkeypatch, behaviour: str, words: str) -> None:
-    monkeypatch.setattr(mutations, "SECONDS", 0.2)
+    monkeypatch.setattr(mutations, "METHODS", 0.2)
     monkeypatch.setattr("drfopt.cli.main", lambda arguments: exec(behaviour, {"sys": sys}))
     found = mutations.ran(["solve"])
     assert words in found and bool(found) == bool(words)

@@ -187,7 +187,7 @@ def test_whole_and_divisible_tasks_side_by_side():
     assert "whole tasks, for their tasks are integer variables: " in str(found).replace("\n", " ")
     assert not found.failed
     found = compare(RACKS, ["drf", WHOLE], integer=True)
-    assert set(found.beside) == {"drf"}
+    assert set(found.integrality) == {"drf"}
     assert found.price_of_fairness[WHOLE] == pytest.approx(found.price_of_fairness["drf"])
 
 

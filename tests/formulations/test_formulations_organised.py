@@ -110,14 +110,14 @@ def company(weights=None, **rules):
 def test_guarantees_are_solved_and_cross_checked(instance):
     found = crosscheck(instance, "drf", formulation=GUARANTEES)
     assert found.agree is True
-    assert found.opinions[-1].levels is not None and found.max_disagreement < 1e-9
+    assert found.methods[-1].levels is not None and found.max_disagreement < 1e-9
 
 
 @pytest.mark.parametrize("name", ["hdrf-blocking", "hdrf-rescaling", "hdrf-starvation", "hdrf-collapsed"])
 def test_hierarchies_are_solved_and_cross_checked(name):
     found = crosscheck(Instance.library(name), "drf", formulation=HIERARCHY)
     assert found.agree is True
-    assert found.opinions[-1].levels is not None
+    assert found.methods[-1].levels is not None
     compared = compare(Instance.library(name), ["drf", HIERARCHY])
     assert compared[HIERARCHY].tasks == pytest.approx(compared["drf"].tasks)
 

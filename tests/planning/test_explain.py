@@ -92,7 +92,7 @@ def test_every_policy_has_something_to_say(instance, policy):
 
 
 def at_least(instance, policy, i):
-    """Return what the links say of a limit, where nothing is divided again."""
+    """Return what the rounds say of a limit, where nothing is divided again."""
     found = LIMIT.match(Remedies(solve(instance, policy), thorough=False).limit(i))
     assert found
     return found

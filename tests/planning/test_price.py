@@ -186,7 +186,11 @@ def test_an_end_is_an_end():
     instances = [pool(random) for _ in range(40)]
     ends = sum(check_links(instance, "drf", price(instance)) for instance in instances)
     known = [
-        side.until for instance in instances for worth in price(instance).units for side in worth.sides if side.until
+        side.until
+        for instance in instances
+        for worth in price(instance).units
+        for side in worth.one_sided
+        if side.until
     ]
     assert ends >= 0.95 * len(known)
 
@@ -239,7 +243,7 @@ def test_a_price_is_a_dual(seed):
     rates = found.allocation.levels / np.where(found.allocation.tasks > 0, found.allocation.tasks, 1.0)
     assume((rates > 0).all() and found.lowest_level is not None)
     # Tasks over 1 / rate are levels measured on the cluster as it is, whatever it becomes.
-    lowest = found.units[0].more.held.links[0].finished
+    lowest = found.units[0].more.held.rounds[0].finished
 
     def level(worth: Worth, amount: float) -> float:
         cluster, _ = grown(instance, worth.unit, amount - worth.now)

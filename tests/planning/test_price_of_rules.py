@@ -59,7 +59,7 @@ def test_slopes_on_machines_are_those_of_dividing_again(policy, rules):
 
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
 def test_the_clock_and_the_links_say_the_same(policy):
-    """Of a plain leximin the links know the slopes (`binding_rounds`): two ways that share no equations."""
+    """Of a plain leximin the rounds know the slopes (`binding_rounds`): two ways that share no equations."""
     users = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}, "C": {"cpu": 1}}
     classes = [Machine("x", {"cpu": 9, "memory": 18}, 2), Machine("y", {"cpu": 6, "memory": 4})]
     instance = Instance(users, machines=classes, weights={"A": 2}, max_tasks={"C": 3})
@@ -92,7 +92,9 @@ def test_stops_that_are_wrong_prove_no_division_beside():
     look = clock_slopes.divided(solve(instance))
     unit = units_of(instance)[0]
     room = instance.room + 1e-3 * unit.growth
-    assert look._run(room, look.halts, instance.room) is not None
-    wrong = tuple(clock_slopes.replace(halt, prices=halt.prices[:, ::-1].copy()) for halt in look.halts)
+    assert look._run(room, look.breakpoints, instance.room) is not None
+    wrong = tuple(
+        clock_slopes.replace(breakpoint, prices=breakpoint.prices[:, ::-1].copy()) for breakpoint in look.breakpoints
+    )
     assert look._run(room, wrong, instance.room) is None
     assert policy_named("drf").objective == "leximin"

@@ -180,6 +180,6 @@ def test_where_nobody_loses_no_total_falls(policy, seed):
 
 def test_levels_of_a_changed_user_are_of_the_weights_and_capacities_before():
     found = what_if(PAPER, ["set-weight A=2", "set-demand B.cpu=6", "add-user C{cpu=1}"])
-    levels = found.yardstick.levels(found.after)
+    levels = found.baseline.levels(found.after)
     a, b, c = found.after.tasks
     assert levels.tolist() == pytest.approx([float(a) * 4 / 18, float(b) * 6 / 9, float(c) / 9])

@@ -75,8 +75,6 @@ FILES = ["drf.py", "ceei.py", "drf_integer.py", "ceei_integer.py"]
 MODES = {"floats": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 
 REASONS = (
-    "the file has no rounds, which machines need",
-    "the file has no prices, or no point in the enclosures",
     "the file has no prices",
     "the file does not say how the tasks are packed",
     "that is not searched for in a cluster or claim of this kind",

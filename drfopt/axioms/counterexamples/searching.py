@@ -24,15 +24,15 @@ from ...model.instance import Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy
-from ..outcomes import Outcome, pays, rough
+from ..outcomes import Outcome, batched, pays
 from ..properties.table import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
 from .space import FEW, Case, Space, smallest
 
-__all__ = ["Counterexample", "Question", "Search", "Space", "in_whole", "search", "told"]
+__all__ = ["Counterexample", "Question", "Search", "Space", "in_one_line", "in_whole", "search"]
 
 
 MOST_UNITS = 1_000_000
@@ -65,19 +65,21 @@ class Question:
             raise PolicyError(f"{policy.name}: the resources of a search are {', '.join(names)}")
         return all(user.demand[names.index(policy.argument)] for user in case.users)
 
-    def findings(self, case: Case, rough: Mapping[Economy, Outcome] | None = None) -> tuple[Finding, ...]:
-        """Return the findings on one case; `rough` are outcomes in floats that may decide a comparison."""
+    def findings(self, case: Case, batched: Mapping[Economy, Outcome] | None = None) -> tuple[Finding, ...]:
+        """Return the findings on one case; `batched` are outcomes in floats that may decide a comparison."""
         chosen = properties_named(self.properties)
-        return findings(case.cluster(), policy_named(self.policy), chosen, self.integer, rough=rough)
+        return findings(case.cluster(), policy_named(self.policy), chosen, self.integer, batched=batched)
 
-    def rough(self, cases: Sequence[Case]) -> Mapping[Economy, Outcome]:
+    def batched(self, cases: Sequence[Case]) -> Mapping[Economy, Outcome]:
         """Return what the properties will ask of these cases, from one batch, where exact outcomes take long."""
         policy = policy_named(self.policy)
         asking = [row.asks for row in properties_named(self.properties) if row.asks is not None]
         if self.integer or not asking or not any(pays(case.cluster(), policy) for case in cases):
             return {}
-        scenes = [Scene(case.cluster(), policy) for case in cases]
-        return rough((cluster for scene in scenes for asks in asking for cluster in asks(scene)), policy)
+        audit_cases = [AuditCase(case.cluster(), policy) for case in cases]
+        return batched(
+            (cluster for audit_case in audit_cases for asks in asking for cluster in asks(audit_case)), policy
+        )
 
     def fails(self, name: str, case: Case) -> bool:
         """Say whether one property certainly fails on a case, whatever tie is broken how."""
@@ -188,7 +190,7 @@ class Search(Result):
 
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
-        stories = {c.finding.property: f"{told(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
+        stories = {c.finding.property: f"{in_one_line(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
         rows = [
             (name, *(self.verdicts[name][v] for v in (HOLDS, FAILS, UNDECIDED)), stories.get(name, ""))
             for name in self.question.properties
@@ -323,7 +325,7 @@ def _audited(question: Question, unit: int) -> dict[str, Any]:
         seen += 1
         if question.space.stands_for_itself(case) and question.takes(case):
             chosen.append(case)
-    from_batch = question.rough(chosen)
+    from_batch = question.batched(chosen)
     for case in chosen:
         audited += 1
         for finding in _looked_at(question, case, from_batch):
@@ -341,10 +343,10 @@ def _audited(question: Question, unit: int) -> dict[str, Any]:
     }
 
 
-def _looked_at(question: Question, case: Case, rough: Mapping[Economy, Outcome]) -> tuple[Finding, ...]:
+def _looked_at(question: Question, case: Case, batched: Mapping[Economy, Outcome]) -> tuple[Finding, ...]:
     """Return the findings on a case; one that a solver gives up on is undecided and does not end the search."""
     try:
-        return question.findings(case, rough)
+        return question.findings(case, batched)
     except (SolverError, CertificateError) as error:
         return tuple(Finding(name, UNDECIDED, exact=False, note=str(error)) for name in question.properties)
 
@@ -387,7 +389,7 @@ def _counterexample(question: Question, name: str, case: Case) -> Counterexample
     return Counterexample(instance, finding, question.policy, question.integer)
 
 
-def told(instance: Instance) -> str:
+def in_one_line(instance: Instance) -> str:
     """Return an instance in one line: capacities, then demands."""
 
     def row(values: Sequence[Any]) -> str:

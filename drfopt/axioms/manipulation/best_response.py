@@ -1,35 +1,35 @@
-"""The best lie against each kind of policy: exact where the policy's structure allows it, by trials elsewhere."""
+"""The best misreport against each kind of policy: exact where the policy's structure allows it, by trials elsewhere."""
 
 from collections.abc import Callable
 
-from ..case import Scene
+from ..case import AuditCase
 from . import filling, market_of_two, misreport, prices, sums, whole
 from .misreport import Response
 
 __all__ = ["Response", "best_response"]
 
 
-def best_response(scene: Scene, i: int) -> Response:
+def best_response(case: AuditCase, i: int) -> Response:
     """Return user i's best response to the truth of the others."""
-    return next(best for takes, best in KINDS if takes(scene))(scene, i)
+    return next(best for takes, best in KINDS if takes(case))(case, i)
 
 
-def _pool(scene: Scene) -> bool:
-    return not scene.integer and scene.cluster.machines is None
+def _pool(case: AuditCase) -> bool:
+    return not case.integer and case.cluster.machines is None
 
 
-def _two_resources(scene: Scene) -> bool:
-    cluster = scene.cluster
+def _two_resources(case: AuditCase) -> bool:
+    cluster = case.cluster
     unlimited = all(limit is None for limit in cluster.limits)
-    return _pool(scene) and cluster.m == 2 and all(cluster.pool) and unlimited
+    return _pool(case) and cluster.m == 2 and all(cluster.pool) and unlimited
 
 
-def _one_resource(scene: Scene, i: int) -> Response:
+def _one_resource(case: AuditCase, i: int) -> Response:
     """What one resource brings a user depends on her weight and not on her report."""
-    return Response(None, None, scene.truth.tasks[i])
+    return Response(None, None, case.truth.tasks[i])
 
 
-KINDS: tuple[tuple[Callable[[Scene], bool], Callable[[Scene, int], Response]], ...] = (
+KINDS: tuple[tuple[Callable[[AuditCase], bool], Callable[[AuditCase, int], Response]], ...] = (
     (lambda s: s.integer, whole.best),
     (lambda s: _pool(s) and s.policy.objective in ("leximin", "servers"), filling.best),
     (lambda s: _pool(s) and s.policy.path is not None, filling.along_path),
@@ -41,4 +41,4 @@ KINDS: tuple[tuple[Callable[[Scene], bool], Callable[[Scene, int], Response]], .
     (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", sums.best),
     (lambda s: True, misreport.best),
 )
-"""The first row that takes the scene decides it."""
+"""The first row that takes the case decides it."""

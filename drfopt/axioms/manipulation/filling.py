@@ -1,4 +1,4 @@
-"""The best lie against a leximin policy of one pool, exactly, from the filling without the liar.
+"""The best misreport against a leximin policy of one pool, exactly, from the filling without the misreporting user.
 
 Without user i the others end at levels t[k] and leave of resource j, when all have risen to tau,
 
@@ -40,7 +40,7 @@ from fractions import Fraction
 
 from ...engines.reference.filling import progressive_filling
 from ...model.paths import Traveller
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import low
 from ..outcomes import rates, travellers
 from . import misreport
@@ -52,24 +52,24 @@ LARGEST_CLAIM = 64
 """Multiples of her task that are tried for the sentence; that some multiple pays is known before."""
 
 
-def best(scene: Scene, i: int) -> Response:
+def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response."""
-    if scene.policy.measure == "tasks":
-        return _larger_task(scene, i)
-    most = scene.limited(i, _least_root(scene, i))
-    truth = scene.truth.tasks[i]
+    if case.policy.measure == "tasks":
+        return _larger_task(case, i)
+    most = case.limited(i, _least_root(case, i))
+    truth = case.truth.tasks[i]
     return Response(None, None, most, decided=low(most) <= low(truth))
 
 
-def along_path(scene: Scene, i: int) -> Response:
+def along_path(case: AuditCase, i: int) -> Response:
     """Return user i's best response where levels are measured along a path of bundles."""
-    cluster, truth = scene.cluster, low(scene.truth.tasks[i])
+    cluster, truth = case.cluster, low(case.truth.tasks[i])
     none = any(d and not c for d, c in zip(cluster.demands[i], cluster.pool, strict=True))
     if none or truth == cluster.limits[i]:
         return Response(None, None, truth)
-    users = travellers(cluster, scene.policy)
+    users = travellers(cluster, case.policy)
     others, level = [k for k in range(cluster.n) if k != i], users[i].level(truth)
-    ends = [low(x) for x in scene.without(i).tasks]
+    ends = [low(x) for x in case.without(i).tasks]
     for j, need in enumerate(cluster.demands[i]):
         held = sum(
             (
@@ -81,41 +81,41 @@ def along_path(scene: Scene, i: int) -> Response:
         )
         if need and held + truth * need == cluster.pool[j]:
             return Response(None, None, truth)
-    return misreport.best(scene, i)
+    return misreport.best(case, i)
 
 
-def on_servers(scene: Scene, i: int) -> Response:
+def on_servers(case: AuditCase, i: int) -> Response:
     """Return user i's best response where every machine is filled by itself: there is one on each of them.
 
     A report that fits where her true demand does not brings her nothing there, and it changes nothing elsewhere.
     """
     most = Fraction(0)
-    for k, machine in enumerate(scene.cluster.machines or ()):
-        users, pool = scene.cluster.server(k)
+    for k, machine in enumerate(case.cluster.machines or ()):
+        users, pool = case.cluster.server(k)
         if i in users:
-            most += machine.count * _least_root(Scene(pool, scene.policy), users.index(i))
-    return Response(None, None, most, decided=most <= low(scene.truth.tasks[i]))
+            most += machine.count * _least_root(AuditCase(pool, case.policy), users.index(i))
+    return Response(None, None, most, decided=most <= low(case.truth.tasks[i]))
 
 
-def _larger_task(scene: Scene, i: int) -> Response:
-    most = scene.limited(i, scene.per_task(i, scene.cluster.pool))
-    truth = scene.truth.tasks[i]
+def _larger_task(case: AuditCase, i: int) -> Response:
+    most = case.limited(i, case.per_task(i, case.cluster.pool))
+    truth = case.truth.tasks[i]
     if low(most) <= low(truth):
         return Response(None, None, most)
     claim = 2
     while claim <= LARGEST_CLAIM:
-        report = tuple(claim * d for d in scene.cluster.demands[i])
-        value, _ = worth(scene, i, report)
+        report = tuple(claim * d for d in case.cluster.demands[i])
+        value, _ = worth(case, i, report)
         if low(value) > low(truth):
             return Response(report, value, most)
         claim *= 2
     return Response(None, None, most, decided=False, trials=claim)
 
 
-def _least_root(scene: Scene, i: int) -> Fraction:
+def _least_root(case: AuditCase, i: int) -> Fraction:
     """Return the largest number of her own tasks whose bundle the others leave at its level."""
-    cluster = scene.cluster
-    mine = rates(cluster, scene.policy)
+    cluster = case.cluster
+    mine = rates(cluster, case.policy)
     others = [k for k in range(cluster.n) if k != i]
     demand = cluster.demands[i]
     if any(d and not c for d, c in zip(demand, cluster.pool, strict=True)):
@@ -145,16 +145,16 @@ def _least_root(scene: Scene, i: int) -> Fraction:
     return min(found)
 
 
-def pair_gains_nothing(scene: Scene, i: int, k: int) -> bool:
-    """Say whether users i and k cannot both run more by lying together, where the bundle alone decides the level."""
-    cluster, truth = scene.cluster, [low(x) for x in scene.truth.tasks]
+def pair_gains_nothing(case: AuditCase, i: int, k: int) -> bool:
+    """Say whether users i and k cannot both gain by misreporting together, where the bundle alone decides the level."""
+    cluster, truth = case.cluster, [low(x) for x in case.truth.tasks]
     if any(truth[h] == cluster.limits[h] for h in (i, k)):
         return True
-    users = _users(scene)
+    users = _users(case)
     first = min((i, k), key=lambda h: users[h].level(truth[h]))
     level = users[first].level(truth[first])
     others = [h for h in range(cluster.n) if h not in (i, k)]
-    alone = [low(x) for x in scene.run(cluster.keeping(others)).tasks]
+    alone = [low(x) for x in case.run(cluster.keeping(others)).tasks]
     for r, need in enumerate(cluster.demands[first]):
         if not need:
             continue
@@ -180,7 +180,7 @@ class _Linear:
         return level / self.rate
 
 
-def _users(scene: Scene) -> Sequence[_Linear | Traveller]:
-    if scene.policy.path is not None:
-        return travellers(scene.cluster, scene.policy)
-    return [_Linear(rate) for rate in rates(scene.cluster, scene.policy)]
+def _users(case: AuditCase) -> Sequence[_Linear | Traveller]:
+    if case.policy.path is not None:
+        return travellers(case.cluster, case.policy)
+    return [_Linear(rate) for rate in rates(case.cluster, case.policy)]

@@ -1,4 +1,4 @@
-"""The best lie against the market with equal incomes on one pool of two resources, exactly.
+"""The best misreport against the market with equal incomes on one pool of two resources, exactly.
 
 By the prices p that her report brings about, user i can get exactly what the others leave at them,
 
@@ -22,14 +22,14 @@ from itertools import pairwise
 
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.polynomials import Polynomial, add, at, derivative, isolated, narrowed, product, scaled
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, exactly, high, low
 from .misreport import Response, rescaled, worth
 
 __all__ = ["RationalCurve", "best"]
 
 NARROW = Fraction(1, 2**40)
-"""Width to which a root is narrowed before a fraction in it stands for it: a lie needs no more digits."""
+"""Width to which a root is narrowed before a fraction in it stands for it: a misreport needs no more digits."""
 
 SIMPLE = 10**4
 """Largest denominator of a fraction that a root may really be."""
@@ -38,9 +38,9 @@ SIMPLE = 10**4
 class RationalCurve:
     """The curve of what the others leave user i, as rational functions of t with one denominator."""
 
-    def __init__(self, scene: Scene, i: int):
-        cluster = scene.cluster
-        self.scene, self.i = scene, i
+    def __init__(self, case: AuditCase, i: int):
+        cluster = case.cluster
+        self.case, self.i = case, i
         shares = [tuple(d / c for d, c in zip(row, cluster.pool, strict=True)) for row in cluster.demands]
         others = [k for k in range(cluster.n) if k != i and cluster.limits[k] != 0]
         income = sum((cluster.weights[k] for k in [i, *others]), Fraction(0))
@@ -79,20 +79,20 @@ class RationalCurve:
         ]
 
 
-def best(scene: Scene, i: int) -> Response:
+def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response."""
-    cluster, truth = scene.cluster, scene.truth.tasks[i]
+    cluster, truth = case.cluster, case.truth.tasks[i]
     stuck = any(d and not c for d, c in zip(cluster.demands[i], cluster.pool, strict=True))
     if cluster.n == 1 or stuck or cluster.limits[i] == 0:
         return Response(None, None, truth)
-    curve = RationalCurve(scene, i)
+    curve = RationalCurve(case, i)
     certain = _gains(curve, high(truth))
     if not certain:
         decided = exactly(truth) or _only_the_truth(curve, low(truth))
         return Response(None, None, truth if decided else None, decided=decided)
     t, most = _peak(curve)
     report = _report(curve, t)
-    value, _ = worth(scene, i, report)
+    value, _ = worth(case, i, report)
     return Response(report, value, most)
 
 
@@ -163,5 +163,5 @@ def _wobble(curve: RationalCurve, a: Fraction, b: Fraction) -> Fraction:
 
 def _report(curve: RationalCurve, t: Fraction) -> tuple[Fraction, ...]:
     left = curve.shares_left(t) or (Fraction(0), Fraction(0))
-    bundle = tuple(r * c for r, c in zip(left, curve.scene.cluster.pool, strict=True))
-    return rescaled(curve.scene, curve.i, bundle)
+    bundle = tuple(r * c for r, c in zip(left, curve.case.cluster.pool, strict=True))
+    return rescaled(curve.case, curve.i, bundle)

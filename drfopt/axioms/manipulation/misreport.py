@@ -1,9 +1,9 @@
-"""What a user can gain by a lie: the report, what it brings her, and whether nothing brings more.
+"""What a user can gain by a misreport: the report, what it brings her, and whether nothing brings more.
 
-Lies found by trying: every resource of the report more or less, from the best report so far.
+Misreports found by trying: every resource of the report more or less, from the best report so far.
 
-Reports are tried in floats, a market's in one batch, and the best of them is what is then verified like any other lie.
-That nothing is found proves nothing, and the number of reports is told.
+Reports are tried in floats, a market's in one batch, and the best of them is what is then verified like any other
+misreport.  That nothing is found proves nothing, and the number of reports is told.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...solving.allocating import solve
 from ...solving.batches.batch import solve_many
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, Row, below, times
 
 __all__ = ["Response", "best", "nearby", "rescaled", "worth"]
@@ -27,7 +27,7 @@ class Response:
     Attributes
     ----------
     report : (m,) or None
-        A demand she may claim; None where no lie brings more than the truth.
+        A demand she may claim; None where no misreport brings more than the truth.
     value : Number or None
         The tasks she runs with what the report brings, recomputed from the policy's outcome.
     most : Number or None
@@ -39,7 +39,7 @@ class Response:
     tied : bool
         Whether the outcome rests on how the policy breaks a tie; of an undecided response, that every gain does.
     within : Fraction
-        By how much of the truth a lie may still gain where that there is none is decided up to a bound only.
+        By how much of the truth a misreport may still gain where that there is none is decided up to a bound only.
     """
 
     report: Row | None
@@ -51,22 +51,22 @@ class Response:
     within: Fraction = Fraction(0)
 
 
-def worth(scene: Scene, i: int, report: Row) -> tuple[Number, bool]:
+def worth(case: AuditCase, i: int, report: Row) -> tuple[Number, bool]:
     """Return the tasks user i runs with what the report brings her, and whether a tie was broken for it."""
-    found = scene.run(scene.cluster.reporting(i, report))
-    each = scene.per_task(i, report)
-    if scene.cluster.machines is None or scene.integer:
-        return scene.limited(i, times(each, found.tasks[i])), found.tied
-    mine = {k for k, _ in scene.cluster.classes(i)}
+    found = case.run(case.cluster.reporting(i, report))
+    each = case.per_task(i, report)
+    if case.cluster.machines is None or case.integer:
+        return case.limited(i, times(each, found.tasks[i])), found.tied
+    mine = {k for k, _ in case.cluster.classes(i)}
     amounts = [z for k, z in enumerate(found.amounts(i)) if k in mine]
     from ..economy import total
 
-    return scene.limited(i, times(each, total(amounts))), found.tied
+    return case.limited(i, times(each, total(amounts))), found.tied
 
 
-def rescaled(scene: Scene, i: int, bundle: Row) -> Row:
+def rescaled(case: AuditCase, i: int, bundle: Row) -> Row:
     """Return the report in proportion to the bundle that equals the true demand where the bundle binds her."""
-    each = scene.per_task(i, bundle)
+    each = case.per_task(i, bundle)
     return tuple(b / each for b in bundle)
 
 
@@ -84,30 +84,30 @@ LOOKS = 3
 """Reports of a round that are verified, the most promising first: ties may spoil one."""
 
 
-def best(scene: Scene, i: int) -> Response:
+def best(case: AuditCase, i: int) -> Response:
     """Return the best response among the reports tried."""
-    truth = scene.truth.tasks[i]
+    truth = case.truth.tasks[i]
     report, value, trials, tied = None, truth, 0, False
-    seen = {scene.cluster.demands[i]}
+    seen = {case.cluster.demands[i]}
     for _ in range(ROUNDS):
-        start = report or scene.cluster.demands[i]
-        fresh = [row for row in dict.fromkeys(nearby(scene, i, start)) if row not in seen]
+        start = report or case.cluster.demands[i]
+        fresh = [row for row in dict.fromkeys(nearby(case, i, start)) if row not in seen]
         seen.update(fresh)
         trials += len(fresh)
-        for row in _promising(scene, i, fresh, float(value)):
-            got, broken = worth(scene, i, row)
+        for row in _promising(case, i, fresh, float(value)):
+            got, broken = worth(case, i, row)
             if below(value, got) and (not broken or report is None or tied):
                 report, value, tied = row, got, broken
         if report is None or report == start:
             break
     if report is None:
         return Response(None, None, decided=False, trials=trials)
-    return Response(report, value, None, decided=False, trials=trials, tied=tied or scene.truth.tied)
+    return Response(report, value, None, decided=False, trials=trials, tied=tied or case.truth.tied)
 
 
-def nearby(scene: Scene, i: int, report: Row) -> Iterator[Row]:
+def nearby(case: AuditCase, i: int, report: Row) -> Iterator[Row]:
     """Yield reports that differ from one in one resource, in all but one, or in the size of the task."""
-    cluster = scene.cluster
+    cluster = case.cluster
     size = max((r / c for r, c in zip(report, cluster.pool, strict=True) if c), default=Fraction(1))
     for j in range(cluster.m):
         for factor in FACTORS:
@@ -115,27 +115,27 @@ def nearby(scene: Scene, i: int, report: Row) -> Iterator[Row]:
             mine = report[j] if report[j] else size * cluster.pool[j] / 4
             if mine:
                 yield (*report[:j], mine * factor, *report[j + 1 :])
-    if cluster.m == 1 or scene.policy.measure == "tasks":
+    if cluster.m == 1 or case.policy.measure == "tasks":
         return
     for factor in FACTORS[:4]:
         yield tuple(factor * r for r in report)
 
 
-def _promising(scene: Scene, i: int, reports: Sequence[Row], least: float) -> list[Row]:
+def _promising(case: AuditCase, i: int, reports: Sequence[Row], least: float) -> list[Row]:
     """Return the reports that bring more than `least` in floats, the best first."""
-    if scene.integer or scene.cluster.machines is not None or scene.policy.objective in ("sum", "path"):
+    if case.integer or case.cluster.machines is not None or case.policy.objective in ("sum", "path"):
         # Few and whole, or placed, or quickly exact: nothing is saved by asking twice.
         return list(reports)
-    values = _floats(scene, i, reports)
+    values = _floats(case, i, reports)
     order = np.argsort(-values, kind="stable")[:LOOKS]
     return [reports[k] for k in order if values[k] > least * (1 + NOTICED)]
 
 
-def _floats(scene: Scene, i: int, reports: Sequence[Row]) -> np.ndarray:
+def _floats(case: AuditCase, i: int, reports: Sequence[Row]) -> np.ndarray:
     """Return the tasks, in floats, that user i runs with what each report brings her."""
-    cluster = scene.cluster
-    each = np.array([float(scene.per_task(i, report)) for report in reports])
-    if scene.policy.name == "ceei" and not cluster.weighted_per_resource:
+    cluster = case.cluster
+    each = np.array([float(case.per_task(i, report)) for report in reports])
+    if case.policy.name == "ceei" and not cluster.weighted_per_resource:
         demands = np.broadcast_to(np.array(cluster.demands, dtype=float), (len(reports), cluster.n, cluster.m)).copy()
         demands[:, i] = np.array(reports, dtype=float)
         limits = [np.inf if limit is None or k == i else float(limit) for k, limit in enumerate(cluster.limits)]
@@ -145,6 +145,6 @@ def _floats(scene: Scene, i: int, reports: Sequence[Row]) -> np.ndarray:
         tasks = found.tasks[:, i] * each
     else:
         claims = (cluster.reporting(i, report).instance() for report in reports)
-        tasks = np.array([float(solve(claim, scene.policy).tasks[i]) for claim in claims]) * each
+        tasks = np.array([float(solve(claim, case.policy).tasks[i]) for claim in claims]) * each
     limit = cluster.limits[i]
     return tasks if limit is None else np.minimum(tasks, float(limit))

@@ -25,8 +25,8 @@ near the optimum, at which the tangents
 
 make the program linear in p, and multipliers lambda, tau, sigma >= 0 with lambda . r[i] = 1 bound it: for *any* z, so
 they prove something although a solver in floats proposed z.  The best multipliers are a linear program, solved in
-fractions.  Where the bound is what the truth brings, no lie pays; where it is more by a millionth, no lie pays more
-than that.
+fractions.  Where the bound is what the truth brings, no misreport pays; where it is more by a millionth, no misreport
+pays more than that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -237,7 +237,7 @@ def _tangents(market: OptionMarket, at_limit: frozenset[int], prices: Row, targe
         columns.append({1 + h: -sign * r for h, r in enumerate(row) if r})
     cost = [*room, income, *(sign * end for _, end, sign in ends)]
     program = ExactProgram(columns, [Fraction(-1), *([Fraction(0)] * m)], [-c for c in cost])
-    found = maximise(program, range(len(columns), len(columns) + m + 1), "the bound on a lie")
+    found = maximise(program, range(len(columns), len(columns) + m + 1), "the bound on a misreport")
     proven = dot(cost, found.x)
     return proven if alpha == 1 else max(proven, target)
 

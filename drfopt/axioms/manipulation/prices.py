@@ -1,4 +1,4 @@
-"""The best lie against a market in one pool, of any number of resources and with limits, for alpha >= 1.
+"""The best misreport against a market in one pool, of any number of resources and with limits, for alpha >= 1.
 
 What is to be had by some report is a program over prices (`option_set`); a solver proposes its optimum, the policy's
 own outcome says what the report brings, and the bound says in fractions that no other brings more.
@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, Row, below, exactly, high, low, times
 from ..exact_market import clear
 from . import misreport
@@ -118,23 +118,23 @@ HALVINGS = 30
 """Halvings of the interval in which the program is worth what it supposes."""
 
 
-def best(scene: Scene, i: int) -> Response:
+def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response, or that none gains more than a bound leaves open."""
-    scene.deadline.check("the audit")
-    truth, market = scene.truth.tasks[i], market_of(scene.cluster, i, scene.policy.alpha)
-    limit = scene.cluster.limits[i]
+    case.deadline.check("the audit")
+    truth, market = case.truth.tasks[i], market_of(case.cluster, i, case.policy.alpha)
+    limit = case.cluster.limits[i]
     if market is None or not market.others or (limit is not None and low(truth) >= limit):
         return Response(None, None, truth)
     if sum(other.limit is not None for other in market.others) > LIMITED:
-        return misreport.best(scene, i)
-    return _fractions(scene, i, market) if scene.policy.alpha == 1 else _powers(scene, i, market)
+        return misreport.best(case, i)
+    return _fractions(case, i, market) if case.policy.alpha == 1 else _powers(case, i, market)
 
 
-def _fractions(scene: Scene, i: int, market: OptionMarket) -> Response:
+def _fractions(case: AuditCase, i: int, market: OptionMarket) -> Response:
     """Return the best response under equal incomes: the optimum of the program is a report."""
-    truth = scene.truth.tasks[i]
+    truth = case.truth.tasks[i]
     known = high(truth) * market.size
-    prices, found = _prices(scene, market), None
+    prices, found = _prices(case, market), None
     if prices is not None and exactly(truth):
         proven = bound(market, [prices], known)
         if proven is not None and proven <= known:
@@ -147,18 +147,18 @@ def _fractions(scene: Scene, i: int, market: OptionMarket) -> Response:
                 found = left
     candidates = [*points, *([] if prices is None else [prices])]
     if found is not None and worth_of(market, found) > known * (1 + POWERS):
-        report = _claiming(scene, i, market, found)
-        value, _ = worth(scene, i, report)
-        return Response(report, value, _most(scene, i, market, candidates, worth_of(market, found), value))
-    return _open(scene, i, market, candidates)
+        report = _claiming(case, i, market, found)
+        value, _ = worth(case, i, report)
+        return Response(report, value, _most(case, i, market, candidates, worth_of(market, found), value))
+    return _open(case, i, market, candidates)
 
 
-def _powers(scene: Scene, i: int, market: OptionMarket) -> Response:
-    """Return a lie under alpha > 1 that the program or trials propose, or what the program says of all lies."""
-    truth = scene.truth.tasks[i]
+def _powers(case: AuditCase, i: int, market: OptionMarket) -> Response:
+    """Return a misreport under alpha > 1 that the program or trials propose, or what the program says of all."""
+    truth = case.truth.tasks[i]
     known = low(truth) * market.size
     points = [p for _, p in optima(market, known * (1 + WITHIN))]
-    response = _open(scene, i, market, points)
+    response = _open(case, i, market, points)
     if response.decided:
         return response
     target, points = _fixed_point(market, known)
@@ -167,15 +167,15 @@ def _powers(scene: Scene, i: int, market: OptionMarket) -> Response:
         left = [1 - sum(float(r) * s for r, s in column) for column in _held(market, p)]
         if min(left) <= 0:
             continue
-        report = _claiming(scene, i, market, tuple(map(Fraction, left)))
+        report = _claiming(case, i, market, tuple(map(Fraction, left)))
         for largest in SIMPLE[1:]:
             simple = tuple(r.limit_denominator(largest) for r in report)
-            value, _ = worth(scene, i, simple)
+            value, _ = worth(case, i, simple)
             if below(truth, value) and (found is None or below(_plus(found.value), value)):
                 found = Response(simple, value)
-    most = _most(scene, i, market, points, target * (1 + WITHIN), Fraction(0))
+    most = _most(case, i, market, points, target * (1 + WITHIN), Fraction(0))
     if found is None or most is None or below(_plus(found.value), most):
-        tried = misreport.best(scene, i)
+        tried = misreport.best(case, i)
         if found is None or (tried.value is not None and below(found.value or truth, tried.value)):
             found = tried
     return found if found.report is None else replace(found, most=most)
@@ -210,25 +210,25 @@ def _held(market: OptionMarket, prices: Row) -> list[list[tuple[Fraction, float]
     return [[(other.row[j], s) for other, s in zip(market.others, shares, strict=True)] for j in range(market.m)]
 
 
-def _claiming(scene: Scene, i: int, market: OptionMarket, left: Row) -> Row:
+def _claiming(case: AuditCase, i: int, market: OptionMarket, left: Row) -> Row:
     """Return the report in proportion to these shares."""
-    bundle = [Fraction(0)] * scene.cluster.m
+    bundle = [Fraction(0)] * case.cluster.m
     for j, share in zip(market.resources, left, strict=True):
-        bundle[j] = share * scene.cluster.pool[j]
-    return rescaled(scene, i, tuple(bundle))
+        bundle[j] = share * case.cluster.pool[j]
+    return rescaled(case, i, tuple(bundle))
 
 
 def _most(
-    scene: Scene, i: int, market: OptionMarket, candidates: Sequence[Row], target: Fraction, value: Number
+    case: AuditCase, i: int, market: OptionMarket, candidates: Sequence[Row], target: Fraction, value: Number
 ) -> Number | None:
     """Return the tasks that no report exceeds, given the value of one; None where nothing is proven."""
     proven = bound(market, candidates, target)
-    return None if proven is None else scene.limited(i, max(high(value), proven / market.size))
+    return None if proven is None else case.limited(i, max(high(value), proven / market.size))
 
 
-def _open(scene: Scene, i: int, market: OptionMarket, candidates: Sequence[Row]) -> Response:
+def _open(case: AuditCase, i: int, market: OptionMarket, candidates: Sequence[Row]) -> Response:
     """Return that nothing gains more than the bound leaves open, where that is next to nothing."""
-    truth = scene.truth.tasks[i]
+    truth = case.truth.tasks[i]
     target = low(truth) * market.size * (1 + WITHIN)
     proven = bound(market, candidates, target) if market.alpha >= 1 else None
     if proven is None or proven > target:
@@ -236,11 +236,11 @@ def _open(scene: Scene, i: int, market: OptionMarket, candidates: Sequence[Row])
     return Response(None, None, truth, within=max(proven / (low(truth) * market.size) - 1, Fraction(0)))
 
 
-def _prices(scene: Scene, market: OptionMarket) -> Row | None:
+def _prices(case: AuditCase, market: OptionMarket) -> Row | None:
     """Return the prices (m,) of the truth, of a whole resource each, where they are known exactly."""
-    if scene.policy.alpha != 1:
+    if case.policy.alpha != 1:
         return None
-    found = clear(scene.cluster).prices
+    found = clear(case.cluster).prices
     if not found or not all(map(exactly, found)):
         return None
-    return tuple(low(found[j]) * scene.cluster.pool[j] for j in market.resources)
+    return tuple(low(found[j]) * case.cluster.pool[j] for j in market.resources)

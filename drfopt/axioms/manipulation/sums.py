@@ -1,4 +1,5 @@
-"""The best lie against the largest sum of dominant shares in one pool, exactly, from the prices of the others' program.
+"""The best misreport against the largest sum of dominant shares in one pool, exactly, from prices of the others'
+program.
 
 All in shares: resources have 1 unit, r[k, j] is what user k takes of resource j when her dominant share is 1, b what
 user i gets, u limits of the others.  The others make of what she leaves
@@ -14,7 +15,7 @@ linear program for each vertex and each j, in fractions,
 
 and where p . b < b[j] she gets it in every optimum.  So a gain that hangs on a tie is told from one that does not.
 
-The best lie against the largest number of tasks on one pool, exactly.
+The best misreport against the largest number of tasks on one pool, exactly.
 
 A user who claims that her task needs next to nothing is served first, whatever the others hold: claiming the fraction
 e of her true demand makes her worth 1 / e of a task.  So the most she can get is what she runs alone, and there is a
@@ -29,7 +30,7 @@ from math import comb
 
 from ...base.errors import SolverError
 from ...base.solvers.exact_lp import ExactProgram, maximise
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Row, below, low
 from . import misreport
 from .misreport import Response, rescaled, worth
@@ -55,32 +56,32 @@ class VertexChoice:
     bundle: Row
 
 
-def best(scene: Scene, i: int) -> Response:
+def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response."""
-    truth, cluster = low(scene.truth.tasks[i]), scene.cluster
+    truth, cluster = low(case.truth.tasks[i]), case.cluster
     limit = cluster.limits[i]
     # Weights play no part in the sum.
     market = market_of(replace(cluster, weights=(Fraction(1),) * cluster.n), i, 1)
     if market is None or not market.others or (limit is not None and truth >= limit):
-        return Response(None, None, scene.truth.tasks[i])
+        return Response(None, None, case.truth.tasks[i])
     rows = market.m + sum(other.limit is not None for other in market.others)
     if comb(rows + len(market.others), rows) > BASES:
-        return misreport.best(scene, i)
+        return misreport.best(case, i)
     corners = vertices(market)
     choices = [c for v in range(len(corners)) for j in range(market.m) if (c := _most(market, corners, v, j))]
     choices.sort(key=lambda choice: -choice.most)
     most = choices[0].most / market.size
-    if low(scene.limited(i, most)) <= truth:
-        return Response(None, None, scene.truth.tasks[i])
-    return _report(scene, i, market, corners, choices)
+    if low(case.limited(i, most)) <= truth:
+        return Response(None, None, case.truth.tasks[i])
+    return _report(case, i, market, corners, choices)
 
 
 def _report(
-    scene: Scene, i: int, market: OptionMarket, corners: Sequence[Row], choices: Sequence[VertexChoice]
+    case: AuditCase, i: int, market: OptionMarket, corners: Sequence[Row], choices: Sequence[VertexChoice]
 ) -> Response:
     """Return a report that gains in every optimum, or by a tie; undecided where every gain hangs on a tie."""
-    truth = scene.truth.tasks[i]
-    most = scene.limited(i, choices[0].most / market.size)
+    truth = case.truth.tasks[i]
+    most = case.limited(i, choices[0].most / market.size)
     known = low(truth) * market.size
     by_a_tie: Response | None = None
     for part in (Fraction(1), *PARTS):
@@ -91,14 +92,14 @@ def _report(
             bundle = _surely(market, corners, choice, aim) or (choice.bundle if part == 1 else None)
             if bundle is None:
                 continue
-            amounts = [Fraction(0)] * scene.cluster.m
+            amounts = [Fraction(0)] * case.cluster.m
             for j, share in zip(market.resources, bundle, strict=True):
-                amounts[j] = share * scene.cluster.pool[j]
-            report = rescaled(scene, i, tuple(amounts))
-            value, tied = worth(scene, i, report)
+                amounts[j] = share * case.cluster.pool[j]
+            report = rescaled(case, i, tuple(amounts))
+            value, tied = worth(case, i, report)
             if below(truth, value):
                 if not tied:
-                    return Response(report, value, most, tied=scene.truth.tied)
+                    return Response(report, value, most, tied=case.truth.tied)
                 by_a_tie = by_a_tie or Response(report, value, most, tied=True)
     return by_a_tie or Response(None, None, decided=False, tied=True)
 
@@ -160,7 +161,7 @@ def _program(rows: Sequence[tuple[dict[int, Fraction], Fraction]], width: int, c
     worth_of = [cost.get(column, Fraction(0)) for column in range(width)]
     program = ExactProgram(columns, [right for _, right in rows], worth_of)
     try:
-        return tuple(maximise(program, range(width, width + len(rows)), "the best lie").x)
+        return tuple(maximise(program, range(width, width + len(rows)), "the best misreport").x)
     except SolverError:
         # Nothing she may get makes this vertex the best one.
         return None
@@ -185,18 +186,18 @@ CLAIMS = tuple(Fraction(p, q) for p, q in ((3, 4), (2, 3), (1, 2), (1, 3), (1, 4
 """Fractions of her task that are tried for the sentence; that some fraction pays is known before."""
 
 
-def most_tasks(scene: Scene, i: int) -> Response:
+def most_tasks(case: AuditCase, i: int) -> Response:
     """Return user i's best response."""
-    most = scene.limited(i, scene.per_task(i, scene.cluster.pool))
-    truth = scene.truth.tasks[i]
+    most = case.limited(i, case.per_task(i, case.cluster.pool))
+    truth = case.truth.tasks[i]
     if low(most) <= low(truth):
         return Response(None, None, most)
     tied = None
     for claim in CLAIMS:
-        report = tuple(claim * d for d in scene.cluster.demands[i])
-        value, broken = worth(scene, i, report)
+        report = tuple(claim * d for d in case.cluster.demands[i])
+        value, broken = worth(case, i, report)
         if low(value) > low(truth):
             if not broken:
-                return Response(report, value, most, tied=scene.truth.tied)
+                return Response(report, value, most, tied=case.truth.tied)
             tied = tied or Response(report, value, most, tied=True)
     return tied or Response(None, None, most, decided=False, trials=len(CLAIMS))

@@ -1,4 +1,4 @@
-"""The best lie where tasks are whole, in one pool: she claims what the others would leave her as a single task.
+"""The best misreport where tasks are whole, in one pool: she claims what the others would leave her as a single task.
 
 Say a report d brings her k tasks, the others y, under a leximin of shares, or a sum of them.  Then the report
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, Row, low
 from . import misreport
 from .misreport import Response
@@ -41,29 +41,29 @@ SMALL_TASKS = tuple(2**k for k in range(1, 11))
 """Numbers of tasks she may claim to need for what is one, under the largest number of tasks."""
 
 
-def best(scene: Scene, i: int) -> Response:
+def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response, or the best found where there are too many reports."""
-    policy, truth = scene.policy, scene.truth.tasks[i]
-    if low(truth) >= alone(scene, i):
+    policy, truth = case.policy, case.truth.tasks[i]
+    if low(truth) >= alone(case, i):
         return Response(None, None, truth)
-    if scene.cluster.machines is not None or policy.objective not in ("leximin", "servers", "alpha", "sum"):
-        return misreport.best(scene, i)
-    return _Search(scene, i).response()
+    if case.cluster.machines is not None or policy.objective not in ("leximin", "servers", "alpha", "sum"):
+        return misreport.best(case, i)
+    return _Search(case, i).response()
 
 
-def alone(scene: Scene, i: int) -> Fraction:
+def alone(case: AuditCase, i: int) -> Fraction:
     """Return the whole tasks user i could run if she were alone, which no report exceeds."""
-    cluster = scene.cluster
+    cluster = case.cluster
     if cluster.machines is None:
-        return low(scene.limited(i, scene.per_task(i, cluster.pool)))
+        return low(case.limited(i, case.per_task(i, cluster.pool)))
     machines = [cluster.machines[k] for k, _ in cluster.classes(i)]
-    most = sum((Fraction(c.count * (scene.per_task(i, c.capacity) // 1)) for c in machines), Fraction(0))
-    return low(scene.limited(i, most))
+    most = sum((Fraction(c.count * (case.per_task(i, c.capacity) // 1)) for c in machines), Fraction(0))
+    return low(case.limited(i, most))
 
 
-def leftovers(scene: Scene, i: int, least: Fraction) -> tuple[list[Row], bool]:
+def leftovers(case: AuditCase, i: int, least: Fraction) -> tuple[list[Row], bool]:
     """Return what the others leave with whole tasks if it is worth so many tasks of user i, and whether that is all."""
-    cluster = scene.cluster
+    cluster = case.cluster
     spare = tuple(c - least * d for c, d in zip(cluster.pool, cluster.demands[i], strict=True))
     if any(room < 0 for room in spare):
         return [], True
@@ -102,7 +102,7 @@ class _Search:
         Whether all optima were known every time.
     """
 
-    scene: Scene
+    case: AuditCase
     i: int
     asked: int = 0
     gain: tuple[Row, Fraction] | None = None
@@ -112,7 +112,7 @@ class _Search:
 
     def response(self) -> Response:
         """Return the best report, and whether nothing brings more."""
-        truth = low(self.scene.truth.tasks[self.i])
+        truth = low(self.case.truth.tasks[self.i])
         decided = self._tried(truth) and self.known
         if self.gain is not None:
             return Response(*self.gain, max(self.gain[1], self.highest) if decided else None, trials=self.asked)
@@ -124,16 +124,16 @@ class _Search:
 
     def _tried(self, truth: Fraction) -> bool:
         """Try the reports until none left could bring more than one found; say whether that was all of them."""
-        scene, i = self.scene, self.i
-        if scene.cluster.n == 1:
+        case, i = self.case, self.i
+        if case.cluster.n == 1:
             return True
-        span, demand = scene.truth.span, scene.cluster.demands[i]
+        span, demand = case.truth.span, case.cluster.demands[i]
         floor = truth if span is None else self._worth(demand, span[i][1])
-        left, complete = leftovers(scene, i, truth + 1)
+        left, complete = leftovers(case, i, truth + 1)
         pieces, all_pieces = self._pieces()
         by_value: dict[Fraction, list[Row]] = {}
         for row in left:
-            by_value.setdefault(low(scene.limited(i, scene.per_task(i, row))), []).append(row)
+            by_value.setdefault(low(case.limited(i, case.per_task(i, row))), []).append(row)
         for most in sorted(by_value, reverse=True):
             if self.gain is not None and most <= self.gain[1]:
                 break
@@ -157,8 +157,8 @@ class _Search:
 
     def _pieces(self) -> tuple[Sequence[int], bool]:
         """Return how many tasks she claims to need for what is left, and whether no other number matters."""
-        scene, i, cluster = self.scene, self.i, self.scene.cluster
-        policy = scene.policy
+        case, i, cluster = self.case, self.i, self.case.cluster
+        policy = case.policy
         if policy.objective == "alpha":
             return range(1, COUNTED + 1), False
         if policy.measure != "tasks":
@@ -166,12 +166,12 @@ class _Search:
         if policy.objective == "sum":
             return SMALL_TASKS, False
         others = (k for k in range(cluster.n) if k != i)
-        level = max((alone(scene, k) / cluster.weights[k] for k in others), default=Fraction(0))
+        level = max((alone(case, k) / cluster.weights[k] for k in others), default=Fraction(0))
         return range(1, math.floor(level * cluster.weights[i]) + 2), True
 
     def _brings(self, report: Row) -> tuple[Fraction, Fraction, Fraction]:
         """Return what a report brings in the worst optimum, in the one the policy takes, and in the best."""
-        found = self.scene.run(self.scene.cluster.reporting(self.i, report))
+        found = self.case.run(self.case.cluster.reporting(self.i, report))
         self.asked += 1
         value = self._worth(report, found.tasks[self.i])
         if found.span is None:
@@ -181,4 +181,4 @@ class _Search:
         return self._worth(report, least), value, self._worth(report, most)
 
     def _worth(self, report: Row, tasks: Number) -> Fraction:
-        return low(self.scene.limited(self.i, self.scene.per_task(self.i, report) * low(tasks)))
+        return low(self.case.limited(self.i, self.case.per_task(self.i, report) * low(tasks)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...engines.reference import enumeration
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy, Number, low, reaches, shown, times
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
@@ -48,14 +48,14 @@ class NotMaxMin(Witness):
         return f"shares of {self.resource} are {row(self.shares)}, but {row(self.best)} are possible and fairer"
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Look for a resource that all users need most, and compare shares of it."""
-    if scene.cluster.machines is not None:
+    if case.cluster.machines is not None:
         return Finding(NAME, HOLDS, note="says nothing of machines")
-    shared = [j for j in range(scene.cluster.m) if _needed_most(scene.cluster, j)]
+    shared = [j for j in range(case.cluster.m) if _needed_most(case.cluster, j)]
     if not shared:
         return Finding(NAME, HOLDS, note="no resource is needed most by all")
-    findings = [proportional(scene, NAME, j) for j in shared]
+    findings = [proportional(case, NAME, j) for j in shared]
     return next((f for f in findings if f.verdict == FAILS), findings[0])
 
 
@@ -66,15 +66,15 @@ def _needed_most(cluster: Economy, j: int) -> bool:
     return all(mine[j] == max(mine) for mine in shares)
 
 
-def proportional(scene: Scene, name: str, j: int) -> Finding:
+def proportional(case: AuditCase, name: str, j: int) -> Finding:
     """Say whether shares of resource j, for the users' weights, are max-min fair."""
-    cluster, truth = scene.cluster, scene.truth
+    cluster, truth = case.cluster, case.truth
     if not cluster.pool[j]:
         return Finding(name, HOLDS, note="there is none of the resource")
     each = [cluster.demands[i][j] / cluster.pool[j] / cluster.weight(i, j) for i in range(cluster.n)]
     shares = [times(rate, x) for rate, x in zip(each, truth.tasks, strict=True)]
-    if scene.integer:
-        return _whole(scene, name, j, each, shares)
+    if case.integer:
+        return _whole(case, name, j, each, shares)
     count = Count()
     for i, user in enumerate(cluster.users):
         limit = cluster.limits[i]
@@ -85,13 +85,13 @@ def proportional(scene: Scene, name: str, j: int) -> Finding:
                 weighted = any(w != 1 for w in (cluster.weight(i, j), cluster.weight(k, j)))
                 witness = Uneven(user, other, cluster.resources[j], shares[i], shares[k], weighted)
                 return Finding(name, FAILS, witness, exact=not truth.computed, tied=truth.tied)
-    settled = "only the resource that all need most is priced" if scene.market else ""
+    settled = "only the resource that all need most is priced" if case.market else ""
     return count.finding(name, exact=not truth.computed, settled=settled, tied=truth.tied)
 
 
-def _whole(scene: Scene, name: str, j: int, each: list[Fraction], shares: list[Number]) -> Finding:
+def _whole(case: AuditCase, name: str, j: int, each: list[Fraction], shares: list[Number]) -> Finding:
     """Compare the sorted shares with the best sorted shares of whole tasks."""
-    cluster, truth = scene.cluster, scene.truth
+    cluster, truth = case.cluster, case.truth
     best = enumeration.optimum(enumeration.leximin(each), cluster.demands, [(cluster.pool, 1)], cluster.limits)
     found = tuple(sorted(map(low, shares)))
     if found != best.value:

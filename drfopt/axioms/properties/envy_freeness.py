@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
@@ -44,30 +44,30 @@ class Envy(Witness):
         return f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with {what}"
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Compare every user's tasks with those she could run on the bundle of every other."""
-    perhaps = _Perhaps(scene)
-    count, truth, cluster = Count(), scene.shared, scene.cluster
+    perhaps = _Perhaps(case)
+    count, truth, cluster = Count(), case.shared, case.cluster
     packed = truth.packing is not None
     note = "as the tasks are packed here, one way of several" if packed else ""
     for i, user in enumerate(cluster.users):
         for k in perhaps(i):
             other = cluster.users[k]
-            instead = scene.of_another(i, k)
+            instead = case.of_another(i, k)
             if count.falls(truth.tasks[i], instead):
                 scaled = cluster.weights[i] != cluster.weights[k]
                 witness = Envy(user, other, truth.tasks[i], instead, scaled)
                 return Finding(NAME, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
-    settled = BY_PRICES if scene.fair_market else ""
+    settled = BY_PRICES if case.fair_market else ""
     return count.finding(NAME, exact=not truth.computed, settled=settled, note=note, tied=truth.tied or packed)
 
 
 class _Perhaps:
     """Whom a user may envy: everybody else, or those whom no one look at their crowd leaves out."""
 
-    def __init__(self, scene: Scene):
-        self.cluster, self.tasks = scene.cluster, scene.shared.tasks
-        self.held = _for_weight(scene)
+    def __init__(self, case: AuditCase):
+        self.cluster, self.tasks = case.cluster, case.shared.tasks
+        self.held = _for_weight(case)
         alike: dict[tuple[bool, ...], list[int]] = {}
         for k, amounts in enumerate(self.held):
             alike.setdefault(tuple(map(bool, amounts)), []).append(k)
@@ -87,10 +87,10 @@ class _Perhaps:
         return sorted(k for users in crowds for k in users if k != i)
 
 
-def _for_weight(scene: Scene) -> list[list[Fraction]]:
+def _for_weight(case: AuditCase) -> list[list[Fraction]]:
     """Return what everybody holds of each resource, divided by the weight there, (n, m); nothing of enclosures."""
-    tasks = [x for x in scene.shared.tasks if isinstance(x, Fraction)]
-    if len(tasks) < scene.cluster.n:
+    tasks = [x for x in case.shared.tasks if isinstance(x, Fraction)]
+    if len(tasks) < case.cluster.n:
         return []
-    rows = enumerate(zip(scene.cluster.demands, tasks, strict=True))
-    return [[d * x / scene.cluster.weight(k, j) for j, d in enumerate(demand)] for k, (demand, x) in rows]
+    rows = enumerate(zip(case.cluster.demands, tasks, strict=True))
+    return [[d * x / case.cluster.weight(k, j) for j, d in enumerate(demand)] for k, (demand, x) in rows]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...base.numbers.enclosures import Enclosure
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, high, low, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
@@ -35,16 +35,16 @@ class EnvyUpToOne(Witness):
         )
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Compare every user's tasks, and one more, with those she could run on the bundle of every other."""
-    count, truth, cluster = Count(), scene.shared, scene.cluster
+    count, truth, cluster = Count(), case.shared, case.cluster
     packed = truth.packing is not None
     note = "as the tasks are packed here, one way of several" if packed else ""
     for i, user in enumerate(cluster.users):
         for k, other in enumerate(cluster.users):
             if i == k:
                 continue
-            instead = scene.of_another(i, k)
+            instead = case.of_another(i, k)
             if count.falls(truth.tasks[i], _one_less(instead)):
                 witness = EnvyUpToOne(user, other, truth.tasks[i], instead)
                 return Finding(NAME, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)

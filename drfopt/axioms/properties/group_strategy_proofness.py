@@ -1,4 +1,4 @@
-"""Group strategy-proofness, for groups of two: no two users can lie together so that both run more tasks.
+"""Group strategy-proofness, for groups of two: no two users can misreport together so that both run more tasks.
 
 Who gains and who merely does not lose differs between authors; here both must gain.  For policies that fill a pool by
 levels of bundles every pair is decided (`drfopt.axioms.manipulation.filling`); elsewhere pairs of reports are tried,
@@ -9,7 +9,7 @@ and that nothing is found proves nothing. Source: Parkes, Procaccia and Shah, Be
 from dataclasses import dataclass
 from itertools import combinations, islice
 
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, Row, below, shown, times, total
 from ..manipulation import filling
 from ..manipulation.misreport import nearby
@@ -25,7 +25,7 @@ REPORTS = 8
 
 @dataclass(frozen=True)
 class Conspiracy(Witness):
-    """Two users who lie together, and both run more tasks."""
+    """Two users who misreport together, and both run more tasks."""
 
     property = NAME
     users: tuple[str, ...]
@@ -41,19 +41,19 @@ class Conspiracy(Witness):
         return f"{claims}, and they run {gains}"
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Try pairs of reports for every two users."""
-    cluster, truth, trials = scene.cluster, scene.truth, 0
-    if _filled(scene) and all(filling.pair_gains_nothing(scene, *p) for p in combinations(range(cluster.n), 2)):
+    cluster, truth, trials = case.cluster, case.truth, 0
+    if _filled(case) and all(filling.pair_gains_nothing(case, *p) for p in combinations(range(cluster.n), 2)):
         return Finding(NAME, HOLDS)
     for pair in combinations(range(cluster.n), 2):
-        claims = [[cluster.demands[i], *islice(nearby(scene, i, cluster.demands[i]), REPORTS)] for i in pair]
+        claims = [[cluster.demands[i], *islice(nearby(case, i, cluster.demands[i]), REPORTS)] for i in pair]
         for one in claims[0]:
             for other in claims[1]:
                 trials += 1
                 reports = dict(zip(pair, (one, other), strict=True))
-                found = scene.run(cluster.reporting_all(reports))
-                got = [_worth(scene, i, reports[i], found.amounts(i)) for i in pair]
+                found = case.run(cluster.reporting_all(reports))
+                got = [_worth(case, i, reports[i], found.amounts(i)) for i in pair]
                 if all(below(truth.tasks[i], value) for i, value in zip(pair, got, strict=True)):
                     witness = Conspiracy(
                         tuple(cluster.users[i] for i in pair),
@@ -66,12 +66,12 @@ def check(scene: Scene) -> Finding:
     return Finding(NAME, UNDECIDED, exact=False, trials=trials)
 
 
-def _filled(scene: Scene) -> bool:
+def _filled(case: AuditCase) -> bool:
     """Say whether a filling of a pool by levels of bundles decides the outcome."""
-    pool = not scene.integer and scene.cluster.machines is None
-    return pool and scene.policy.objective in ("leximin", "servers", "path") and scene.policy.measure != "tasks"
+    pool = not case.integer and case.cluster.machines is None
+    return pool and case.policy.objective in ("leximin", "servers", "path") and case.policy.measure != "tasks"
 
 
-def _worth(scene: Scene, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:
-    mine = {k for k, _ in scene.cluster.classes(i)}
-    return scene.limited(i, times(scene.per_task(i, report), total(z for k, z in enumerate(amounts) if k in mine)))
+def _worth(case: AuditCase, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:
+    mine = {k for k, _ in case.cluster.classes(i)}
+    return case.limited(i, times(case.per_task(i, report), total(z for k, z in enumerate(amounts) if k in mine)))

@@ -8,7 +8,7 @@ Source: Dolev, Feitelson, Halpern, Kupferman and Linial, No justified complaints
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Number, below, low, reaches, shown, times, total
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 from .sharing_incentive import part
@@ -38,9 +38,9 @@ class ComplaintWitness(Witness):
         )
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Ask every user below her limit for a used-up resource of which she holds her part."""
-    cluster, truth = scene.cluster, scene.truth
+    cluster, truth = case.cluster, case.truth
     if cluster.machines is not None:
         return Finding(NAME, UNDECIDED, exact=False, note="defined here for one pool only")
     used = [
@@ -52,7 +52,7 @@ def check(scene: Scene) -> Finding:
     for i, user in enumerate(cluster.users):
         x, limit, mine = truth.tasks[i], cluster.limits[i], part(cluster, i)
         stuck = any(
-            d and (d > c if scene.integer else not c) for d, c in zip(cluster.demands[i], cluster.pool, strict=True)
+            d and (d > c if case.integer else not c) for d, c in zip(cluster.demands[i], cluster.pool, strict=True)
         )
         if stuck or (limit is not None and reaches(x, limit)):
             continue
@@ -69,16 +69,16 @@ def check(scene: Scene) -> Finding:
         undecided += 1
     if undecided:
         # At an irrational equilibrium shares of exactly w / W are enclosed and not decided.
-        return _by_prices(scene)
+        return _by_prices(case)
     return Finding(NAME, HOLDS, exact=not truth.computed, tied=truth.tied)
 
 
-def _by_prices(scene: Scene) -> Finding:
+def _by_prices(case: AuditCase) -> Finding:
     """A market without limits has no justified complaints: incomes are spent on what is used up.
 
     Were a user's share of every priced resource below her part w / W, she would spend less than w.
     """
-    cluster = scene.cluster
-    if scene.market and scene.policy.alpha == 1 and all(limit is None for limit in cluster.limits):
+    cluster = case.cluster
+    if case.market and case.policy.alpha == 1 and all(limit is None for limit in cluster.limits):
         return Finding(NAME, HOLDS, note="it spends its whole income on what is used up")
     return Finding(NAME, UNDECIDED, exact=False, trials=cluster.n)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
 from ...engines.reference import enumeration
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy, Number, around, below, high, least, low, reaches, shown, times, total
 from ..outcomes import FILE_ERROR
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
@@ -38,15 +38,15 @@ class Waste(Witness):
         )
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Ask every user below her limit what stops her."""
-    if scene.integer:
-        return _whole(scene)
-    return _pool(scene) if scene.cluster.machines is None else _machines(scene)
+    if case.integer:
+        return _whole(case)
+    return _pool(case) if case.cluster.machines is None else _machines(case)
 
 
-def _pool(scene: Scene) -> Finding:
-    cluster, truth = scene.cluster, scene.truth
+def _pool(case: AuditCase) -> Finding:
+    cluster, truth = case.cluster, case.truth
     used = [
         total(times(row[j], x) for x, row in zip(truth.tasks, cluster.demands, strict=True)) for j in range(cluster.m)
     ]
@@ -68,8 +68,8 @@ def _pool(scene: Scene) -> Finding:
     return Finding(NAME, HOLDS, exact=not truth.computed, tied=truth.tied)
 
 
-def _whole(scene: Scene) -> Finding:
-    cluster, truth = scene.cluster, scene.truth
+def _whole(case: AuditCase) -> Finding:
+    cluster, truth = case.cluster, case.truth
     machines, eligible = [(cluster.pool, 1)], None
     if cluster.machines is not None:
         machines = [(c.capacity, c.count) for c in cluster.machines]
@@ -83,14 +83,14 @@ def _whole(scene: Scene) -> Finding:
     return Finding(NAME, HOLDS, tied=truth.tied)
 
 
-def _machines(scene: Scene) -> Finding:
+def _machines(case: AuditCase) -> Finding:
     """Ask a linear program, in fractions, for the most tasks that leave nobody with less, counted in what each has."""
-    cluster, truth = scene.cluster, scene.truth
+    cluster, truth = case.cluster, case.truth
     pairs = [(i, k) for i in range(cluster.n) for k, _ in cluster.classes(i)]
     if not pairs:
         return Finding(NAME, HOLDS)
     held = [low(x) for x in truth.tasks]
-    gains = _most(cluster, pairs, held, scene.deadline)
+    gains = _most(cluster, pairs, held, case.deadline)
     i = max(range(cluster.n), key=lambda h: (gains[h] - held[h]) / (held[h] or 1))
     if truth.exact and gains[i] > held[i]:
         return Finding(NAME, FAILS, Waste(cluster.users[i], truth.tasks[i], gains[i]), exact=True, tied=truth.tied)

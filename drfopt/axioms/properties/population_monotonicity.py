@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...base.progress import report
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy, Number, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
@@ -34,25 +34,25 @@ class Harmed(Witness):
         )
 
 
-def asks(scene: Scene) -> Iterator[Economy]:
+def asks(case: AuditCase) -> Iterator[Economy]:
     """Yield the clusters whose outcomes are compared."""
-    yield scene.cluster
-    for leaver in range(scene.cluster.n if scene.cluster.n > 1 else 0):
-        yield scene.cluster.without(leaver)
+    yield case.cluster
+    for leaver in range(case.cluster.n if case.cluster.n > 1 else 0):
+        yield case.cluster.without(leaver)
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Remove every user in turn."""
-    count, cluster = Count(), scene.cluster
+    count, cluster = Count(), case.cluster
     tied = computed = False
     by_a_tie: Finding | None = None
     for leaver in range(cluster.n if cluster.n > 1 else 0):
         report(f"population monotonicity: {leaver} of {cluster.n} users removed")
         staying = [i for i in range(cluster.n) if i != leaver]
-        if scene.nobody_loses(cluster.without(leaver), staying):
+        if case.nobody_loses(cluster.without(leaver), staying):
             computed = True
             continue
-        truth, after = scene.truth, scene.without(leaver)
+        truth, after = case.truth, case.without(leaver)
         error, choice = truth.computed or after.computed, truth.tied or after.tied
         tied, computed = tied or choice, computed or error
         for i, x in zip(staying, after.tasks, strict=True):

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import reduce
 
 from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy, Number, below, low, shown, times, total
 from ..verdicts import FAILS, Count, Finding, Witness
 
@@ -68,54 +68,54 @@ class Growth:
     j: int | None = None
 
 
-def asks(scene: Scene) -> Iterator[Economy]:
+def asks(case: AuditCase) -> Iterator[Economy]:
     """Yield the clusters whose outcomes are compared."""
-    yield scene.cluster
-    for change in _changes(scene):
+    yield case.cluster
+    for change in _changes(case):
         yield change.cluster
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Raise the capacities one after the other."""
-    count, users, idle = Count(), range(scene.cluster.n), _idle(scene)
+    count, users, idle = Count(), range(case.cluster.n), _idle(case)
     tied = computed = False
     by_a_tie: Finding | None = None
-    for change in _changes(scene):
+    for change in _changes(case):
         if change.j in idle:
             continue
-        if scene.nobody_loses(change.cluster, users):
+        if case.nobody_loses(change.cluster, users):
             computed = True
             continue
-        truth, after = scene.truth, scene.run(change.cluster)
+        truth, after = case.truth, case.run(change.cluster)
         error, choice = truth.computed or after.computed, truth.tied or after.tied
         tied, computed = tied or choice, computed or error
         for i, x in enumerate(after.tasks):
             if count.falls(x, truth.tasks[i]):
-                user = scene.cluster.users[i]
+                user = case.cluster.users[i]
                 numbers = (change.before, change.after, truth.tasks[i], x, change.machines)
                 finding = Finding(NAME, FAILS, Shrunk(user, change.resource, *numbers), exact=not error, tied=choice)
                 if not finding.tied:
                     return finding
                 by_a_tie = by_a_tie or finding
-    return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(scene), tied=tied)
+    return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(case), tied=tied)
 
 
-def _idle(scene: Scene) -> frozenset[int]:
+def _idle(case: AuditCase) -> frozenset[int]:
     """Return resources more of which changes nothing: in a market with equal incomes, what is not used up is free."""
-    cluster = scene.cluster
-    if not scene.market or scene.policy.alpha != 1:
+    cluster = case.cluster
+    if not case.market or case.policy.alpha != 1:
         return frozenset()
     used = [
-        total(times(row[j], x) for x, row in zip(scene.truth.tasks, cluster.demands, strict=True))
+        total(times(row[j], x) for x, row in zip(case.truth.tasks, cluster.demands, strict=True))
         for j in range(cluster.m)
     ]
     return frozenset(j for j, c in enumerate(cluster.pool) if below(used[j], c))
 
 
-def _decided(scene: Scene) -> bool:
+def _decided(case: AuditCase) -> bool:
     """Say whether the values that are tried are all that matter."""
-    cluster, policy = scene.cluster, scene.policy
-    if scene.integer or cluster.machines is not None or policy.objective not in ("leximin", "alpha"):
+    cluster, policy = case.cluster, case.policy
+    if case.integer or cluster.machines is not None or policy.objective not in ("leximin", "alpha"):
         return False
     if cluster.n == 1 or cluster.m == 1:
         return True
@@ -124,11 +124,11 @@ def _decided(scene: Scene) -> bool:
         return False
     if policy.measure in ("tasks", "single"):
         return True
-    return _summed(scene) or (policy.measure == "dominant" and all(limit is None for limit in cluster.limits))
+    return _summed(case) or (policy.measure == "dominant" and all(limit is None for limit in cluster.limits))
 
 
-def _changes(scene: Scene) -> Iterator[Growth]:
-    cluster = scene.cluster
+def _changes(case: AuditCase) -> Iterator[Growth]:
+    cluster = case.cluster
     if cluster.machines is not None:
         yield from _more_machines(cluster)
         return
@@ -137,13 +137,13 @@ def _changes(scene: Scene) -> Iterator[Growth]:
             continue
         # Whole tasks notice only what lets one more of somebody's fit.
         tried = [*(capacity * factor for factor in FACTORS), *_switches(cluster, j)]
-        if scene.integer:
+        if case.integer:
             tried = [*(capacity + row[j] for row in cluster.demands if row[j]), *tried]
         for raised in dict.fromkeys(tried):
             if raised > capacity:
                 yield Growth(cluster.with_capacity(j, raised), cluster.resources[j], capacity, raised, j=j)
-    if _summed(scene):
-        for j, raised in _losses(scene):
+    if _summed(case):
+        for j, raised in _losses(case):
             yield Growth(cluster.with_capacity(j, raised), cluster.resources[j], cluster.pool[j], raised)
 
 
@@ -157,17 +157,17 @@ def _switches(cluster: Economy, j: int) -> list[Fraction]:
     return sorted(found)
 
 
-def _summed(scene: Scene) -> bool:
+def _summed(case: AuditCase) -> bool:
     """Say whether polynomials decide: sums of shares, positive demands, no limits, few users."""
-    cluster = scene.cluster
+    cluster = case.cluster
     positive = all(all(row) for row in cluster.demands) and all(cluster.pool)
     unlimited = all(limit is None for limit in cluster.limits)
-    return scene.policy.measure == "asset" and not scene.integer and positive and unlimited and cluster.n <= FEW
+    return case.policy.measure == "asset" and not case.integer and positive and unlimited and cluster.n <= FEW
 
 
-def _losses(scene: Scene) -> Iterator[tuple[int, Fraction]]:
+def _losses(case: AuditCase) -> Iterator[tuple[int, Fraction]]:
     """Yield resource and capacity where a user of sums of shares loses, one for each stretch on which she does."""
-    cluster, tasks = scene.cluster, scene.truth.tasks
+    cluster, tasks = case.cluster, case.truth.tasks
     one: Polynomial = [Fraction(1)]
     for j, capacity in enumerate(cluster.pool):
         each: list[Polynomial] = []

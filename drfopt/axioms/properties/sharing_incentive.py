@@ -11,7 +11,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy, Number, Row, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
@@ -47,25 +47,25 @@ def part(cluster: Economy, i: int) -> Row:
     )
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Compare every user's tasks with those in her part of the cluster."""
-    count, truth = Count(), scene.truth
-    for i, user in enumerate(scene.cluster.users):
-        alone = _alone(scene, i)
+    count, truth = Count(), case.truth
+    for i, user in enumerate(case.cluster.users):
+        alone = _alone(case, i)
         if count.falls(truth.tasks[i], alone):
             witness = Alone(user, truth.tasks[i], alone)
             return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
-    settled = BY_PRICES if scene.fair_market else ""
+    settled = BY_PRICES if case.fair_market else ""
     return count.finding(NAME, exact=not truth.computed, settled=settled, tied=truth.tied)
 
 
-def _alone(scene: Scene, i: int) -> Number:
-    cluster, mine = scene.cluster, part(scene.cluster, i)
-    if cluster.machines is None or not scene.integer:
+def _alone(case: AuditCase, i: int) -> Number:
+    cluster, mine = case.cluster, part(case.cluster, i)
+    if cluster.machines is None or not case.integer:
         rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for _, room in cluster.classes(i))
-        return scene.limited(i, sum((scene.per_task(i, room) for room in rooms), Fraction(0)))
+        return case.limited(i, sum((case.per_task(i, room) for room in rooms), Fraction(0)))
     whole = Fraction(0)
     for k, _ in cluster.classes(i):
         one = cluster.machines[k]
-        whole += one.count * (scene.per_task(i, tuple(p * c for p, c in zip(mine, one.capacity, strict=True))) // 1)
-    return scene.limited(i, whole)
+        whole += one.count * (case.per_task(i, tuple(p * c for p, c in zip(mine, one.capacity, strict=True))) // 1)
+    return case.limited(i, whole)

@@ -4,7 +4,7 @@ Nobody is below her limit while another holds more of the resource for her weigh
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
-from ..case import Scene
+from ..case import AuditCase
 from ..verdicts import HOLDS, Finding
 from .bottleneck_fairness import proportional
 
@@ -13,10 +13,10 @@ __all__ = ["NAME", "check"]
 NAME = "single-resource-fairness"
 
 
-def check(scene: Scene) -> Finding:
+def check(case: AuditCase) -> Finding:
     """Compare shares of the only resource."""
-    if scene.cluster.m > 1:
-        return Finding(NAME, HOLDS, note=f"says nothing of {scene.cluster.m} resources")
-    if scene.cluster.machines is not None:
+    if case.cluster.m > 1:
+        return Finding(NAME, HOLDS, note=f"says nothing of {case.cluster.m} resources")
+    if case.cluster.machines is not None:
         return Finding(NAME, HOLDS, note="says nothing of machines")
-    return proportional(scene, NAME, 0)
+    return proportional(case, NAME, 0)

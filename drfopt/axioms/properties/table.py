@@ -8,7 +8,7 @@ from ...base.errors import PolicyError, TimeLimitError
 from ...base.progress import report
 from ...base.registry import Registry
 from ...model.policies import Policy
-from ..case import Scene
+from ..case import AuditCase
 from ..economy import Economy
 from ..outcomes import Outcome
 from ..verdicts import UNDECIDED, Finding
@@ -39,19 +39,19 @@ class Property:
         As the user writes it, and its usual letters.
     summary : str
     check : callable
-        ``check(scene)`` returns the finding.
+        ``check(case)`` returns the finding.
     slow : bool
         Whether it asks for the outcomes of many other clusters, so that it had better come last when time is short.
     asks : callable or None
-        ``asks(scene)`` yields the clusters whose outcomes it compares with the truth, where it knows them beforehand.
+        ``asks(case)`` yields the clusters whose outcomes it compares with the truth, where it knows them beforehand.
     """
 
     name: str
     short: str
     summary: str
-    check: Callable[[Scene], Finding]
+    check: Callable[[AuditCase], Finding]
     slow: bool = False
-    asks: Callable[[Scene], Iterable[Economy]] | None = None
+    asks: Callable[[AuditCase], Iterable[Economy]] | None = None
 
 
 PROPERTIES = Registry(
@@ -59,7 +59,7 @@ PROPERTIES = Registry(
         sharing_incentive.NAME, "SI", "nobody is better off alone in its part of the cluster", sharing_incentive.check
     ),
     Property(
-        strategy_proofness.NAME, "SP", "nobody gains by a lie about its demand", strategy_proofness.check, slow=True
+        strategy_proofness.NAME, "SP", "nobody gains by misreporting its demand", strategy_proofness.check, slow=True
     ),
     Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
     Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
@@ -86,7 +86,7 @@ PROPERTIES = Registry(
         no_justified_complaints.check,
     ),
     Property(
-        group_strategy_proofness.NAME, "GSP", "no two users gain by lying together", group_strategy_proofness.check,
+        group_strategy_proofness.NAME, "GSP", "no two users gain by misreporting", group_strategy_proofness.check,
         slow=True,
     ),
     what="property", error=PolicyError,
@@ -118,11 +118,11 @@ def findings(
     properties: Sequence[Property],
     integer: bool = False,
     deadline: Deadline = NEVER,
-    rough: Mapping[Economy, Outcome] | None = None,
+    batched: Mapping[Economy, Outcome] | None = None,
 ) -> tuple[Finding, ...]:
     """Return the finding on each property; what they ask for in common is computed once.
 
-    `rough` are outcomes of changed clusters in floats, for comparisons that they decide.
+    `batched` are outcomes of changed clusters in floats, for comparisons that they decide.
 
     When the time runs out, what is found so far is returned, and the rest is marked as cut short.
 
@@ -131,12 +131,12 @@ def findings(
     TimeLimitError
         When the time runs out before anything is found.
     """
-    scene = Scene(cluster, policy, integer, deadline, rough)
+    case = AuditCase(cluster, policy, integer, deadline, batched)
     found: dict[Property, Finding] = {}
     for row in sorted(properties, key=lambda row: row.slow):
         report(f"auditing {row.name}")
         try:
-            found[row] = row.check(scene)
+            found[row] = row.check(case)
         except TimeLimitError:
             found[row] = Finding(row.name, UNDECIDED, exact=False, note="the time limit ran out", cut_short=True)
             if len(found) == len(properties) and all(finding.cut_short for finding in found.values()):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimitError
 from ...base.progress import report
-from ...model.hierarchy import Ascent
+from ...model.hierarchy import Clock
 from ...model.policies import policy_named
 from ..problem import Problem
 from ..whole.milp import SEARCH
@@ -66,7 +66,7 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         return {}
     n, place = len(members), {group.name: g for g, group in enumerate(organisation.groups)}
     found: dict[str, Any] = {}
-    promised = Ascent(instance, policy_named("drf")).promised[members]
+    promised = Clock(instance, policy_named("drf")).promised[members]
     if promised.any():
         found["promised"] = promised
     given = [organisation.guarantees[i] for i in members.tolist()]

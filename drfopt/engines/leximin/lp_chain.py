@@ -171,7 +171,7 @@ class _Chain:
             )
         if self.owner is not None:
             finished |= here & np.isin(self.owner, self.owner[finished])
-        link = self._told(level, finished, part, program, prices, multipliers)
+        link = self._of_instance(level, finished, part, program, prices, multipliers)
         reached = max(level, part.level)
         self.rounds.append(((reached, part.rounds, int(part.groups[0])), link))
         self.levels[finished] = level
@@ -243,7 +243,7 @@ class _Chain:
             for mine, theirs in zip(_places(of_group, alive), _places(of_pair, alive), strict=True)
         ]
 
-    def _told(
+    def _of_instance(
         self,
         level: float,
         finished: np.ndarray,

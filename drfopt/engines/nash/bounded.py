@@ -161,7 +161,7 @@ class _Market:
         bounds = np.maximum(point.beta, 0) * money
         if not (np.isfinite(prices).all() and np.isfinite(bounds).all()):
             raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take other weights")
-        evidence = BoundsEvidence(bounds=bounds, breakpoints=self.promised.halts, full=self.promised.full)
+        evidence = BoundsEvidence(bounds=bounds, breakpoints=self.promised.breakpoints, full=self.promised.full)
         levels = self.promised.rates * tasks
         return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=levels)
 
@@ -321,8 +321,8 @@ class _State:
         g = np.where(free, m.g, mean)
         pi = (g / types)[m.owner]
         filled = np.asarray(m.A @ v)
-        crowd = max(float(filled.max(initial=0)), 1.0)
-        z = np.maximum(1 - filled, 0.1 * crowd)
+        most = max(float(filled.max(initial=0)), 1.0)
+        z = np.maximum(1 - filled, 0.1 * most)
         prices = 1 / z
         p = prices * 2 * float((pi[m.type] / m.cost(prices)).max())
         c = np.maximum(1 - np.asarray(m.B @ t), 0.1)

@@ -121,7 +121,7 @@ class Conditions:
         self.mine = self._owned()
         return self
 
-    def told(self, optimum: MarketOptimum) -> tuple[list[Fraction], list[Fraction]]:
+    def settled(self, optimum: MarketOptimum) -> tuple[list[Fraction], list[Fraction]]:
         """Take the pairs and cells that an optimum uses for those there are; return their tasks and prices."""
         user, machine = self.problem.pairs
         used = [q for q, amount in enumerate(optimum.amounts) if amount]

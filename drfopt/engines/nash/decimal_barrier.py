@@ -59,7 +59,7 @@ def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices, rounded to floats; the optimum is the evidence."""
     market = Conditions(problem)
     try:
-        return market.pointed(*market.told(optimum(market, DIGITS)))
+        return market.pointed(*market.settled(optimum(market, DIGITS)))
     except OverflowError:
         raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats") from None
 

@@ -26,7 +26,7 @@ import numpy as np
 from ...model.arrays import columns, in_blocks
 from ..problem import Problem
 
-__all__ = ["Crowd", "View"]
+__all__ = ["DemandResponse", "View"]
 
 RUN = 64
 """Users in a row that a sample takes: cache lines, and pages of a file, are not read for one user each."""
@@ -40,7 +40,7 @@ class View:
     bend: Any = None
 
 
-class Crowd:
+class DemandResponse:
     """The users of a pool, as they answer to prices.
 
     Parameters
@@ -77,7 +77,7 @@ class Crowd:
         self._scratch = local()
 
     @classmethod
-    def of(cls, problem: Problem) -> tuple["Crowd", float]:
+    def of(cls, problem: Problem) -> tuple["DemandResponse", float]:
         """Return the users of a problem, and how many of its units of utility the unit of money here is worth."""
         instance, alpha = problem.instance, problem.policy.alpha
         weights = instance.weights if instance.weighted else 1.0
@@ -127,7 +127,7 @@ class Crowd:
         bends = [part for _, part in parts if part is not None]
         return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
 
-    def sample(self, every: int) -> "Crowd":
+    def sample(self, every: int) -> "DemandResponse":
         """Return about one in so many of the users, who stand for all of them; fewer than `RUN` times so many is none.
 
         Runs of users at equal distances: what lies together in memory, from everywhere in the list.
@@ -142,7 +142,7 @@ class Crowd:
         budgets = self.budgets if isinstance(self.budgets, float) else taken(self.budgets)
         limits = None if self.limits is None else taken(self.limits)
         each = self.each * self.n / (runs * RUN)
-        return Crowd(taken(self.demands), self.capacity, budgets, limits, self.alpha, self.money, each)
+        return DemandResponse(taken(self.demands), self.capacity, budgets, limits, self.alpha, self.money, each)
 
     def _buy(self, rows: slice, cost: np.ndarray, bought: np.ndarray) -> None:
         """Write what users buy at their costs."""

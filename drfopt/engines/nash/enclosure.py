@@ -105,7 +105,7 @@ def solve(problem: Problem) -> Answer:
         try:
             if engine.name == DECIMALS:
                 market = Conditions(problem)
-                z, p = market.told(optimum(market, market.digits))
+                z, p = market.settled(optimum(market, market.digits))
             else:
                 market = Conditions.of(problem, engine.solve(floats))
                 z, p = market.newton()

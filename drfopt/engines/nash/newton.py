@@ -1,9 +1,9 @@
 """CEEI and alpha fairness of one pool by Newton's method on the prices: m unknowns, however many users there are.
 
-At given prices everybody's best is known in closed form (`crowd`), so only the prices of the resources are looked for
-(`descent`).  They start from those of a sample of the users, and the sample's from those of a smaller one: the first
-pass over everybody is a few thousandths from the end, and with 10^6 users about 5 passes are enough.  A sample that
-misleads costs passes, and nothing else.
+At given prices everybody's best is known in closed form (`demand_response`), so only the prices of the resources are
+looked for (`descent`).  They start from those of a sample of the users, and the sample's from those of a smaller one:
+the first pass over everybody is a few thousandths from the end, and with 10^6 users about 5 passes are enough.  A
+sample that misleads costs passes, and nothing else.
 
 Users meet their first-order conditions by construction; what is left is whether resources are used up, which is brought
 down to rounding.  What does not arrive ends in an exception.
@@ -18,8 +18,9 @@ The dual objective
 
         sum_j p_j  +  sum_i  max over 0 <= x <= u_i of  (utility of x tasks - what they cost)
 
-is convex in p >= 0.  Its gradient is 1 - used(p) and its Hessian bend(p), sums over the users that `crowd` adds up in
-one pass.  At its least nothing is overfull, what has a price is used up, and all have their best: the optimum.
+is convex in p >= 0.  Its gradient is 1 - used(p) and its Hessian bend(p), sums over the users that `demand_response`
+adds up in one pass.  At its least nothing is overfull, what has a price is used up, and all have their best: the
+optimum.
 
 A step goes to the least of the quadratic model over p >= 0 (`pivoting`), by which resources lose their price and get
 one.  It is taken where the objective is level at its end, or still falls.  Where it climbs, the step is made in the
@@ -42,7 +43,7 @@ from ...base.progress import report
 from ...base.solvers.active_set import bounded_minimum
 from ...base.tolerances import FIRST_ORDER
 from ..problem import Answer, Problem
-from .demand_response import Crowd, View
+from .demand_response import DemandResponse, View
 
 __all__ = ["AWAY", "EXACT", "Descent", "solve"]
 
@@ -75,7 +76,7 @@ LEARNT = 0.1
 """Part of the curvature expected along a step that must have been met, for `bend` to be corrected by it."""
 
 PASSES = 300
-"""Passes over one crowd at most; 5 to 20 are usual, and a price that has to grow by 10^100 takes all of them."""
+"""Passes over one sample at most; 5 to 20 are usual, and a price that has to grow by 10^100 takes all of them."""
 
 CUTS = 60
 """Lengths of a step that are tried before it is said to lead nowhere: the shortest are lost in rounding."""
@@ -94,7 +95,7 @@ TINY = 1e-300
 
 
 class Descent:
-    """Prices on their way down the dual objective of a crowd.
+    """Prices on their way down the dual objective of some users.
 
     Attributes
     ----------
@@ -106,9 +107,9 @@ class Descent:
         Largest relative change of a price that the next step is expected to make.
     """
 
-    def __init__(self, problem: Problem, crowd: Crowd, p: np.ndarray, bend: np.ndarray | None):
-        self.problem, self.crowd = problem, crowd
-        self.power = max(crowd.alpha, 1.0)
+    def __init__(self, problem: Problem, response: DemandResponse, p: np.ndarray, bend: np.ndarray | None):
+        self.problem, self.response = problem, response
+        self.power = max(response.alpha, 1.0)
         self.passes = 0
         self.off, self.left = np.inf, np.inf
         self.usual = AWAY * p
@@ -138,7 +139,7 @@ class Descent:
             if least > FIRST_ORDER:
                 raise SolverError(f"Newton's method on the prices ends where resources are off by {least:.1e}")
             if self.written is not best:
-                self.crowd.look(best, tasks=tasks)
+                self.response.look(best, tasks=tasks)
         return best
 
     def _move(self, tasks: np.ndarray | None) -> bool:
@@ -215,23 +216,23 @@ class Descent:
     def _borrowed(self, want: np.ndarray) -> np.ndarray:
         """Return the curvature to add, in units in which that of all users without limits adds up to used / alpha."""
         least = EXACT * np.abs(want)
-        if self.crowd.limits is None:
+        if self.response.limits is None:
             return least
-        alpha = self.crowd.alpha
+        alpha = self.response.alpha
         at_limits = np.maximum(self.used - alpha * (self.bend @ self.p), 0)
         return self.damping * min(self.off, 1.0) * at_limits / alpha + least
 
     def _look(self, p: np.ndarray, bend: bool, tasks: np.ndarray | None = None) -> View:
         self.passes += 1
         known = f"resources were off by {self.off:.1e}"
-        report(f"{self.crowd.n} users, pass {self.passes}: {known}")
+        report(f"{self.response.n} users, pass {self.passes}: {known}")
         self.problem.deadline.check("Newton's method on the prices", known)
         if self.passes > PASSES:
             raise SolverError(f"Newton's method on the prices did not arrive in {PASSES} passes: off by {self.off:.1e}")
         if tasks is not None and not bend:
             self.written = p
-            return self.crowd.look(p, tasks=tasks)
-        return self.crowd.look(p, bend)
+            return self.response.look(p, tasks=tasks)
+        return self.response.look(p, bend)
 
     def _find(self) -> None:
         """Find `bend` where the prices are."""
@@ -308,25 +309,25 @@ def solve(problem: Problem) -> Answer:
     SolverError
         When the prices do not arrive, or are beyond the range of floats; `TimeLimitError` when time runs out.
     """
-    crowd, worth = Crowd.of(problem)
-    tasks = np.empty(crowd.n)
+    response, worth = DemandResponse.of(problem)
+    tasks = np.empty(response.n)
     # What is free, or beyond the range of floats, makes sums that are not finite, and these are looked at.
     with np.errstate(all="ignore"):
-        p = _descended(problem, crowd, tasks)
-        prices = p * crowd.unit * worth
+        p = _descended(problem, response, tasks)
+        prices = p * response.unit * worth
     if not np.isfinite(prices).all():
         raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take a smaller alpha")
     return Answer(problem.of_members(tasks), prices=prices[None, :])
 
 
-def _descended(problem: Problem, crowd: Crowd, tasks: np.ndarray) -> np.ndarray:
+def _descended(problem: Problem, response: DemandResponse, tasks: np.ndarray) -> np.ndarray:
     """Return the prices (m,) at the optimum, and write the tasks (n,)."""
-    there = crowd.capacity > 0
-    p = np.where(there, crowd.money / crowd.m, 0.0)
+    there = response.capacity > 0
+    p = np.where(there, response.money / response.m, 0.0)
     bend = None
-    for every in _samples(crowd.n):
+    for every in _samples(response.n):
         try:
-            sample = Descent(problem, crowd.sample(every), p, bend)
+            sample = Descent(problem, response.sample(every), p, bend)
             p, bend = sample.run(ROUGH), sample.bend
         except TimeLimitError:
             raise
@@ -334,8 +335,8 @@ def _descended(problem: Problem, crowd: Crowd, tasks: np.ndarray) -> np.ndarray:
             # It is a place to start from; without it the way is longer.
             continue
         # Somebody outside the sample may need what nobody in it does.
-        p = np.where(there & (p == 0), AWAY * crowd.money / crowd.n, p)
-    return Descent(problem, crowd, p, bend).run(EXACT, tasks)
+        p = np.where(there & (p == 0), AWAY * response.money / response.n, p)
+    return Descent(problem, response, p, bend).run(EXACT, tasks)
 
 
 def _samples(n: int) -> list[int]:

@@ -63,8 +63,8 @@ class ScaledMarket:
         start = problem.weights / dominant
         spread = 1 / self.rows.matrix.max(axis=0).toarray().ravel()
         spread /= self.total(spread)[self.user]
-        crowd = float((self.rows.matrix @ (spread * start[self.user])).max())
-        self.scale = np.minimum(start / (2 * crowd), problem.limits / 2)
+        fullest = float((self.rows.matrix @ (spread * start[self.user])).max())
+        self.scale = np.minimum(start / (2 * fullest), problem.limits / 2)
         self.spread = spread
         self.matrix = sparse.csr_matrix(self.rows.matrix @ sparse.diags(self.scale[self.user]))
         self.u = problem.limits / self.scale

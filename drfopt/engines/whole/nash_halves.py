@@ -14,7 +14,7 @@ import numpy as np
 
 from ...base.errors import TimeLimitError
 from ...base.progress import report
-from ...certificates.meet_in_the_middle import Halves, TooManyChoices
+from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ..problem import Answer, Problem
 from . import nash_milp
 from .milp import SEARCH
@@ -34,7 +34,7 @@ SMALLEST = 1e-7
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest product; where time runs out, those of a greedy filling."""
     try:
-        halves = Halves(problem.instance, problem.members.tolist())
+        halves = MeetInTheMiddle(problem.instance, problem.members.tolist())
     except TooManyChoices:
         return _program(problem)
     if not halves.fit:
@@ -64,7 +64,7 @@ def _program(problem: Problem) -> Answer:
     return replace(nash_milp.solve(problem), engine="nash-milp")
 
 
-def _greedy(halves: Halves) -> list[int]:
+def _greedy(halves: MeetInTheMiddle) -> list[int]:
     """Return tasks that fit: each user's best, scaled down, then one task after the other where it gains most."""
     room, rows = halves.room, halves.rows
 

@@ -147,38 +147,6 @@ class TypeRow(Keyed):
     placement: dict[str, Amount]
 
 
-class AllocationDocument(Headed):
-    """An allocation and what is said of its proof."""
-
-    instance: str | None
-    policy: str
-    integer: bool
-    engine: str
-    status: str
-    users: list[UserRow]
-    resources: list[ResourceRow]
-    unplaced: list[str]
-    short: list[str] = []
-    demand_met: float | None = None
-    certificate: CertificateSummary
-    seconds: float = 0.0
-    broken_guarantees: list[BrokenGuarantee] = []
-    solver: str = ""
-    placement: Placement = {}
-    types: dict[str, list[TypeRow]] = {}
-    closed_forms: dict[str, str] = {}
-    prices: dict[str, dict[str, Amount]] = {}
-    cluster: InstanceFile | None = None
-
-
-class Claimed(Keyed):
-    """A user's row of a certificate file."""
-
-    name: str
-    tasks: Amount
-    level: Amount
-
-
 class RoundRow(Keyed):
     """A round of a leximin: prices of one unit at its level, and whom it finishes."""
 
@@ -202,6 +170,39 @@ class ProofTable(Keyed):
     prices: Anything = {}
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
+
+
+class AllocationDocument(Headed):
+    """An allocation and what is said of its proof."""
+
+    instance: str | None
+    policy: str
+    integer: bool
+    engine: str
+    status: str
+    users: list[UserRow]
+    resources: list[ResourceRow]
+    unplaced: list[str]
+    short: list[str] = []
+    demand_met: float | None = None
+    certificate: CertificateSummary
+    seconds: float = 0.0
+    broken_guarantees: list[BrokenGuarantee] = []
+    solver: str = ""
+    placement: Placement = {}
+    types: dict[str, list[TypeRow]] = {}
+    closed_forms: dict[str, str] = {}
+    prices: dict[str, dict[str, Amount]] = {}
+    proof: ProofTable | None = None
+    cluster: InstanceFile | None = None
+
+
+class Claimed(Keyed):
+    """A user's row of a certificate file."""
+
+    name: str
+    tasks: Amount
+    level: Amount
 
 
 class CertificateFile(Keyed):

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from ...base.errors import InstanceError
 from ...base.registry import unknown
 
-__all__ = ["Shelf", "Summary", "load", "names", "summaries", "text"]
+__all__ = ["PackagedFiles", "Summary", "load", "names", "summaries", "text"]
 
 
 SUFFIX = ".toml"
 
 
 @dataclass(frozen=True)
-class Shelf:
+class PackagedFiles:
     """What the package ships of one sort.
 
     Attributes
@@ -35,7 +35,7 @@ class Shelf:
     what: str
     folder: Traversable
 
-    @cache  # noqa: B019 - there are two shelves, as long as the process lives
+    @cache  # noqa: B019 - there are two, as long as the process lives
     def names(self) -> tuple[str, ...]:
         """Return the names of what is shipped, in alphabetical order."""
         entries = (entry.name for entry in self.folder.iterdir())
@@ -75,9 +75,9 @@ class Summary:
     expect: str
 
 
-SHELF = Shelf("instance", files(__name__))
+PACKAGED = PackagedFiles("instance", files(__name__))
 
-names, text = SHELF.names, SHELF.text
+names, text = PACKAGED.names, PACKAGED.text
 """The names, in alphabetical order, and the file of one."""
 
 
@@ -91,7 +91,7 @@ def load(name: str) -> "Instance":
     """
     from ..native import reading
 
-    return reading.loads(text(name), "toml", SHELF.title(name))
+    return reading.loads(text(name), "toml", PACKAGED.title(name))
 
 
 @cache

@@ -158,8 +158,8 @@ def _kinds(
         kinds: dict[Hashable, tuple[list[str], list[ListedMachine]]] = {}
         for names, node in several:
             ratios = [node.capacity[r] / node.capacity[names[0]] for r in names]
-            told = ratios if not factor else [round(math.log(ratio) / math.log(factor)) for ratio in ratios]
-            key = frozenset(zip(names, told, strict=True))
+            rounded = ratios if not factor else [round(math.log(ratio) / math.log(factor)) for ratio in ratios]
+            key = frozenset(zip(names, rounded, strict=True))
             kinds.setdefault(key, (names, []))[1].append(node)
         if len(kinds) <= MOST_KINDS or factor == FACTORS[-1]:
             yield from kinds.values()

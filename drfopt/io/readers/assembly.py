@@ -29,16 +29,16 @@ def assemble(cluster: Contents) -> Conversion:
     """
     tasks = _useful(cluster)
     if not tasks:
-        told = next((f" ({note})" for note in cluster.notes.taken()), "")
+        hint = next((f" ({note})" for note in cluster.notes.taken()), "")
         queues = f", or say --saturate: its {len(cluster.members):,} queues want everything" if cluster.members else ""
         raise InstanceError(
-            f"{cluster.title}: no task of a user is waiting or running{told}: "
+            f"{cluster.title}: no task of a user is waiting or running{hint}: "
             f"give the files that list the tasks too{queues}"
         )
     if not cluster.nodes and cluster.pool is None:
-        told = next((f" ({note})" for note in cluster.notes.taken() if " node " in f" {note.what} "), "")
+        hint = next((f" ({note})" for note in cluster.notes.taken() if " node " in f" {note.what} "), "")
         raise InstanceError(
-            f"{cluster.title}: there is no machine to run on{told}: "
+            f"{cluster.title}: there is no machine to run on{hint}: "
             "give the files that list them too, or an instance file with --machines"
         )
     cluster = replace(cluster, nodes=_roomy(cluster, tasks))
@@ -175,8 +175,8 @@ def _tell_oddly_placed(
     """Note the tasks that run where, by the files, they may not."""
     for task in tasks:
         if task.node is not None and task.node in home and home[task.node] not in allowed[task.needs]:
-            told = f"{task.user}/{task.name} on {task.node}"
-            notes.assumed("task may run on the class of the machine it runs on, against its constraints of today", told)
+            hint = f"{task.user}/{task.name} on {task.node}"
+            notes.assumed("task may run on the class of the machine it runs on, against its constraints of today", hint)
 
 
 def _placement(
@@ -194,8 +194,8 @@ def _placement(
         if task.node is None:
             continue
         if cluster.pool is None and task.node not in home:
-            told = f"{task.user}/{task.name} on {task.node}"
-            cluster.notes.assumed("running task counts as waiting: its machine is not in use or not listed", told)
+            hint = f"{task.user}/{task.name} on {task.node}"
+            cluster.notes.assumed("running task counts as waiting: its machine is not in use or not listed", hint)
             continue
         name = POOL if cluster.pool is not None else classes[home[task.node]].name
         there = placement.setdefault(kind.owner, {})

@@ -13,7 +13,7 @@ from .machine_classes import AlikeTasks, MachineClass, amount_text, distinct
 
 __all__ = ["split"]
 
-MOST_TOLD = 12
+EXPLAINED = 12
 """Notes on single types of tasks; what comes after is counted."""
 
 
@@ -25,13 +25,15 @@ def split(
     A user of whom nothing fits stays one user. Every type that fits nowhere is noted with its reason.
     """
     above: dict[str, str] = {}
-    told = 0
+    explained = 0
     for user, types in list(users.items()):
         lost = [one for one in types if not _fits(cluster, one, classes, resources)]
         for one in lost:
-            told += 1
+            explained += 1
             name = user if len(types) == 1 else f"{user}: {one.name}"
-            reason = _reason(cluster, one, classes, resources) if told <= MOST_TOLD else "for reasons like those above"
+            reason = (
+                _reason(cluster, one, classes, resources) if explained <= EXPLAINED else "for reasons like those above"
+            )
             cluster.notes.assumed(f"fits nowhere: {reason}", name)
         if not lost or len(lost) == len(types):
             continue

@@ -157,9 +157,9 @@ def _name(classes: list[MachineClass], resources: list[str]) -> None:
         for label in _differing(alike)[:NAMED_LABELS] if len(alike) > 1 else ():
             for one in alike:
                 values = sorted({node.labels.get(label, "") for node in one.nodes})
-                told = f"{_last(label)}={'|'.join(values)}"
-                if values != [""] and len(told) <= LONGEST_LABEL:
-                    one.name = f"{one.name}-{told}"
+                suffix = f"{_last(label)}={'|'.join(values)}"
+                if values != [""] and len(suffix) <= LONGEST_LABEL:
+                    one.name = f"{one.name}-{suffix}"
     for one, name in zip(classes, distinct([one.name for one in classes]), strict=True):
         one.name = name
 

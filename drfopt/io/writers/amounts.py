@@ -30,12 +30,12 @@ __all__ = [
     "kai",
     "kubernetes",
     "kueue",
+    "left_out",
     "quantity",
     "rounded",
     "shortfall",
     "slurm",
     "unique_names",
-    "untold",
     "yarn",
     "yunikorn",
 ]
@@ -309,8 +309,8 @@ def _shares(
 def _target(
     resource: str, capacity: Fraction, names: Names, known: Mapping[str, TargetName], taken: Callable[[str], bool]
 ) -> TargetName:
-    told = names.get(resource) or resource
-    name, given, unit = told.partition(":")
+    said = names.get(resource) or resource
+    name, given, unit = said.partition(":")
     own = TargetName(name) if taken(name) else None
     base = known.get(name, own)
     if base is not None and base.name != name and resource in names and own is not None:
@@ -324,7 +324,7 @@ def _target(
         )
     if given:
         if not unit or not UNIT.fullmatch(unit):
-            raise InstanceError(f"--resource {resource}={told}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi")
+            raise InstanceError(f"--resource {resource}={said}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi")
         return replace(base, scale=parse(f"1{unit}") * base.scale)
     if base.name in MEMORY_WORDS and 0 < capacity * base.scale * base.unit < LEAST_MEMORY:
         raise InstanceError(
@@ -380,11 +380,11 @@ def dns_label(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower())[:63].strip("-")
 
 
-def untold(allocation: Allocation, *told: str) -> list[str]:
-    """Return a sentence on what of the instance's rules the file does not say beside those that are `told`."""
+def left_out(allocation: Allocation, *said: str) -> list[str]:
+    """Return a sentence on what of the instance's rules the file does not say beside those that are `said`."""
     instance = allocation.instance
     organisation = instance.organisation
     rules = [rule for rule in (organisation.rules.split(", ") if organisation is not None else ()) if rule]
     # What is given keeps guarantees and ceilings already.
-    lost = [rule for rule in rules if rule not in (*told, "guarantees")]
+    lost = [rule for rule in rules if rule not in (*said, "guarantees")]
     return [f"not written: {', '.join(lost)}"] if lost else []

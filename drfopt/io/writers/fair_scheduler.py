@@ -12,7 +12,7 @@ from fractions import Fraction
 from xml.sax.saxutils import escape, quoteattr
 
 from ...model.allocation import Allocation
-from .amounts import Names, Shares, exact_amounts, untold, yarn
+from .amounts import Names, Shares, exact_amounts, left_out, yarn
 from .queues import ExportedQueue, exported_queues
 
 __all__ = ["capacities", "text"]
@@ -38,7 +38,7 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     if instance.weights_per_resource:
         lines.append("weights differ by resource, which YARN does not know: the queues have none")
     queues = exported_queues(allocation, shares, _queue, lines)
-    lines += untold(allocation, "ceilings", "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
     below: dict[str, list[str]] = {}
     for queue in reversed(queues):
         inner = [f"<weight>{_decimal(queue.weight)}</weight>"]
@@ -69,7 +69,7 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     shares = yarn(allocation, names)
     lines += [line for line in shares.lines if not line.startswith("rounded")]
     queues = exported_queues(allocation, shares, _queue, lines)
-    lines += untold(allocation, "groups")
+    lines += left_out(allocation, "groups")
     if len({queue.weight for queue in queues}) > 1:
         lines.append("weights are not written: a queue's capacity is what it is given")
     dominant = _dominant(allocation, shares, queues)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import Names, dns_label, kubernetes, kueue, quantity, unique_names, untold
+from .amounts import Names, dns_label, kubernetes, kueue, left_out, quantity, unique_names
 
 __all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
 
@@ -48,7 +48,7 @@ def cluster_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     targets = shares.targets
     lines += shares.lines
     queues = unique_names(allocation.users, dns_label, "queue", lines)
-    lines += untold(allocation, "groups", "weights of 0")
+    lines += left_out(allocation, "groups", "weights of 0")
     weights = _weights(allocation, lines)
     cohorts = _cohorts(allocation, lines)
     documents = [document(VERSION, "ResourceFlavor", {"name": FLAVOR}, {})]
@@ -107,7 +107,7 @@ def resource_quotas(allocation: Allocation, names: Names, lines: list[str]) -> s
     targets = shares.targets
     lines += shares.lines
     homes = unique_names(allocation.users, dns_label, "namespace", lines)
-    lines += untold(allocation)
+    lines += left_out(allocation)
     documents = []
     for user, home, row in zip(allocation.users, homes, shares.steps, strict=True):
         hard = {

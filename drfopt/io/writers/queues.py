@@ -19,7 +19,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import Names, Shares, dns_label, kai, kubernetes, quantity, unique_names, untold, yunikorn
+from .amounts import Names, Shares, dns_label, kai, kubernetes, left_out, quantity, unique_names, yunikorn
 from .kubernetes import document, heading
 
 __all__ = [
@@ -206,7 +206,7 @@ def yunikorn_queues(allocation: Allocation, names: Names, lines: list[str]) -> s
         allocation, shares, lambda name: re.sub(r"[^\w:#/@-]+", "-", name, flags=re.ASCII).strip("-")[:64], lines
     )
     _unweighted(allocation, queues, "YuniKorn", lines)
-    lines += untold(allocation, "ceilings", "tiers", "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "tiers", "groups", "weights of 0")
 
     def below(parent: str) -> list[dict[str, Any]]:
         found = []
@@ -240,7 +240,7 @@ def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     lines += shares.lines
     queues = exported_queues(allocation, shares, dns_label, lines, flat=True)
     _unweighted(allocation, queues, "Volcano", lines)
-    lines += untold(allocation, "ceilings", "tiers", "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "tiers", "groups", "weights of 0")
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     documents = []
     for queue, weight in zip(queues, whole_weights(queues, lines), strict=True):
@@ -266,7 +266,7 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
     shares = kai(allocation, names)
     lines += shares.lines
     queues = exported_queues(allocation, shares, dns_label, lines, flat=True)
-    lines += untold(allocation, "ceilings", "tiers", "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "tiers", "groups", "weights of 0")
     if any(queue.label == ROOT for queue in queues):
         raise InstanceError(f"a queue would be called {ROOT!r}, as the one above all is: rename it")
     version = "scheduling.run.ai/v2"
@@ -305,7 +305,7 @@ def elastic_quotas(allocation: Allocation, names: Names, lines: list[str]) -> st
     shares = kubernetes(allocation, names)
     lines += shares.lines
     queues = exported_queues(allocation, shares, dns_label, lines, flat=True)
-    lines += untold(allocation, "ceilings", "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
     instance = allocation.instance
     whole = shares.in_steps(dict(zip(instance.resources, instance.exact_capacity, strict=True)))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
@@ -326,8 +326,8 @@ def elastic_quotas(allocation: Allocation, names: Names, lines: list[str]) -> st
 
 
 def _metadata(queue: ExportedQueue) -> dict[str, Any]:
-    told = {"drfopt/user": queue.user} if queue.user is not None else {"drfopt/group": queue.path}
-    return {"name": queue.label, "annotations": told}
+    marks = {"drfopt/user": queue.user} if queue.user is not None else {"drfopt/group": queue.path}
+    return {"name": queue.label, "annotations": marks}
 
 
 def _plain(value: Fraction) -> int | float:

@@ -14,7 +14,7 @@ instance's weights are the shares, in whole numbers.
 import re
 
 from ...model.allocation import Allocation
-from .amounts import Names, Shares, slurm, untold
+from .amounts import Names, Shares, left_out, slurm
 from .kubernetes import heading
 from .queues import ExportedQueue, exported_queues, whole_weights
 
@@ -43,7 +43,7 @@ def _written(allocation: Allocation, names: Names, lines: list[str], users: bool
     if allocation.instance.weights_per_resource:
         lines.append("weights differ by resource, which Slurm does not know: all shares are 1")
     queues = exported_queues(allocation, shares, _name, lines)
-    lines += untold(allocation, "ceilings", "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
     weights = dict(zip(map(id, queues), whole_weights(queues, lines), strict=True))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     alike = [label for label in called.values() if list(called.values()).count(label) > 1]
@@ -60,10 +60,10 @@ def _written(allocation: Allocation, names: Names, lines: list[str], users: bool
 
 def _line(queue: ExportedQueue, called: dict[str, str], shares: Shares, weight: int, users: bool) -> str:
     amounts = ",".join(f"{shares.targets[j].name}={amount}" for j, amount in queue.steps.items())
-    told = f"Fairshare={weight}" + (f":GrpTRES={amounts}" if amounts else "")
+    text = f"Fairshare={weight}" + (f":GrpTRES={amounts}" if amounts else "")
     if users and queue.user is not None and queue.parent:
-        return f"User - '{queue.label}':DefaultAccount='{called[queue.parent]}':{told}"
-    return f"Account - '{queue.label}':Description='{queue.label}':Organization='{queue.label}':{told}"
+        return f"User - '{queue.label}':DefaultAccount='{called[queue.parent]}':{text}"
+    return f"Account - '{queue.label}':Description='{queue.label}':Organization='{queue.label}':{text}"
 
 
 def _name(name: str) -> str:

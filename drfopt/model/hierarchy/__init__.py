@@ -39,9 +39,9 @@ diverse datacenter workloads, SoCC 2013 (groups); for guarantees the rules of YA
 minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of the guarantee).
 """
 
-from .clock import Ascent, Halt, Moment, SettledState
+from .clock import Breakpoint, Clock, SettledState, Trajectory
 from .promises import broken
 from .service_order import TreeLine
 from .tree import BranchPoint, members_of
 
-__all__ = ["Ascent", "BranchPoint", "Halt", "Moment", "SettledState", "TreeLine", "broken", "members_of"]
+__all__ = ["BranchPoint", "Breakpoint", "Clock", "SettledState", "Trajectory", "TreeLine", "broken", "members_of"]

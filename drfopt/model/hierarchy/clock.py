@@ -1,4 +1,4 @@
-"""One instance under one policy: what is promised, the standings between two stops, and the moments of each."""
+"""One instance under one policy: what is promised, the states between two stops, and the trajectory from each."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from .curves import first_full
 from .measures import Counted
 from .tree import Branch, BranchPoint, Leaves, Node, Rank, has_used, members_of, nodes
 
-__all__ = ["Ascent", "Halt", "Moment", "SettledState"]
+__all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory"]
 
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
@@ -40,24 +40,24 @@ class SettledState:
 
 
 @dataclass(frozen=True, eq=False)
-class Halt:
+class Breakpoint:
     """A stop of the clock: a moment, whom it finishes, and the prices that prove it.
 
     Attributes
     ----------
     promising : bool
         Whether it is in the stage in which guarantees are kept.
-    place : BranchPoint
+    point : BranchPoint
     finished : int array
         Rows of the instance.
     prices : array (k, m)
         Of the whole capacity of each class; a pool is one class.
     bounds : array (b,)
-        Prices of the group ceilings, of each as a whole, in the order of `Ascent.ceilings`.
+        Prices of the group ceilings, of each as a whole, in the order of `Clock.ceilings`.
     """
 
     promising: bool
-    place: BranchPoint
+    point: BranchPoint
     finished: np.ndarray
     prices: np.ndarray
     bounds: np.ndarray
@@ -65,11 +65,11 @@ class Halt:
     @property
     def level(self) -> Any:
         """What the clock shows."""
-        return self.place.time
+        return self.point.time
 
 
-class Moment(Branch):
-    """The whole cluster at a standing: `curve` is what is used as the clock runs, `tasks` what everybody has."""
+class Trajectory(Branch):
+    """The whole cluster at a state: `curve` is what is used as the clock runs, `tasks` what everybody has."""
 
     def first_stop(self, room: dict[int, Any]) -> tuple[int, Any, list[int]] | None:
         """Return where the clock stops at the latest: the point before, the way to the next, which columns are full.
@@ -80,15 +80,15 @@ class Moment(Branch):
         full = first_full(self.curve, room)
         if full is None or self.has.dtype == object:
             return full
-        point, way, (column, *_) = full
-        gain = self.curve.use[min(point + 1, len(self.level) - 1), column] - self.curve.use[point, column]
+        knot, way, (column, *_) = full
+        gain = self.curve.use[min(knot + 1, len(self.level) - 1), column] - self.curve.use[knot, column]
         for _ in range(MENDINGS if gain > 0 else 0):
-            used = math.fsum((self.tasks(self.place(point, way)) * self.leaves.use[:, column]).tolist())
+            used = math.fsum((self.tasks(self.point(knot, way)) * self.leaves.use[:, column]).tolist())
             way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
-        return point, way, [column]
+        return knot, way, [column]
 
 
-class Ascent:
+class Clock:
     """The definition, for one instance and policy.
 
     Attributes
@@ -137,35 +137,35 @@ class Ascent:
     # ---- the clock ------------------------------------------------------------------------------------------------
 
     def start(self) -> SettledState:
-        """Return the standing before anybody has anything."""
+        """Return the state before anybody has anything."""
         none = np.full(self.instance.n, self.zero)
         promising = bool((self.promised[self.playing] > 0).any())
         return SettledState(promising, ~self.playing, none)
 
-    def over(self, standing: SettledState) -> bool:
+    def over(self, state: SettledState) -> bool:
         """Say whether everybody is finished, or at her limit with all promises kept."""
-        return not standing.promising and not self.rising(standing).any()
+        return not state.promising and not self.rising(state).any()
 
-    def rising(self, standing: SettledState) -> np.ndarray:
+    def rising(self, state: SettledState) -> np.ndarray:
         """Return who may still get more, bool (n,)."""
-        most = self.promised if standing.promising else self.leaves.most
-        return np.asarray(~standing.finished & (standing.has < most))
+        most = self.promised if state.promising else self.leaves.most
+        return np.asarray(~state.finished & (state.has < most))
 
-    def moment(self, standing: SettledState) -> Moment:
-        """Return what everybody has as the clock runs from a standing on."""
-        leaves = self.fractions if standing.promising else self.leaves
-        root = self._flat if standing.promising else self.root
-        return Moment(root, leaves, standing.has, self.rising(standing))
+    def trajectory(self, state: SettledState) -> Trajectory:
+        """Return what everybody has as the clock runs from a state on."""
+        leaves = self.fractions if state.promising else self.leaves
+        root = self._flat if state.promising else self.root
+        return Trajectory(root, leaves, state.has, self.rising(state))
 
-    def after(self, standing: SettledState, tasks: np.ndarray, finished: np.ndarray) -> SettledState:
-        """Return the standing after a stop with tasks (n,) that finishes some users, rows of the instance.
+    def after(self, state: SettledState, tasks: np.ndarray, finished: np.ndarray) -> SettledState:
+        """Return the state after a stop with tasks (n,) that finishes some users, rows of the instance.
 
         Without anybody who may get more the stage of promises is over.
         """
-        done = standing.finished.copy()
+        done = state.finished.copy()
         done[finished] = True
-        new = replace(standing, finished=done, has=np.where(standing.finished, standing.has, tasks))
-        return replace(new, promising=standing.promising and bool(self.rising(new).any()))
+        new = replace(state, finished=done, has=np.where(state.finished, state.has, tasks))
+        return replace(new, promising=state.promising and bool(self.rising(new).any()))
 
     # ---- what there is --------------------------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class Ascent:
         """
         instance = self.instance
         if not (self.exact or rounded) and any(group.guarantee for group in self.organisation.groups):
-            return Ascent(instance, self.policy, exact=True).promised.astype(float)
+            return Clock(instance, self.policy, exact=True).promised.astype(float)
         found = np.full(instance.n, self.zero)
         for i in (i for i, promise in enumerate(self.organisation.guarantees) if promise and self.playing[i]):
             worth = [
@@ -312,7 +312,7 @@ class Ascent:
             most_used = {j: used[j] if self.exact else used[j] * (1 - SETTLED) for j in room}
             ends = [first_full(branch.curve, {j: amount}, reached=True) for j, amount in most_used.items()]
             full = max((end for end in ends if end is not None), key=lambda end: end[:2])
-        return branch.tasks(branch.place(*full[:2]))
+        return branch.tasks(branch.point(*full[:2]))
 
     def _fractions(self) -> Leaves:
         """Return the users while promises are kept: her level is the part of hers that a user has."""

@@ -72,8 +72,8 @@ def summed(base: np.ndarray, segments: Segments) -> Curve:
     """Return the sum of all segments over their common time, on top of `base` (columns,)."""
     begin, end, gain = segments.begin, segments.end, segments.gain
     zero = base - base
-    times, place = np.unique(np.concatenate([begin, end]), return_inverse=True)
-    opens, closes = place[: len(begin)], place[len(begin) :]
+    times, point = np.unique(np.concatenate([begin, end]), return_inverse=True)
+    opens, closes = point[: len(begin)], point[len(begin) :]
     slopes = np.full((len(times), len(base)), zero[0])
     leaps = slopes.copy()
     steady = np.asarray(opens != closes)
@@ -145,8 +145,8 @@ def envelope(curve: Curve, rows: np.ndarray, offsets: np.ndarray) -> tuple[Curve
             break
         fraction = ahead[cross] / (ahead[cross] + behind[cross])
         between = use[cross] + (use[cross + 1] - use[cross]) * fraction[:, None]
-        standing = time[cross] == time[cross + 1]
-        parts = np.where(standing, part[cross] + (part[cross + 1] - part[cross]) * fraction, zero)
+        still = time[cross] == time[cross + 1]
+        parts = np.where(still, part[cross] + (part[cross + 1] - part[cross]) * fraction, zero)
         # Along a row that stands still the level does so to the last digit.
         first, last = values[cross, now[cross]], values[cross + 1, now[cross]]
         reached = first + (last - first) * fraction
@@ -184,4 +184,4 @@ def first_full(curve: Curve, room: dict[int, Any], reached: bool = False) -> tup
     if not found:
         return None
     first = min(found)[:2]
-    return (*first, [column for *place, column in found if tuple(place) == first])
+    return (*first, [column for *point, column in found if tuple(point) == first])

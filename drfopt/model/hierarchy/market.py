@@ -18,7 +18,7 @@ import numpy as np
 
 from ..instance import Instance
 from ..policies import Policy
-from .clock import Ascent
+from .clock import Clock
 from .tree import members_of
 
 __all__ = ["MarketRules", "market_rules"]
@@ -30,7 +30,7 @@ class MarketRules:
 
     Attributes
     ----------
-    ascent : Ascent
+    clock : Clock
         The same organisation under a leximin, whose first stage keeps the guarantees.
     incomes : array (n,)
         Weights in the objective.
@@ -41,7 +41,7 @@ class MarketRules:
     names : tuple of str (b,)
     """
 
-    ascent: Ascent
+    clock: Clock
     incomes: np.ndarray
     rates: np.ndarray
     ceilings: np.ndarray
@@ -51,26 +51,26 @@ class MarketRules:
 def market_rules(instance: Instance, policy: Policy) -> MarketRules:
     """Return the rules of an instance's organisation under a market or a sum that takes them (`Policy.check`)."""
     leximin = replace(policy, objective="leximin")
-    ascent = Ascent(instance, leximin)
-    incomes = _incomes(ascent) if policy.weights != "none" else np.ones(instance.n)
+    clock = Clock(instance, leximin)
+    incomes = _incomes(clock) if policy.weights != "none" else np.ones(instance.n)
     # The clock's rows count what is counted in shares; weighted, a level of a task is the largest of them.
-    shares = ascent.leaves.rows.max(axis=1)
+    shares = clock.leaves.rows.max(axis=1)
     if policy.weights != "none":
         shares = shares * instance.weights
     first = instance.m + 1
-    columns = [ascent.columns[:, first + b] / (ascent.room[first + b] or 1.0) for b in range(len(ascent.ceilings))]
+    columns = [clock.columns[:, first + b] / (clock.room[first + b] or 1.0) for b in range(len(clock.ceilings))]
     return MarketRules(
-        ascent,
+        clock,
         incomes,
         shares / incomes,
         np.array(columns).reshape(len(columns), instance.n),
-        tuple(f"{group} ceiling of {instance.resources[j]}" for group, j in ascent.ceilings),
+        tuple(f"{group} ceiling of {instance.resources[j]}" for group, j in clock.ceilings),
     )
 
 
-def _incomes(ascent: Ascent) -> np.ndarray:
+def _incomes(clock: Clock) -> np.ndarray:
     """Return every user's income: its weight, or its part of its group's."""
-    instance, organisation = ascent.instance, ascent.organisation
+    instance, organisation = clock.instance, clock.organisation
     weights = np.array(instance.weights, dtype=float)
     incomes = weights.copy()
     groups = {group.name: group for group in organisation.groups}

@@ -39,11 +39,11 @@ class Counted:
         self.capacity, self.there = capacity, there
 
     def _refuse_amounts(self, organisation: Organisation, promised: bool) -> None:
-        told = "surplus and normalised guarantees" if promised and self.meaning != "floor" else ""
-        told = "excluded resources" if organisation.excluded else told
-        if told:
+        text = "surplus and normalised guarantees" if promised and self.meaning != "floor" else ""
+        text = "excluded resources" if organisation.excluded else text
+        if text:
             raise PolicyError(
-                f"{self.policy.name} counts tasks and not resources, so that {told} mean nothing to it: "
+                f"{self.policy.name} counts tasks and not resources, so that {text} mean nothing to it: "
                 "use drf or asset, or leave them out"
             )
 

@@ -6,38 +6,38 @@ import numpy as np
 
 from ...base.tolerances import LEVEL
 from ..allocation import Broken
-from .clock import Ascent
+from .clock import Clock
 
 __all__ = ["broken"]
 
 
-def broken(ascent: Ascent, tasks: np.ndarray) -> tuple[Broken, ...]:
+def broken(clock: Clock, tasks: np.ndarray) -> tuple[Broken, ...]:
     """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file."""
-    instance, rules, found = ascent.instance, ascent.organisation, list[Broken]()
+    instance, rules, found = clock.instance, clock.organisation, list[Broken]()
     for i, guarantee in enumerate(rules.guarantees):
-        here, worth = np.array([i]), ascent.promised
+        here, worth = np.array([i]), clock.promised
         if guarantee and instance.unplaced()[i]:
-            worth = ascent.promised.copy()
-            worth[i] = _asked(ascent, i, guarantee)
-        found += _missed(ascent, instance.users[i], False, here, guarantee, tasks, worth)
+            worth = clock.promised.copy()
+            worth[i] = _asked(clock, i, guarantee)
+        found += _missed(clock, instance.users[i], False, here, guarantee, tasks, worth)
     for group in rules.groups:
-        found += _missed(ascent, group.name, True, ascent.below[group.name], group.guarantee, tasks, ascent.promised)
+        found += _missed(clock, group.name, True, clock.below[group.name], group.guarantee, tasks, clock.promised)
     return tuple(found)
 
 
-def _asked(ascent: Ascent, i: int, guarantee: dict[str, Any]) -> Any:
+def _asked(clock: Clock, i: int, guarantee: dict[str, Any]) -> Any:
     """Return the tasks that a guarantee would be worth to a user whose task fits nowhere."""
-    needs = dict(zip(ascent.instance.resources, ascent.demands[i], strict=True))
-    limit = ascent.instance.exact_limits[i]
+    needs = dict(zip(clock.instance.resources, clock.demands[i], strict=True))
+    limit = clock.instance.exact_limits[i]
     worth = [
-        amount / needs[r] if ascent.exact else float(amount) / needs[r] for r, amount in guarantee.items() if needs[r]
+        amount / needs[r] if clock.exact else float(amount) / needs[r] for r, amount in guarantee.items() if needs[r]
     ]
-    worth += [] if limit is None else [limit if ascent.exact else float(limit)]
-    return min(worth, default=ascent.zero)
+    worth += [] if limit is None else [limit if clock.exact else float(limit)]
+    return min(worth, default=clock.zero)
 
 
 def _missed(
-    ascent: Ascent,
+    clock: Clock,
     owner: str,
     of_group: bool,
     members: np.ndarray,
@@ -46,17 +46,17 @@ def _missed(
     worth: np.ndarray,
 ) -> list[Broken]:
     """Return the guarantee of some members, where of no resource that it lists they hold what it is worth to them."""
-    least = 1 if ascent.exact else 1 - LEVEL
+    least = 1 if clock.exact else 1 - LEVEL
     short: dict[str, tuple[Any, Any, Any]] = {}
     for resource, amount in guarantee.items():
-        demand = ascent.demands[members, ascent.instance.resources.index(resource)]
+        demand = clock.demands[members, clock.instance.resources.index(resource)]
         held, most = demand @ tasks[members], demand @ worth[members]
-        promised = min(most, amount if ascent.exact else float(amount))
+        promised = min(most, amount if clock.exact else float(amount))
         if not promised:
             continue
         if held >= promised * least:
             return []
-        short[resource] = (promised / (amount if ascent.exact else float(amount)), held, promised)
+        short[resource] = (promised / (amount if clock.exact else float(amount)), held, promised)
     if not short:
         return []
     first = max(short, key=lambda resource: short[resource][0])

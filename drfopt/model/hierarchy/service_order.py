@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .clock import Ascent
+from .clock import Clock
 from .tree import Node
 
 __all__ = ["TreeLine"]
@@ -22,9 +22,9 @@ __all__ = ["TreeLine"]
 class TreeLine:
     """The line for one run of Algorithm 1; see `drfopt.engines.reference.algorithm1.Line`."""
 
-    def __init__(self, ascent: Ascent, ranks: Sequence[int], started: Sequence[Sequence[int]]):
-        self.ascent, self.ranks, self.started = ascent, ranks, started
-        self.waiting = np.array(ascent.playing)
+    def __init__(self, clock: Clock, ranks: Sequence[int], started: Sequence[Sequence[int]]):
+        self.clock, self.ranks, self.started = clock, ranks, started
+        self.waiting = np.array(clock.playing)
 
     def take(self) -> int | None:
         """Take out the user whose turn it is; None when nobody is left."""
@@ -40,11 +40,11 @@ class TreeLine:
         self.waiting[i] = True
 
     def _next(self) -> int:
-        promised = self.ascent.promised
+        promised = self.clock.promised
         needy = [i for i in np.flatnonzero(self.waiting).tolist() if self._tasks(i) + 1 <= promised[i]]
         if needy:
             return min(needy, key=lambda i: (self._tasks(i) / promised[i], self.ranks[i]))
-        node = self.ascent.root
+        node = self.clock.root
         while True:
             found = self._lowest(node)
             if isinstance(found, int):
@@ -71,7 +71,7 @@ class TreeLine:
 
     def _level(self, node: Node | int) -> Fraction:
         if isinstance(node, int):
-            leaves = self.ascent.leaves
+            leaves = self.clock.leaves
             rows = leaves.rows[node] * self._tasks(node) - leaves.offsets[node]
         else:
             rows = node.rows @ self._used(node.everyone) - node.offsets
@@ -79,12 +79,12 @@ class TreeLine:
 
     def _used(self, users: np.ndarray) -> np.ndarray:
         tasks = np.array([self._tasks(i) for i in users.tolist()], dtype=object)
-        return np.asarray(tasks @ self.ascent.columns[users])
+        return np.asarray(tasks @ self.clock.columns[users])
 
     def _breaks_a_ceiling(self, i: int) -> bool:
-        ascent = self.ascent
-        for column, (name, _) in enumerate(ascent.ceilings, start=ascent.instance.m + 1):
-            needs = ascent.columns[i, column]
-            if needs and self._used(ascent.below[name])[column] + needs > ascent.room[column]:
+        clock = self.clock
+        for column, (name, _) in enumerate(clock.ceilings, start=clock.instance.m + 1):
+            needs = clock.columns[i, column]
+            if needs and self._used(clock.below[name])[column] + needs > clock.room[column]:
                 return True
         return False

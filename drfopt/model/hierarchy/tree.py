@@ -123,7 +123,7 @@ def _pieces(begin: np.ndarray, end: np.ndarray, gain: np.ndarray) -> Segments:
 
 
 class Branch:
-    """A node at a standing: how what its users hold grows with its level."""
+    """A node at a state: how what its users hold grows with its level."""
 
     def __init__(self, node: Node, leaves: Leaves, has: np.ndarray, rising: np.ndarray):
         """Take a node whose users have tasks (n,), of whom some are `rising` (n,), bool: not finished, below limits."""
@@ -176,20 +176,20 @@ class Branch:
         none = way == 0
         return np.where(none, way - way, (held - held[first]) / np.where(none, way + 1, way))
 
-    def place(self, point: int, way: Any = 0) -> BranchPoint:
+    def point(self, knot: int, way: Any = 0) -> BranchPoint:
         """Return the moment at a point of the curve, or on the way from it to the next, 0 to 1."""
         time, part = self.curve.time, self.curve.part
         if not way:
-            return BranchPoint(int(self.phase[point]), time[point], part[point])
-        begin, end = time[point], time[point + 1]
+            return BranchPoint(int(self.phase[knot]), time[knot], part[knot])
+        begin, end = time[knot], time[knot + 1]
         if begin == end:
-            return BranchPoint(int(self.phase[point]), begin, part[point] + (part[point + 1] - part[point]) * way)
-        return BranchPoint(int(self.phase[point]), begin + (end - begin) * way, begin - begin)
+            return BranchPoint(int(self.phase[knot]), begin, part[knot] + (part[knot + 1] - part[knot]) * way)
+        return BranchPoint(int(self.phase[knot]), begin + (end - begin) * way, begin - begin)
 
     @property
     def end(self) -> BranchPoint:
         """The last moment, at which all its users are at their limits."""
-        return self.place(len(self.level) - 1)
+        return self.point(len(self.level) - 1)
 
     def reached(self, level: Any, part: Any) -> BranchPoint:
         """Return the moment at which the node has a level, with a part of the jump at it behind."""
@@ -197,33 +197,33 @@ class Branch:
         first = int(np.searchsorted(levels, level, "left"))
         after = int(np.searchsorted(levels, level, "right"))
         if after == 0 or first == len(levels):
-            return self.place(min(first, len(levels) - 1))
+            return self.point(min(first, len(levels) - 1))
         if first == after:
-            return self.place(first - 1, (level - levels[first - 1]) / (levels[first] - levels[first - 1]))
+            return self.point(first - 1, (level - levels[first - 1]) / (levels[first] - levels[first - 1]))
         if after - first == 1 or part <= 0:
-            return self.place(first)
+            return self.point(first)
         behind = self._behind()[first:after]
         k = min(int(np.searchsorted(behind, part, "right")) - 1, after - first - 1)
         if k == after - first - 1 or behind[k] == part:
-            return self.place(first + k)
-        return self.place(first + k, (part - behind[k]) / (behind[k + 1] - behind[k]))
+            return self.point(first + k)
+        return self.point(first + k, (part - behind[k]) / (behind[k + 1] - behind[k]))
 
-    def tasks(self, place: BranchPoint) -> np.ndarray:
+    def tasks(self, point: BranchPoint) -> np.ndarray:
         """Return what everybody has at a moment of this branch, (n,)."""
         tasks = self.has.copy()
-        self._put(tasks, place)
+        self._put(tasks, point)
         return tasks
 
-    def _put(self, tasks: np.ndarray, place: BranchPoint) -> None:
+    def _put(self, tasks: np.ndarray, point: BranchPoint) -> None:
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
-            if phase < place.phase:
+            if phase < point.phase:
                 tasks[users] = self.leaves.most[users]
                 for branch in branches:
                     branch._put(tasks, branch.end)
-            elif phase == place.phase:
-                tasks[users] = self.leaves.at(users, self.has, place.time, place.part)
+            elif phase == point.phase:
+                tasks[users] = self.leaves.at(users, self.has, point.time, point.part)
                 for branch in branches:
-                    branch._put(tasks, branch.reached(place.time, place.part))
+                    branch._put(tasks, branch.reached(point.time, point.part))
 
 
 def has_used(leaves: Leaves, has: np.ndarray, users: np.ndarray) -> np.ndarray:

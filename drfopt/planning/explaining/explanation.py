@@ -263,7 +263,7 @@ class _Facts:
     def __init__(self, allocation: Allocation, thorough: bool):
         instance = allocation.instance
         self.allocation, self.instance = allocation, instance
-        # Of these no links are known, and what would be a user's own part of the cluster has not been defined.
+        # Of these no rounds are known, and what would be a user's own part of the cluster has not been defined.
         self.beyond = bool(instance.features - {"types"})
         self.remedies = (RemedyTrials if self.beyond else Remedies)(allocation, thorough)
         self.unplaced = instance.unplaced()

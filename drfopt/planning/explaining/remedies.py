@@ -1,11 +1,11 @@
 """What would raise a user's tasks, in one sentence that has been computed: more of something, a higher limit.
 
-Under a leximin every number is where the links put her, which is what dividing the changed cluster again gives.
+Under a leximin every number is where the rounds put her, which is what dividing the changed cluster again gives.
 
-How far the limit of a user can rise until something else stops her, as the links tell it.
+How far the limit of a user can rise until something else stops her, as the rounds tell it.
 
-The room stays as it is, so all rates do, and with the limit of user i higher by s the levels t_r of the links follow in
-straight lines:
+The room stays as it is, so all rates do, and with the limit of user i higher by s the levels t_r of the rounds
+follow in straight lines:
 
     W_r t_r  =  const  -  q_ri s  -  sum_{q < r} V_rq t_q        W_r = sum of q_rl / rate_l over those stopped at r,
                                                                  V_rq the same over those who pay at r, stopped at q.
@@ -40,32 +40,32 @@ class Raising:
     """Limits that rise, each by itself, in the room there is."""
 
     def __init__(self, held: Held, room: Room):
-        links, instance = held.links, held.instance
+        rounds, instance = held.rounds, held.instance
         self.held, self.room, self.place = held, room, held.at(room.now)
         levels, rates = self.place.levels, self.place.rates
-        self.costs = np.array([np.maximum(link.costs, 0.0) for link in links]).reshape(len(links), instance.n)
-        # Tasks for each unit of the level of every link (links, n).
-        self.each = np.zeros((len(links), instance.n))
-        for r, link in enumerate(links):
-            self.each[r, link.finished] = 1 / rates[link.finished]
+        self.costs = np.array([np.maximum(binding.costs, 0.0) for binding in rounds]).reshape(len(rounds), instance.n)
+        # Tasks for each unit of the level of every round (rounds, n).
+        self.each = np.zeros((len(rounds), instance.n))
+        for r, binding in enumerate(rounds):
+            self.each[r, binding.finished] = 1 / rates[binding.finished]
         spent = self.costs @ self.each.T
         self.turns = -np.linalg.inv(np.tril(spent))
         highest = [(rates * self.place.tasks)[held.capped & (row > 0)].max(initial=0.0) for row in self.costs]
-        stops = [(instance.limits[link.finished] * rates[link.finished]).min() for link in links]
-        # Who pays at a link is stopped there, or below; and it is above those that closed classes before.
-        higher, lower = np.nonzero((spent > 0) & ~np.eye(len(links), dtype=bool))
-        after = [(r, q) for r, link in enumerate(links) for q in link.after]
+        stops = [(instance.limits[binding.finished] * rates[binding.finished]).min() for binding in rounds]
+        # Who pays at a round is stopped there, or below; and it is above those that closed classes before.
+        higher, lower = np.nonzero((spent > 0) & ~np.eye(len(rounds), dtype=bool))
+        after = [(r, q) for r, binding in enumerate(rounds) for q in binding.after]
         higher, lower = np.append(higher, [r for r, _ in after]).astype(int), np.append(lower, [q for _, q in after])
         lower = lower.astype(int)
         with np.errstate(divide="ignore", invalid="ignore"):
-            unit = np.eye(len(links)) / levels[:, None]
+            unit = np.eye(len(rounds)) / levels[:, None]
             between = unit[higher] - unit[lower] * (levels[lower] / levels[higher])[:, None]
             # What has to stay at 0 or above, relative to levels: now, and for each unit of the levels.
             self.now = np.concatenate(
-                [np.ones(len(links)), 1 - highest / levels, stops / levels - 1, 1 - levels[lower] / levels[higher]]
+                [np.ones(len(rounds)), 1 - highest / levels, stops / levels - 1, 1 - levels[lower] / levels[higher]]
             )
         self.growing = np.vstack([unit, unit, -unit, between])
-        self.crowding, self.cuts_each = np.zeros(0), np.zeros((0, len(links)))
+        self.crowding, self.cuts_each = np.zeros(0), np.zeros((0, len(rounds)))
 
     def until(self, i: int, end: float) -> float:
         """Return by how many tasks the limit of user i, who is at it, can rise; `end` at most."""
@@ -103,7 +103,7 @@ class Remedies(RemedyTrials):
     """Finds sentences for the users of an allocation; what they share is computed once.
 
     `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
-    otherwise the links say up to where it does at least.
+    otherwise the rounds say up to where it does at least.
     """
 
     def __init__(self, allocation: Allocation, thorough: bool):
@@ -117,8 +117,8 @@ class Remedies(RemedyTrials):
             return f"its limit is {limit:.6g}, and its task fits on nothing open to it"
         if limit == 0:
             return "its limit is 0: raise it"
-        if told := self.all_run(i):
-            return told
+        if text := self.all_run(i):
+            return text
         if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
             return self._profit(i)
         if self.thorough:
@@ -150,7 +150,7 @@ class Remedies(RemedyTrials):
         return Raising(held(self.allocation), Room(self.instance, self.policy, self.allocation.tasks))
 
     def _gives(self, worth: Worth, i: int) -> str:
-        """Return the sentence on one unit more, or on as much of one as the links speak of."""
+        """Return the sentence on one unit more, or on as much of one as the rounds speak of."""
         side, now = worth.more, float(self.allocation.tasks[i])
         if side is None or side.tasks is None:
             return ""

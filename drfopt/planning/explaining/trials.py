@@ -1,4 +1,4 @@
-"""What would raise a user's tasks, by trying: for clusters of which no links are known, the changed cluster is divided.
+"""What would raise a user's tasks, by trying: where no binding rounds are known, the changed cluster is divided.
 
 These are the clusters of organisations, with guarantees, tiers and groups, and users with several types of tasks on
 machines.
@@ -81,8 +81,8 @@ class RemedyTrials:
 
     def limit(self, i: int) -> str:
         """Return what she would have without her limit."""
-        if told := self.all_run(i):
-            return told
+        if text := self.all_run(i):
+            return text
         if not self.thorough:
             return UNTRIED
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
@@ -128,8 +128,8 @@ class RemedyTrials:
         if after <= now * (1 + LEVEL):
             what = ", ".join(names) or "a promise to others"
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
-            told = " or ".join(change for _, change in found)
-            return f"{told} would not raise it: what stops it is {what}" if told else f"what stops it is {what}"
+            text = " or ".join(change for _, change in found)
+            return f"{text} would not raise it: what stops it is {what}" if text else f"what stops it is {what}"
         return f"{change} would give it {after:.6g} tasks instead of {now:.6g}"
 
     def _after(self, change: str, i: int) -> float:

@@ -1,17 +1,18 @@
 """What holds the users of a leximin where they are, as equations in the capacities of the cluster.
 
-A *link* is a bottleneck with those whom it stops: prices p >= 0 of a unit of every resource on every class, what a
-task costs each user at them, q_i (on the cheapest class open to her), and the users F finished there, at level t.  In
-a pool a link is one saturated resource; on machines it is a round of the certificate's chain.  Its bound is met:
+A *binding round* is a bottleneck with those whom it stops: prices p >= 0 of a unit of every resource on every class,
+what a task costs each user at them, q_i (on the cheapest class open to her), and the users F finished there, at level
+t.  In a pool a round is one saturated resource; on machines it is a round of the certificate's chain.  Its bound is
+met:
 
-    sum_i q_i x_i  =  p . room            x_i = t / rate_i  for i in F,  else from a lower link, or her limit
+    sum_i q_i x_i  =  p . room            x_i = t / rate_i  for i in F,  else from a lower round, or her limit
 
-Neither p nor q depends on the capacities.  So when the room changes, and with it the rates, the links say where the
+Neither p nor q depends on the capacities.  So when the room changes, and with it the rates, the rounds say where the
 users go,
 
-    t  =  (p . room - sum_{i not in F} q_i x_i) / sum_{i in F} q_i / rate_i        lower links first,
+    t  =  (p . room - sum_{i not in F} q_i x_i) / sum_{i in F} q_i / rate_i        lower rounds first,
 
-and that is the leximin allocation for as long as it can be placed, nobody who pays at a link is above its level,
+and that is the leximin allocation for as long as it can be placed, nobody who pays at a round is above its level,
 and nobody is above her limit: for so long the same chain is its proof (`drfopt.certificates.chain`).
 """
 
@@ -30,11 +31,11 @@ from ...model.instance import Instance
 from ...model.policies import Policy, policy_named
 from .feasible_growth import Grown, slopes_of_rates
 
-__all__ = ["Held", "Link", "Place", "held"]
+__all__ = ["BindingRound", "Held", "HeldPoint", "held"]
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class BindingRound:
     """A bottleneck and whom it stops.
 
     Attributes
@@ -47,7 +48,7 @@ class Link:
     costs : array (n,)
         What one task costs.
     after : tuple of int
-        Links whose level must not be above this one's, because they closed classes to somebody who pays here.
+        Rounds whose level must not be above this one's, because they closed classes to somebody who pays here.
     """
 
     level: float
@@ -65,8 +66,8 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """Where the links put the users: tasks (n,), rates (n,), levels of the links (links,)."""
+class HeldPoint:
+    """Where the rounds put the users: tasks (n,), rates (n,), levels of the rounds (rounds,)."""
 
     tasks: np.ndarray
     rates: np.ndarray
@@ -75,11 +76,11 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """The users of an instance, held by links, or at their limits.
+    """The users of an instance, held by rounds, or at their limits.
 
     Attributes
     ----------
-    links : tuple of Link
+    rounds : tuple of BindingRound
         The lowest first.
     capped : bool array (n,)
         Who is at her limit.
@@ -87,49 +88,49 @@ class Held:
 
     instance: Instance
     policy: Policy
-    links: tuple[Link, ...]
+    rounds: tuple[BindingRound, ...]
     capped: np.ndarray
 
-    def at(self, room: np.ndarray) -> Place:
-        """Return where the links put everybody in a cluster with this room (k, m)."""
+    def at(self, room: np.ndarray) -> HeldPoint:
+        """Return where the rounds put everybody in a cluster with this room (k, m)."""
         larger: Any = Grown(self.instance, room)
         rates = self.policy.rates(larger)
         tasks = np.where(self.capped, self.instance.limits, 0.0)
-        levels = np.zeros(len(self.links))
-        for r, link in enumerate(self.links):
-            spent = link.costs[link.others] @ tasks[link.others]
-            weight = float((link.costs[link.finished] / rates[link.finished]).sum())
-            levels[r] = (float((link.prices * room).sum()) - spent) / weight
-            tasks[link.finished] = levels[r] / rates[link.finished]
-        return Place(tasks, rates, levels)
+        levels = np.zeros(len(self.rounds))
+        for r, binding in enumerate(self.rounds):
+            spent = binding.costs[binding.others] @ tasks[binding.others]
+            weight = float((binding.costs[binding.finished] / rates[binding.finished]).sum())
+            levels[r] = (float((binding.prices * room).sum()) - spent) / weight
+            tasks[binding.finished] = levels[r] / rates[binding.finished]
+        return HeldPoint(tasks, rates, levels)
 
-    def slack(self, place: Place) -> float:
-        """Return how far the links are from being broken, relative to levels: below 0 something else holds."""
+    def slack(self, point: HeldPoint) -> float:
+        """Return how far the rounds are from being broken, relative to levels: below 0 something else holds."""
         least = np.inf
         stopped = self.instance.limits
-        for r, link in enumerate(self.links):
-            level = place.levels[r]
+        for r, binding in enumerate(self.rounds):
+            level = point.levels[r]
             if not level > 0:
                 return -1.0
-            above = (place.rates[link.others] * place.tasks[link.others]).max(initial=0.0)
-            room = (stopped[link.finished] / np.maximum(place.tasks[link.finished], np.finfo(float).tiny)).min()
-            lower = max((float(place.levels[other]) for other in link.after), default=0.0)
+            above = (point.rates[binding.others] * point.tasks[binding.others]).max(initial=0.0)
+            room = (stopped[binding.finished] / np.maximum(point.tasks[binding.finished], np.finfo(float).tiny)).min()
+            lower = max((float(point.levels[other]) for other in binding.after), default=0.0)
             least = min(least, 1 - above / level, room - 1, 1 - lower / level)
         return float(least)
 
     def slopes(self, growth: np.ndarray, more: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return how tasks (n,) and levels of the links change for each unit of growth (k, m), on one side."""
-        place = self.at(self.instance.room)
-        rates = place.rates
+        """Return how tasks (n,) and levels of the rounds change for each unit of growth (k, m), on one side."""
+        point = self.at(self.instance.room)
+        rates = point.rates
         turning = slopes_of_rates(self.policy, self.instance, growth, more)
-        tasks, levels = np.zeros(self.instance.n), np.zeros(len(self.links))
-        for r, link in enumerate(self.links):
-            here = link.finished
-            cost, rate, turn = link.costs[here], rates[here], turning[here]
+        tasks, levels = np.zeros(self.instance.n), np.zeros(len(self.rounds))
+        for r, binding in enumerate(self.rounds):
+            here = binding.finished
+            cost, rate, turn = binding.costs[here], rates[here], turning[here]
             weight = float((cost / rate).sum())
-            change = float((link.prices * growth).sum()) - link.costs[link.others] @ tasks[link.others]
-            levels[r] = (change + place.levels[r] * float((cost * turn / rate**2).sum())) / weight
-            tasks[here] = levels[r] / rate - place.levels[r] * turn / rate**2
+            change = float((binding.prices * growth).sum()) - binding.costs[binding.others] @ tasks[binding.others]
+            levels[r] = (change + point.levels[r] * float((cost * turn / rate**2).sum())) / weight
+            tasks[here] = levels[r] / rate - point.levels[r] * turn / rate**2
         return tasks, levels
 
 
@@ -150,34 +151,34 @@ def held(allocation: Allocation) -> Held:
     placed = ~instance.unplaced()
     capped = placed & np.isfinite(instance.limits)
     capped[capped] = allocation.tasks[capped] >= instance.limits[capped] * (1 - LEVEL)
-    links = _resources(allocation, capped) if instance.machines is None else _rounds(allocation, policy, capped)
-    return Held(instance, policy, tuple(links), capped)
+    rounds = _resources(allocation, capped) if instance.machines is None else _rounds(allocation, policy, capped)
+    return Held(instance, policy, tuple(rounds), capped)
 
 
-def _resources(allocation: Allocation, capped: np.ndarray) -> list[Link]:
+def _resources(allocation: Allocation, capped: np.ndarray) -> list[BindingRound]:
     """Return the saturated resources that are somebody's bottleneck, and whom they stop."""
     instance, resources = allocation.instance, allocation.resources
     names = allocation.certificate.bottlenecks
     number = {name: j for j, name in enumerate(resources)}
     stopped_by = np.array([-1 if name is None else number[name] for name in names])
     stopped_by[capped | (allocation.tasks == 0)] = -1
-    links = []
+    rounds = []
     for j in range(instance.m):
         finished = np.flatnonzero(stopped_by == j)
         if finished.size:
             prices = np.zeros((1, instance.m))
             prices[0, j] = 1.0
             costs = np.where(allocation.tasks > 0, instance.demands[:, j], 0.0)
-            links.append(Link(float(allocation.levels[finished].max()), finished, prices, costs))
-    return sorted(links, key=lambda link: link.level)
+            rounds.append(BindingRound(float(allocation.levels[finished].max()), finished, prices, costs))
+    return sorted(rounds, key=lambda binding: binding.level)
 
 
-def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[Link]:
+def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[BindingRound]:
     """Return the rounds of the chain that finish somebody below her limit."""
     instance, rates = allocation.instance, policy.rates(allocation.instance)
     closed_by = np.full((instance.n, instance.k), -1)
     room = instance.room
-    links: list[Link] = []
+    rounds: list[BindingRound] = []
     for chained in allocation.certificate.proof(ChainEvidence).rounds:
         finished = chained.finished[~capped[chained.finished]]
         if not finished.size:
@@ -192,10 +193,10 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
         paying = pays > 0
         after = np.unique(closed_by[paying][costs[paying] < pays[paying, None] * (1 - DEARER)])
         per_unit = np.divide(prices, room, where=room > 0, out=np.zeros_like(prices))
-        links.append(Link(chained.level, finished, per_unit, pays, tuple(int(r) for r in after if r >= 0)))
+        rounds.append(BindingRound(chained.level, finished, per_unit, pays, tuple(int(r) for r in after if r >= 0)))
         left = excess(prices, pays / rates, np.minimum(allocation.levels, chained.level))
         slack = open_costs - pays[:, None]
         few = left <= CERTAIN * LEVEL * chained.level * slack / rates[:, None]
         closing = (closed_by < 0) & (slack > DEARER * open_costs) & few
-        closed_by[closing] = len(links) - 1
-    return links
+        closed_by[closing] = len(rounds) - 1
+    return rounds

@@ -22,7 +22,7 @@ from ...engines.hierarchy import stops
 from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.evidence import StopEvidence
-from ...model.hierarchy import Ascent, BranchPoint, Halt
+from ...model.hierarchy import BranchPoint, Breakpoint, Clock
 from ...model.policies import Policy, policy_named
 from ...solving.allocating import solve
 from .feasible_growth import TIGHT, Grown, Room
@@ -64,7 +64,7 @@ class _Point:
     tasks: np.ndarray
     levels: np.ndarray
     shares: float
-    halts: tuple[Halt, ...] = ()
+    breakpoints: tuple[Breakpoint, ...] = ()
     room: Any = None
 
 
@@ -147,17 +147,21 @@ class _Clocked(Divided):
 
     def __init__(self, allocation: Allocation):
         super().__init__(allocation)
-        self.ascent = Ascent(self.instance, self.policy)
+        self.clock = Clock(self.instance, self.policy)
         evidence = allocation.certificate.evidence
         given = evidence.breakpoints if isinstance(evidence, StopEvidence) else None
         # Of a plain leximin the proof is a chain of rounds: its clock is run here.
         found = (
-            [halt for halt, _ in stops(Problem(self.instance, self.policy), self.ascent)] if given is None else given
+            [breakpoint for breakpoint, _ in stops(Problem(self.instance, self.policy), self.clock)]
+            if given is None
+            else given
         )
-        self.halts = tuple(replace(halt, prices=np.array(halt.prices, dtype=float)) for halt in found)
+        self.breakpoints = tuple(
+            replace(breakpoint, prices=np.array(breakpoint.prices, dtype=float)) for breakpoint in found
+        )
         self.room = Room(self.instance, self.policy, allocation.tasks)
         # By the same arithmetic as the divisions beside it, so that differences have no rounding of another engine.
-        self.base = self._run(self.instance.room, self.halts, self.instance.room) or self.base
+        self.base = self._run(self.instance.room, self.breakpoints, self.instance.room) or self.base
 
         self.found: dict[tuple, Near] = {}
 
@@ -166,7 +170,7 @@ class _Clocked(Divided):
         room = self.instance.room
         paid = [
             float((h.prices * np.divide(unit.growth, room, where=room > 0, out=np.zeros_like(room))).sum())
-            for h in self.halts
+            for h in self.breakpoints
         ]
         key = (more, tuple(unit.growth.sum(axis=0).tolist()), tuple(paid))
         if (known := self.found.get(key)) is None:
@@ -181,19 +185,19 @@ class _Clocked(Divided):
 
     def price(self, unit: Unit) -> float:
         """Return how the level at which the clock first stops somebody for good rises, shares staying as they are."""
-        standing, room = self.ascent.start(), self.instance.room
-        for halt in self.halts:
-            moment = self.ascent.moment(standing)
-            there = moment.tasks(halt.place)
-            if not halt.promising and len(halt.finished):
-                paid = np.divide(firm(halt.prices), room, where=room > 0, out=np.zeros_like(room))
-                gained, before = float((paid * unit.growth).sum()), _before(moment, halt)
+        state, room = self.clock.start(), self.instance.room
+        for breakpoint in self.breakpoints:
+            trajectory = self.clock.trajectory(state)
+            there = trajectory.tasks(breakpoint.point)
+            if not breakpoint.promising and len(breakpoint.finished):
+                paid = np.divide(firm(breakpoint.prices), room, where=room > 0, out=np.zeros_like(room))
+                gained, before = float((paid * unit.growth).sum()), _before(trajectory, breakpoint)
                 if before is None or not gained:
                     return 0.0
-                price = _costs(self.ascent, firm(halt.prices), halt.bounds)
-                spent = float(price @ (there - before[1])) / float(halt.place.time - before[0])
+                price = _costs(self.clock, firm(breakpoint.prices), breakpoint.bounds)
+                spent = float(price @ (there - before[1])) / float(breakpoint.point.time - before[0])
                 return gained / spent if spent > 0 else 0.0
-            standing = self.ascent.after(standing, there, halt.finished)
+            state = self.clock.after(state, there, breakpoint.finished)
         return 0.0
 
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
@@ -201,18 +205,20 @@ class _Clocked(Divided):
         room = self.instance.room + amount * unit.growth
         # What has a place at both ends of a way has one in between.
         between = other is not None
-        found = self._run(room, self.halts, self.instance.room, placed=between)
+        found = self._run(room, self.breakpoints, self.instance.room, placed=between)
         if found is None and other is not None:
-            found = self._run(room, other.halts, other.room, placed=between)
+            found = self._run(room, other.breakpoints, other.room, placed=between)
         elif found is None:
             cluster, _ = grown(self.instance, unit, amount)
-            halts = tuple(h for h, _ in stops(Problem(cluster, self.policy), Ascent(cluster, self.policy)))
-            found = self._run(room, halts, room)
+            breakpoints = tuple(h for h, _ in stops(Problem(cluster, self.policy), Clock(cluster, self.policy)))
+            found = self._run(room, breakpoints, room)
         if found is None:
             raise SolverError("what binds changes in between")
         return found
 
-    def _run(self, room: np.ndarray, halts: tuple[Halt, ...], of: np.ndarray, placed: bool = False) -> _Point | None:
+    def _run(
+        self, room: np.ndarray, breakpoints: tuple[Breakpoint, ...], of: np.ndarray, placed: bool = False
+    ) -> _Point | None:
         """Return the division of a cluster with this room (k, m) that stops lead to, proven; None if it is not.
 
         That there is a place for the tasks is not asked where it is known (`placed`).
@@ -220,63 +226,65 @@ class _Clocked(Divided):
         Prices of the stops are those of whole classes of a room `of`; a unit keeps its price.
         """
         instance: Any = Grown(self.instance, room)
-        made = list[Halt]()
+        made = list[Breakpoint]()
         try:
-            ascent = Ascent(instance, self.policy, rounded=True)
-            standing = ascent.start()
-            for halt in halts:
-                if ascent.over(standing):
+            clock = Clock(instance, self.policy, rounded=True)
+            state = clock.start()
+            for breakpoint in breakpoints:
+                if clock.over(state):
                     break
-                moment = ascent.moment(standing)
-                prices = np.divide(firm(halt.prices) * room, of, where=of > 0, out=np.zeros_like(room))
-                place = moment.end
-                if len(halt.finished):
-                    budget = float(prices.sum() + np.sum(halt.bounds))
-                    place = _where(moment, _costs(ascent, prices, halt.bounds), budget, halt.place)
-                made.append(Halt(standing.promising, place, halt.finished, prices, halt.bounds))
-                standing = ascent.after(standing, moment.tasks(place), halt.finished)
-            fault = replayed(ascent, standing.has, tuple(made))
+                trajectory = clock.trajectory(state)
+                prices = np.divide(firm(breakpoint.prices) * room, of, where=of > 0, out=np.zeros_like(room))
+                point = trajectory.end
+                if len(breakpoint.finished):
+                    budget = float(prices.sum() + np.sum(breakpoint.bounds))
+                    point = _where(trajectory, _costs(clock, prices, breakpoint.bounds), budget, breakpoint.point)
+                made.append(Breakpoint(state.promising, point, breakpoint.finished, prices, breakpoint.bounds))
+                state = clock.after(state, trajectory.tasks(point), breakpoint.finished)
+            fault = replayed(clock, state.has, tuple(made))
         except DrfoptError:
             return None
-        tasks, first = standing.has, self.instance.m + 1
-        over = any(tasks @ ascent.columns[:, c] > most * (1 + TIGHT) for c, most in ascent.room.items() if c >= first)
+        tasks, first = state.has, self.instance.m + 1
+        over = any(tasks @ clock.columns[:, c] > most * (1 + TIGHT) for c, most in clock.room.items() if c >= first)
         if fault or over or not (placed or self.room.asked(tasks, room) <= 1 + 2 * TIGHT):
             return None
         shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
-        return _Point(tasks, ascent.levels(tasks), float(shares @ tasks), halts, of)
+        return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
 
 
-def _before(moment: Any, halt: Halt) -> tuple[float, np.ndarray] | None:
+def _before(trajectory: Any, breakpoint: Breakpoint) -> tuple[float, np.ndarray] | None:
     """Return time and tasks at the point of the curve before a stop; None where the level jumps there."""
-    points = np.flatnonzero((moment.phase == halt.place.phase) & (moment.curve.time < halt.place.time))
+    points = np.flatnonzero(
+        (trajectory.phase == breakpoint.point.phase) & (trajectory.curve.time < breakpoint.point.time)
+    )
     if not points.size:
         return None
     point = int(points[-1])
-    return float(moment.curve.time[point]), moment.tasks(moment.place(point))
+    return float(trajectory.curve.time[point]), trajectory.tasks(trajectory.point(point))
 
 
-def _costs(ascent: Ascent, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+def _costs(clock: Clock, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """Return what a task of each user costs, (n,); 0 for who fits nowhere."""
-    price = costs(ascent, prices, bounds)
+    price = costs(clock, prices, bounds)
     return np.where(np.isfinite(price), price, 0.0)
 
 
-def _where(moment: Any, price: np.ndarray, budget: float, near: BranchPoint) -> Any:
-    """Return the place at which the tasks of a moment cost a budget, probably `near`: the end where they never do."""
-    last = len(moment.level) - 1
+def _where(trajectory: Any, price: np.ndarray, budget: float, near: BranchPoint) -> Any:
+    """Return the point, probably `near`, at which a trajectory costs a budget: the end where it never does."""
+    last = len(trajectory.level) - 1
 
     def spent(point: int) -> float:
-        return float(price @ moment.tasks(moment.place(point)))
+        return float(price @ trajectory.tasks(trajectory.point(point)))
 
-    here = np.flatnonzero(moment.phase == near.phase)
-    at = int(np.searchsorted(moment.curve.time[here], near.time)) + (int(here[0]) if here.size else 0)
+    here = np.flatnonzero(trajectory.phase == near.phase)
+    at = int(np.searchsorted(trajectory.curve.time[here], near.time)) + (int(here[0]) if here.size else 0)
     low, high = max(at - 2, 0), min(at + 2, last)
     if not spent(low) <= budget < spent(high):
         low, high = 0, last
         if spent(last) <= budget:
-            return moment.end
+            return trajectory.end
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if spent(middle) <= budget else (low, middle)
     less, more = spent(low), spent(high)
-    return moment.place(low, min(max((budget - less) / (more - less), 0.0), 1.0) if more > less else 0)
+    return trajectory.point(low, min(max((budget - less) / (more - less), 0.0), 1.0) if more > less else 0)

@@ -102,12 +102,12 @@ class Room:
         np.minimum.at(alone, user, 1 / rows.matrix.max(axis=0).toarray().ravel())
         scale = np.where(held > 0, held, alone)
         matrix = rows.matrix @ sparse.diags(scale[user])
-        crowd = sparse.csr_matrix(-np.ones((len(rows.machine), 1)))
+        shared = sparse.csr_matrix(-np.ones((len(rows.machine), 1)))
         cost = np.zeros(len(user) + 1)
         cost[-1] = 1.0
         low = np.concatenate([np.zeros(problem.n), np.full(len(rows.machine), -INFINITY)])
         high = np.concatenate([np.full(problem.n, INFINITY), np.zeros(len(rows.machine))])
-        stated = sparse.bmat([[user_rows(problem), None], [matrix, crowd]], format="csr")
+        stated = sparse.bmat([[user_rows(problem), None], [matrix, shared]], format="csr")
         self._problem, self._rows, self._scale = problem, rows, scale
         return load(cost, np.full(len(user) + 1, INFINITY), stated, low, high)
 

@@ -18,11 +18,11 @@ from ...model.policies import policy_named
 from .binding_rounds import Held
 from .units import Unit
 
-__all__ = ["Prices", "Side", "Worth"]
+__all__ = ["OneSided", "Prices", "Worth"]
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class OneSided:
     """What follows from a little more, or a little less, of something; everything for each unit *more*.
 
     Attributes
@@ -80,14 +80,14 @@ class Worth:
     unit : Unit
         ``kind``: ``resource``, ``machine`` (one more of a class) or ``cell`` (a resource of a class's machines);
         ``name``: ``cpu``, ``v100`` or ``v100/cpu``; ``now``: how much there is.
-    more, less : Side or None
+    more, less : OneSided or None
         Above and below; they differ where something else becomes scarce right here.  None where not a bit more or
         less is possible without tasks fitting on machines on which they do not fit now, or the reverse.
     """
 
     unit: Unit
-    more: Side | None
-    less: Side | None
+    more: OneSided | None
+    less: OneSided | None
 
     @property
     def kind(self) -> str:
@@ -105,7 +105,7 @@ class Worth:
         return self.unit.now
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def one_sided(self) -> tuple[OneSided, ...]:
         """The sides there are, more first."""
         return tuple(side for side in (self.more, self.less) if side is not None)
 
@@ -113,7 +113,8 @@ class Worth:
     def matters(self) -> bool:
         """Whether anybody's tasks, or a price, depend on it."""
         return any(
-            side.price or side.total_price or (side.tasks is not None and bool(side.tasks.any())) for side in self.sides
+            side.price or side.total_price or (side.tasks is not None and bool(side.tasks.any()))
+            for side in self.one_sided
         )
 
     @property
@@ -127,7 +128,7 @@ class Worth:
         return bool(np.abs(a.tasks - b.tasks).max() > LEVEL * max(np.abs(a.tasks).max(), np.abs(b.tasks).max()))
 
     def tasks_at(self, amount: float) -> np.ndarray:
-        """Return the tasks of every user (n,) when there is so much of it, where the links say so.
+        """Return the tasks of every user (n,) when there is so much of it, where the rounds say so.
 
         Raises
         ------
@@ -228,7 +229,9 @@ class Prices(Result):
         )
         shown = [worth for worth in self.units if worth.kind != "cell" or worth.matters]
         # What has a price comes first among its kind.
-        shown.sort(key=lambda worth: (KINDS.index(worth.kind), -max((side.price for side in worth.sides), default=0.0)))
+        shown.sort(
+            key=lambda worth: (KINDS.index(worth.kind), -max((side.price for side in worth.one_sided), default=0.0))
+        )
         rows = [self._row(worth) for worth in shown]
         title = f"{self.policy}, what one more is worth" + (f" - {self.instance.name}" if self.instance.name else "")
         return Sheet(title, columns, rows, tuple(self._notes(len(self.units) - len(shown))), document=self.to_dict)
@@ -255,7 +258,7 @@ class Prices(Result):
     def _curved(self) -> bool:
         return policy_named(self.policy).objective == "alpha"
 
-    def _whom(self, found: Side) -> str:
+    def _whom(self, found: OneSided) -> str:
         if found.tasks is None:
             return ""
         order = np.argsort(-np.abs(found.tasks), kind="stable")

@@ -20,7 +20,7 @@ NOTHING = 1e-7
 """Part of what there is, below which a side is no side: something else takes over right here."""
 
 STEP = 1 / 16
-"""Part of what there is, to the side of which the links that hold there are looked up first; then halfway to what they
+"""Part of what there is, to the side of which the rounds that hold there are looked up first; then halfway to what they
 reach back to."""
 
 STRAIGHT = 1e-13
@@ -35,13 +35,13 @@ LOOKED_AT = (
     *(1 - 2.0**-p for p in range(6, 13, 3)),
     1.0,
 )
-"""Parts of a way on which conditions are looked at; the yardstick turns, so that they may fail in between."""
+"""Parts of a way on which conditions are looked at; the rates change, so that they may fail in between."""
 
 ASKED_AT = (1.0, 0.5, 0.125, 0.875)
 """Parts of a way at which a program is asked for cuts that are not known."""
 
 TRIES = 12
-"""Times such links are looked up."""
+"""Times such rounds are looked up."""
 
 CUTS = 100
 """Cuts for one side: more than have ever been needed."""
@@ -76,7 +76,7 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
         step = fine(unit, step)
         cluster, _ = grown(base.instance, unit, sign * step)
         there = held(solve(cluster, base.policy))
-        other = Held(base.instance, base.policy, there.links, there.capped)
+        other = Held(base.instance, base.policy, there.rounds, there.capped)
         back = _back(_along(other, unit, sign), room, NOTHING * unit.now / 2, step)
         if back <= NOTHING * unit.now:
             return Reach(other, _furthest(_along(other, unit, sign), room, end, step))
@@ -93,7 +93,7 @@ def _along(held: Held, unit: Unit, sign: float) -> Path:
 
 
 def _furthest(path: Path, room: Room, end: float, start: float = 0.0) -> float:
-    """Return how far along a way the links hold everybody, from where they do.
+    """Return how far along a way the rounds hold everybody, from where they do.
 
     Raises
     ------
@@ -108,18 +108,18 @@ def _furthest(path: Path, room: Room, end: float, start: float = 0.0) -> float:
         asked_at = ASKED_AT[: 1 if _straight(path, start, end, ("tasks",)) else None]
         if all(_placed(path, room, start + part * (end - start)) for part in asked_at):
             return end
-    raise SolverError(f"{CUTS} cuts do not tell how far the links hold: compare two clusters with whatif instead")
+    raise SolverError(f"{CUTS} cuts do not tell how far the rounds hold: compare two clusters with whatif instead")
 
 
 def _straight(path: Path, start: float, end: float, names: tuple[str, ...]) -> bool:
-    """Say whether these of a `Place` change in straight lines, so that what holds at both ends holds in between."""
+    """Say whether these of a `HeldPoint` change in straight lines, so that what holds at both ends holds in between."""
     places = [held.at(room) for held, room in map(path, (start, (start + end) / 2, end))]
-    lines = [[getattr(place, name) for place in places] for name in names]
+    lines = [[getattr(point, name) for point in places] for name in names]
     return all(bool((np.abs(a + c - 2 * b) <= STRAIGHT * np.abs(b)).all()) for a, b, c in lines)
 
 
 def _back(path: Path, room: Room, near: float, start: float) -> float:
-    """Return how near to where the way begins the links still hold everybody, coming back from afar."""
+    """Return how near to where the way begins the rounds still hold everybody, coming back from afar."""
     slack = _slack(path, room)
     if _placed(path, room, near) and slack(near) >= -TIGHT:
         return near
@@ -127,7 +127,7 @@ def _back(path: Path, room: Room, near: float, start: float) -> float:
 
 
 def _placed(path: Path, room: Room, step: float) -> bool:
-    """Say whether what the links say can be placed, by a program."""
+    """Say whether what the rounds say can be placed, by a program."""
     held, here = path(step)
     return room.asked(held.at(here).tasks, here) <= 1 + 2 * TIGHT
 
@@ -135,8 +135,8 @@ def _placed(path: Path, room: Room, step: float) -> bool:
 def _slack(path: Path, room: Room) -> Callable[[float], float]:
     def slack(step: float) -> float:
         held, here = path(step)
-        place = held.at(here)
-        return min(held.slack(place), 1 - room.crowding(place.tasks, here))
+        point = held.at(here)
+        return min(held.slack(point), 1 - room.crowding(point.tasks, here))
 
     return slack
 

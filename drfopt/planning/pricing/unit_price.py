@@ -9,9 +9,9 @@ Two questions that are easily taken for one:
   for it.  So a unit that nobody waits for can still move tasks from one user to another.
 
 Both are of one side: a unit more may be worth less than what a unit less costs.  Slopes of a leximin come from the
-links that hold the users (`drfopt.planning.pricing.binding_rounds`), and `until` says how far the same links do.
+rounds that hold the users (`drfopt.planning.pricing.binding_rounds`), and `until` says how far the same rounds do.
 
-How the two sides of a unit are looked at: by links, by a market's conditions, by the program of a sum.
+How the two sides of a unit are looked at: by binding rounds, by a market's conditions, by the program of a sum.
 
 The largest sum of levels as a function of one amount: concave, in straight pieces, each the dual of a program.
 
@@ -39,7 +39,7 @@ from .binding_rounds import held
 from .clock_slopes import divided
 from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
-from .price_table import Prices, Side, Worth
+from .price_table import OneSided, Prices, Worth
 from .sensitivity import side
 from .units import Unit, unit_named, units_of
 
@@ -149,15 +149,15 @@ ROUNDING = 1e-11
 TOTAL = policy_named("utilitarian")
 """The policy whose value is the largest sum of dominant shares."""
 
-Look = Callable[[Unit, bool], Side | None]
+Look = Callable[[Unit, bool], OneSided | None]
 
 
 def _by_links(allocation: Allocation, totals: Sums) -> Look:
-    """Look at a leximin: the links of each side say who goes where."""
+    """Look at a leximin: the rounds of each side say who goes where."""
     base = held(allocation)
     room = Room(base.instance, base.policy, allocation.tasks)
 
-    def look(unit: Unit, more: bool) -> Side | None:
+    def look(unit: Unit, more: bool) -> OneSided | None:
         reach = side(base, room, unit, more)
         if reach is None:
             return None
@@ -166,14 +166,14 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
         tasks, levels = found.slopes(unit.growth, more)
         tasks = _firm(tasks, place.tasks, unit)
         shadow, lowest = 0.0, None
-        if found.links:
-            first = found.links[0]
+        if found.rounds:
+            first = found.rounds[0]
             weight = float((first.costs[first.finished] / place.rates[first.finished]).sum())
             shadow = float((first.prices * unit.growth).sum()) / weight
             tied = levels[place.levels <= place.levels.min() * (1 + LEVEL)]
             lowest = float(tied.min() if more else tied.max())
         total = totals.side(unit, more, unit.end(more))
-        return Side(
+        return OneSided(
             shadow,
             lowest,
             _of_shares(base.instance, unit, more, place.tasks, tasks),
@@ -193,7 +193,7 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
     ruled = "organisation" in allocation.instance.features
     sums = totals if policy.measure == TOTAL.measure and not ruled else Sums(allocation.instance, policy)
 
-    def look(unit: Unit, more: bool) -> Side | None:
+    def look(unit: Unit, more: bool) -> OneSided | None:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
@@ -206,7 +206,7 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
             # Floors that fill a resource do not fit with any less of it.
             return None
         until = unit.until(more, piece.reach)
-        return Side(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
+        return OneSided(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
 
     return look
 
@@ -215,13 +215,13 @@ def _by_market(allocation: Allocation, totals: Sums) -> Look:
     """Look at a market: its conditions of the first order, differentiated."""
     market = MarketDifferential(allocation)
 
-    def look(unit: Unit, more: bool) -> Side | None:
+    def look(unit: Unit, more: bool) -> OneSided | None:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
         tasks = _firm(slopes_of(market, unit, more), allocation.tasks, unit)
         total = totals.side(unit, more, end)
-        return Side(
+        return OneSided(
             market.price(unit),
             market.lowest(unit, more, tasks),
             _of_shares(allocation.instance, unit, more, allocation.tasks, tasks),
@@ -239,7 +239,7 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
     near = divided(allocation)
     policy, instance = policy_named(allocation.policy), allocation.instance
 
-    def look(unit: Unit, more: bool) -> Side | None:
+    def look(unit: Unit, more: bool) -> OneSided | None:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
@@ -256,8 +256,8 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
         total = totals.side(unit, more, end)
         price, until = near.price(unit), unit.now + (found.reach if more else -found.reach)
         if policy.objective == "alpha":
-            return Side(price, lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
-        return Side(price, lowest, shares, tasks, until, total.price, unit.until(more, total.reach))
+            return OneSided(price, lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
+        return OneSided(price, lowest, shares, tasks, until, total.price, unit.until(more, total.reach))
 
     return look
 

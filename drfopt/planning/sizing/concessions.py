@@ -31,7 +31,7 @@ NAMED = 20
 SHOWN = 5
 """Limits that are named in the sentences; all are in the document."""
 
-SECONDS = 10.0
+METHODS = 10.0
 """For all of it: it is said when there is nothing better to say."""
 
 
@@ -74,17 +74,17 @@ class Concession:
                 "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
             ]
         if self.limited:
-            told = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
+            text = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
             more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
             return [
                 f"{len(self.limited)} targets are above what a user's own limit allows, whatever is bought",
-                f"raise these limits, or ask for less, at least: {told}{more}",
+                f"raise these limits, or ask for less, at least: {text}{more}",
                 f"at most {self.all:.4%} of every target can be met together",
             ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
-            told = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
-            found.append(f"giving up one alone, at least: {told}")
+            text = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
+            found.append(f"giving up one alone, at least: {text}")
         return found
 
 
@@ -95,7 +95,7 @@ def concessions(search: PurchaseSearch) -> Concession:
         beyond.sort(key=lambda pair: pair[1] / float(pair[0].least))
         worst, most = beyond[0]
         return Concession(most / float(worst.least), (), tuple(beyond))
-    deadline = Deadline.after(SECONDS)
+    deadline = Deadline.after(METHODS)
     everything = _largest(search, lambda factor: [_times(t, factor) for t in targets], deadline)
     alone = []
     if everything < 1 and 1 < len(targets) <= NAMED:

@@ -39,7 +39,7 @@ def figure(document: dict[str, Any]) -> Figure | None:
         name="classes",
         title="How full the machine classes are",
         caption=caption,
-        alternative=" ".join(_told(a, place, machines) for place, a in enumerate(allocations)),
+        alternative=" ".join(_in_words(a, place, machines) for place, a in enumerate(allocations)),
         panels=tuple(
             _panel(title_of(a["policy"], a["integer"]), place, [machines[k] for k in shown])
             for place, a in enumerate(allocations)
@@ -53,7 +53,7 @@ def _weight(machine: dict[str, Any]) -> tuple[float, float]:
     return -stopped, -machine["count"]
 
 
-def _told(allocation: dict[str, Any], place: int, machines: list[dict[str, Any]]) -> str:
+def _in_words(allocation: dict[str, Any], place: int, machines: list[dict[str, Any]]) -> str:
     full = [
         f"{machine['name']} {resource['name']}"
         for machine in machines

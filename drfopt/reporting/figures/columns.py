@@ -39,7 +39,7 @@ def figure(document: dict[str, Any]) -> Figure:
         name="holdings",
         title="Who holds what of every resource",
         caption=f"Each bar is all that the cluster has of a resource, divided among the users.{many}",
-        alternative=_told(allocations),
+        alternative=_in_words(allocations),
         panels=tuple(
             Panel(columns(resources, share, parts, shares), title_of(a["policy"], a["integer"]))
             for a, share in zip(allocations, shares, strict=True)
@@ -133,7 +133,7 @@ def _scaled(values: list[str]) -> Spec:
     return {"field": "key", "type": "nominal", "scale": scale, "legend": None}
 
 
-def _told(allocations: list[dict[str, Any]]) -> str:
+def _in_words(allocations: list[dict[str, Any]]) -> str:
     return " ".join(
         f"{title_of(a['policy'], a['integer'])}: "
         + ", ".join(f"{percent(r['utilization'])} of {r['name']} used" for r in a["resources"])

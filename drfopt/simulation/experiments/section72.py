@@ -58,7 +58,7 @@ ORDER = tuple(sorted(LARGE_JOBS, key=lambda scheme: -LARGE_JOBS[scheme]))
 SPREAD = 0.5
 """Times of tasks are drawn evenly from their mean less to their mean plus this part of it."""
 
-SECONDS = 600.0
+METHODS = 600.0
 """How long the paper's experiment went on: ten minutes."""
 
 MEAN = 10.0
@@ -97,7 +97,7 @@ class AssumptionRegion(Result):
     cpu: tuple[float, ...]
     memory: tuple[float, ...]
     large_jobs: np.ndarray
-    seconds: float = SECONDS
+    seconds: float = METHODS
 
     def above(self, one: str, other: str) -> np.ndarray:
         """Where one scheme completes more large jobs than another, bool (means, cpu, memory)."""
@@ -165,11 +165,11 @@ class AssumptionRegion(Result):
             for where, mean, cpu, memory in self._assumptions()
         ]
         published = ", ".join(f"{scheme} {jobs}" for scheme, jobs in LARGE_JOBS.items())
-        notes = (f"large jobs completed in {self.seconds:g} s; published, of {SECONDS:g} s: {published}",)
+        notes = (f"large jobs completed in {self.seconds:g} s; published, of {METHODS:g} s: {published}",)
         return Sheet("section 7.2 under other assumptions", columns, rows, notes, document=self.to_dict)
 
 
-def scenario(mean: float = MEAN, seconds: float = SECONDS) -> Scenario:
+def scenario(mean: float = MEAN, seconds: float = METHODS) -> Scenario:
     """Return the scenario with tasks of another mean time, or another end."""
     found = Scenario.library("sec72")
     law = Draw("uniform", low=mean * (1 - SPREAD), high=mean * (1 + SPREAD))
@@ -211,7 +211,7 @@ def region(
     *,
     replications: int = 1,
     seed: int = 0,
-    seconds: float = SECONDS,
+    seconds: float = METHODS,
     jobs: int | None = 1,
 ) -> AssumptionRegion:
     """Return the experiment under all combinations of mean times and exponents.

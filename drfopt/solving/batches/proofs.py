@@ -67,7 +67,7 @@ def bottlenecks(pools: Pools, tasks: np.ndarray) -> np.ndarray:
     rest = np.where(full, slack / pools.capacity, 0.0).max(axis=0) + hidden
     error = _error(pools, highest, of_highest, top, full, short, rest, worst + SAME)
     proven = (error <= LEVEL) & _in_mid_range(pools, tasks)
-    return _told(np.where(proven, np.maximum(worst, infeasibility(pools, tasks, used)), np.inf))
+    return _never_nan(np.where(proven, np.maximum(worst, infeasibility(pools, tasks, used)), np.inf))
 
 
 def _error(
@@ -152,7 +152,7 @@ def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.nd
     left += np.where(prices > 0, off.max(axis=0) + EPSILON * (len(prices) + 6 + len(tasks) / 2), 0.0)
     slack = np.where(share < 1 - SHORT, 1 - share, 1.0).min(axis=0)
     error = _task_error(pools, tasks, prices, left, slack) + off.max(axis=0)
-    return _told(violation), _told(np.where(total > 0, missed / total, 0.0)), _told(error)
+    return _never_nan(violation), _never_nan(np.where(total > 0, missed / total, 0.0)), _never_nan(error)
 
 
 def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.ndarray, slack: np.ndarray) -> np.ndarray:
@@ -182,6 +182,6 @@ def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.nd
     return reach * lengths.max(axis=0) + len(prices) * reach**2 / (slack * poorest)
 
 
-def _told(violation: np.ndarray) -> np.ndarray:
+def _never_nan(violation: np.ndarray) -> np.ndarray:
     """Return NaN as inf: what is not a number proves nothing."""
     return np.where(np.isnan(violation), np.inf, violation)

@@ -1,4 +1,4 @@
-"""Leximin the slow way: a linear program for the level, then one for each rising user; a second opinion.
+"""Leximin the slow way: a linear program for the level, then one for each rising user; a second method.
 
 Given   pairs     p = (i, k) where a whole task of user i fits on class k; a pool is one class
         a[j, p]   part of the class's resource j that user i takes for each unit of level she gets there

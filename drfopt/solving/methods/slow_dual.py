@@ -1,4 +1,4 @@
-"""Alpha fairness and the Nash product by their dual, smoothed: a second opinion on markets that is no engine's Newton.
+"""Alpha fairness and the Nash product by their dual, smoothed: a second method on markets that is no engine's Newton.
 
 Given   e[i, k, j]   part of class k's resource j that user i would take if its task ran all that it can, everywhere
         g[i], a      marginal utility of y[i], the part of that which user i runs:  g[i] y^(-a)
@@ -15,8 +15,8 @@ so at the end nothing is overfull that has a price; and as m falls the levels, w
 of the market: by about m times the logarithm of the number of classes.  When they move by less than `SETTLED` while m
 falls to a hundredth of it, they are the answer.
 
-No conic solver, no placements as unknowns, no code of an engine.  Tables are dense: `drfopt.solving.methods.opinions`
-says how large a cluster may be.
+No conic solver, no placements as unknowns, no code of an engine.  Tables are dense: how large a
+cluster may be is said in `drfopt.solving.methods.second_methods`.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Leximin and sums in fractions by the plainest simplex method there is: a second opinion on exact answers.
+"""Leximin and sums in fractions by the plainest simplex method there is: a second method on exact answers.
 
 Given   p = (i, k)  a pair of a user and a class on which its task fits; a pool is one class
         z[p]        tasks of user i on class k;   r[i] the level of one task;   u[i] most tasks

@@ -1,4 +1,4 @@
-"""Markets by conic programs, their answer taken as it is: a second opinion on CEEI and alpha fairness.
+"""Markets by conic programs, their answer taken as it is: a second method on CEEI and alpha fairness.
 
 Given   d[q, j]   units of resource j that one task of type q of a user needs; who has no types is one of her own
         part[q]   of the user's tasks that are of the type

@@ -1,4 +1,4 @@
-"""The largest sum of levels by scipy's interior point method, on rows built here: a second opinion."""
+"""The largest sum of levels by scipy's interior point method, on rows built here: a second method."""
 
 from collections.abc import Iterator
 

@@ -117,9 +117,9 @@ def missing(needs: PodNeeds, features: Features) -> str:
     if needs.terms is not None and not any(term and _holds(term, labels) for term in needs.terms):
         nearest = min(needs.terms, key=lambda term: sum(not _holds([one], labels) for one in term), default=())
         asked += [one for one in nearest if not _holds([one], labels)]
-    told = [f"has not {label} {operator} {'|'.join(values)}".rstrip() for label, operator, values in asked]
+    reasons = [f"has not {label} {operator} {'|'.join(values)}".rstrip() for label, operator, values in asked]
     kept = [one for one in features.taints if not any(_tolerates(toleration, one) for toleration in needs.tolerations)]
-    return " and ".join(told + [f"has the taint {key}{f'={value}' if value else ''}" for key, value, _ in kept])
+    return " and ".join(reasons + [f"has the taint {key}{f'={value}' if value else ''}" for key, value, _ in kept])
 
 
 def _term(term: TreePart) -> tuple[Requirement, ...]:

@@ -40,10 +40,10 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
             continue
         there = labels(item) | {NODE_NAME: name(item)}
         features = features_of(there, item["spec"]["taints"].each(), looked_at)
-        told = dict(features.labels) | {f"{key} {effect}": value or "yes" for key, value, effect in features.taints}
+        marks = dict(features.labels) | {f"{key} {effect}": value or "yes" for key, value, effect in features.taints}
         kind = next((there[label] for label in KINDS if label in there), "")
         capacity = _left(item, belongs.pop(name(item), []), notes)
-        found.append(ListedMachine(name(item), capacity, kind, features, told))
+        found.append(ListedMachine(name(item), capacity, kind, features, marks))
     for home, some in belongs.items():
         notes.unused("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
     return found
@@ -63,8 +63,8 @@ def machines_of(
     asked = asked.called(KUBERNETES, used, lambda name: "/" in name, notes)
     looked_at = set().union(*(pod.needs.labels for pod in pods))
 
-    def features(called: str, told: Mapping[str, str]) -> Features:
-        return features_of({**told, NODE_NAME: called}, (), looked_at)
+    def features(called: str, labels: Mapping[str, str]) -> Features:
+        return features_of({**labels, NODE_NAME: called}, (), looked_at)
 
     return asked.nodes(nodes(objects, pods, notes), features, notes), asked
 

@@ -66,11 +66,11 @@ class Objects:
                 self._add(item, kind.removesuffix("List"), version)
         elif kind:
             key = (version.rpartition("/")[0], kind)
-            told = (*key, namespace(part), part["metadata"]["name"].text())
-            if told[-1] and told in self._seen:
-                self._notes.unused(f"{kind} that was listed before", f"{told[2]}/{told[3]}")
+            identity = (*key, namespace(part), part["metadata"]["name"].text())
+            if identity[-1] and identity in self._seen:
+                self._notes.unused(f"{kind} that was listed before", f"{identity[2]}/{identity[3]}")
                 return
-            self._seen.add(told)
+            self._seen.add(identity)
             self._found.setdefault(key, []).append(part)
         elif part._parent is None:
             self.loose.append(part)

@@ -221,16 +221,16 @@ def pods(objects: Objects, notes: Notes) -> list[Pod]:
         else:
             found.append(pod_of(item, notes, above=[owner.item for owner in owners.above(item)]))
     for owner in owners.listed:
-        item, told = owner.item, f"{namespace(owner.item)}/{name(owner.item)}"
+        item, title = owner.item, f"{namespace(owner.item)}/{name(owner.item)}"
         if _has_ended(item):
-            notes.unused(f"{owner.kind} that has ended", told)
+            notes.unused(f"{owner.kind} that has ended", title)
         elif owners.above(item):
             continue  # its pods are those of the owner above it
         elif owner.key in makers or (listed and not _held_back(item)):
-            notes.unused(f"{owner.kind}: its pods are counted", told)
+            notes.unused(f"{owner.kind}: its pods are counted", title)
         else:
             if owner.kind == "Job" and "minAvailable" in item["spec"]:
-                notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", told)
+                notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", title)
             for part, count, template in owner.templates(item["spec"]):
                 found.append(pod_of(template, notes, [item], count, part))
     return found
@@ -246,9 +246,9 @@ def pod_of(
     spec = item["spec"]
     home = item if count is None else above[0]
     number = 1 if count is None else count
-    told = f"{namespace(home)}/{name(home)}"
+    title = f"{namespace(home)}/{name(home)}"
     for what in dict.fromkeys(what for what, key, asked in NOT_MODELLED if key in spec and asked(spec[key])):
-        notes.unused(f"{what} of a pod", told, number)
+        notes.unused(f"{what} of a pod", title, number)
     found, marks = labels(item), annotations(item)
     for owner in above:
         found, marks = labels(owner) | found, annotations(owner) | marks

@@ -51,19 +51,19 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
 
 def _weights(items: list[TreePart], notes: Notes) -> list[Fraction | Mapping[str, Fraction]]:
     """Return the weights of each quota by resource: amounts, of which only the proportion to the mean has a meaning."""
-    told = []
+    parts = []
     for item in items:
         text = annotations(item).get(f"{PREFIX}shared-weight", "")
         place = f"{item.place}: shared-weight"
-        told.append(TreePart(trees(text, place)[0], place).amounts() if text else {})
+        parts.append(TreePart(trees(text, place)[0], place).amounts() if text else {})
         if not text:
             notes.assumed("quota without shared-weight has weight 1, not its maximum", name(item))
     given: dict[str, list[Fraction]] = defaultdict(list)
-    for weights in told:
+    for weights in parts:
         for resource, weight in weights.items():
             given[resource].append(weight)
     mean = {resource: sum(some, Fraction(0)) / len(some) for resource, some in given.items()}
-    relative = [{r: weight / mean[r] for r, weight in weights.items() if mean[r]} for weights in told]
+    relative = [{r: weight / mean[r] for r, weight in weights.items() if mean[r]} for weights in parts]
     return [next(iter(one.values()), Fraction(1)) if len(set(one.values())) <= 1 else one for one in relative]
 
 

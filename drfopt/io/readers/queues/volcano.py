@@ -84,10 +84,10 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     groups = {(namespace(item), name(item)): item["spec"]["queue"].text("default") for item in objects.take("PodGroup")}
 
     def queue_of(pod: Pod) -> str | None:
-        told = pod.annotations.get(VOLCANO_QUEUE) or pod.labels.get(VOLCANO_QUEUE)
+        named = pod.annotations.get(VOLCANO_QUEUE) or pod.labels.get(VOLCANO_QUEUE)
         for key in POD_GROUP:
-            told = told or groups.get((pod.namespace, pod.annotations.get(key, "")))
-        return told or ("default" if pod.scheduler == "volcano" else None)
+            named = named or groups.get((pod.namespace, pod.annotations.get(key, "")))
+        return named or ("default" if pod.scheduler == "volcano" else None)
 
     return queue_of
 
@@ -98,21 +98,21 @@ def _waiting(objects: Objects, found: list[Pod], notes: Notes) -> list[Pod]:
     jobs = {(namespace(item), name(item)) for item in objects.take("Job", "batch.volcano.sh")}
     groups = []
     for item in objects.take("PodGroup"):
-        told = (namespace(item), name(item))
-        owners = {(told[0], one["name"].text()) for one in item["metadata"]["ownerReferences"].each()}
+        named = (namespace(item), name(item))
+        owners = {(named[0], one["name"].text()) for one in item["metadata"]["ownerReferences"].each()}
         spec = item["spec"]
-        if told in known or owners & jobs or told in jobs:
+        if named in known or owners & jobs or named in jobs:
             if "minMember" in spec:
-                notes.unused("gang of a PodGroup: that many of its pods start together or none (minMember)", told[1])
+                notes.unused("gang of a PodGroup: that many of its pods start together or none (minMember)", named[1])
             continue
         count, amounts = spec["minMember"].count(missing=1), spec["minResources"].amounts()
         if item["status"]["phase"].text() in DONE or not any(amounts.values()) or not count:
-            notes.unused("PodGroup that is over, or does not say its minResources", told[1])
+            notes.unused("PodGroup that is over, or does not say its minResources", named[1])
             continue
-        notes.assumed("PodGroup without pods: minMember tasks of an equal part of its minResources", told[1])
+        notes.assumed("PodGroup without pods: minMember tasks of an equal part of its minResources", named[1])
         each = {resource: amount / count for resource, amount in amounts.items()} | {"pods": Fraction(1)}
         marks = {VOLCANO_QUEUE: spec["queue"].text("default")}
-        groups.append(Pod(told[1], told[0], told[1], labels(item), marks, each, PodNeeds(), count=count))
+        groups.append(Pod(named[1], named[0], named[1], labels(item), marks, each, PodNeeds(), count=count))
     return groups
 
 

@@ -88,9 +88,9 @@ def _short(name: str) -> str:
 def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     def queue_of(pod: Pod) -> str | None:
         for label in LABELS:
-            told = pod.labels.get(label) or pod.annotations.get(label)
-            if told:
-                return _short(told)
+            text = pod.labels.get(label) or pod.annotations.get(label)
+            if text:
+                return _short(text)
         return DEFAULT if pod.scheduler == "yunikorn" else None
 
     return queue_of

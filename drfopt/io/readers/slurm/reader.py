@@ -72,18 +72,20 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
 
 def _missing(needs: Needs, features: Needs) -> str:
     """Return in words why a node does not take a task: it is in none of the partitions, or lacks a type of device."""
-    told = []
+    stated = []
     if needs[0] and not needs[0] & features[0]:
-        told.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
+        stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
     if not needs[1] <= features[1]:
-        told.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
-    return " and ".join(told)
+        stated.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
+    return " and ".join(stated)
 
 
 def _features(name: str, labels: Mapping[str, str]) -> Needs:
     """Return the features of a machine of another file, by its columns ``label:partition`` and ``label:gres``."""
-    told = [frozenset(filter(None, labels.get(key, "").replace("+", ",").split(","))) for key in ("partition", "gres")]
-    return told[0], told[1]
+    stated = [
+        frozenset(filter(None, labels.get(key, "").replace("+", ",").split(","))) for key in ("partition", "gres")
+    ]
+    return stated[0], stated[1]
 
 
 # ---- nodes -------------------------------------------------------------------------------------------------
@@ -180,9 +182,9 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
 
 def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
     """Return what a job needs of each of its nodes: of its TRES, or where these are not told of its CPUs and memory."""
-    told = (row["AllocTRES"] if running else "") or row["ReqTRES"] or row["AllocTRES"]
-    if told:
-        return {resource: amount / size for resource, amount in tres(told, row.place)[0].items()}
+    stated = (row["AllocTRES"] if running else "") or row["ReqTRES"] or row["AllocTRES"]
+    if stated:
+        return {resource: amount / size for resource, amount in tres(stated, row.place)[0].items()}
     cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
     demand = {"cpu": cpus / size}
     memory = row["ReqMem"] or row["NodeMem"]

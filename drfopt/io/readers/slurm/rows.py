@@ -289,7 +289,7 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
 def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
     """Yield what ``scontrol show node`` and ``scontrol show job`` print, in one line or several for an entry."""
     kind, at = "", ""
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     last = ""
     for number, line in enumerate(lines, start=1):
         for word in line.split():
@@ -300,28 +300,28 @@ def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
                         f"{file.place}: line {number}", f"{shown(line.strip())} is before the first entry: leave it out"
                     )
                 if last:
-                    told[last] += f" {word}"
+                    fields[last] += f" {word}"
                 continue
             if match["key"] in ENTRIES:
                 if kind:
-                    yield _entry(kind, at, told)
-                kind, at, told = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
+                    yield _entry(kind, at, fields)
+                kind, at, fields = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
             elif not kind:
                 raise failure(
                     f"{file.place}: line {number}",
                     f"{shown(word)} is before the first {' or '.join(ENTRIES)}: leave it out",
                 )
             last = match["key"].lower()
-            told.setdefault(last, match["value"])
+            fields.setdefault(last, match["value"])
     if kind:
-        yield _entry(kind, at, told)
+        yield _entry(kind, at, fields)
 
 
-def _entry(kind: str, at: str, told: Mapping[str, str]) -> SlurmRow:
+def _entry(kind: str, at: str, fields: Mapping[str, str]) -> SlurmRow:
     cells: dict[str, str] = {}
     for key, column in COLUMNS[kind].items():
-        if key in told and told[key] not in ("(null)", "None"):
-            cells.setdefault(column, told[key])
+        if key in fields and fields[key] not in ("(null)", "None"):
+            cells.setdefault(column, fields[key])
     if kind == "jobs":
         cells["NNodes"] = cells.get("NNodes", "").partition("-")[0]
         if "ArrayTaskId" in cells and not cells["ArrayTaskId"].isdecimal():
@@ -340,8 +340,8 @@ def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
         if match is None:
             raise failure(at, "is no line of sacctmgr dump: write Cluster, Parent, Account or User - 'name':...")
         name = match["name"]
-        told = dict(part.partition("=")[::2] for part in FIELD.split(match["rest"].strip()) if "=" in part)
-        cells = {"Share": told.get("Fairshare", ""), "GrpTRES": told.get("GrpTRES", "").strip("'")}
+        fields = dict(part.partition("=")[::2] for part in FIELD.split(match["rest"].strip()) if "=" in part)
+        cells = {"Share": fields.get("Fairshare", ""), "GrpTRES": fields.get("GrpTRES", "").strip("'")}
         if match["what"] == "Parent":
             parent = name
         elif match["what"] == "Account":

@@ -147,8 +147,8 @@ def _queue_of(app: TreePart) -> str:
 
 def _features(name: str, labels: Mapping[str, str]) -> NodeFeatures:
     """Return the features of a machine of another file: its column ``label:label`` or ``label:partition``."""
-    told = next((labels[key] for key in ("label", "partition", "node-label") if key in labels), "")
-    return NodeFeatures(frozenset(part.strip() for part in told.split(",") if part.strip()))
+    stated = next((labels[key] for key in ("label", "partition", "node-label") if key in labels), "")
+    return NodeFeatures(frozenset(part.strip() for part in stated.split(",") if part.strip()))
 
 
 def _missing(needs: Needs, features: NodeFeatures) -> str:
@@ -225,17 +225,17 @@ def _with_pages(
     for page in pages:
         kind = page["type"].text()
         if kind == "fairScheduler":
-            told = list(fair_queues(page["rootQueue"], whole))
+            stated = list(fair_queues(page["rootQueue"], whole))
             if not known:
                 notes.assumed(
-                    "queue has weight 1: the page does not tell weights, fair-scheduler.xml does", count=len(told)
+                    "queue has weight 1: the page does not tell weights, fair-scheduler.xml does", count=len(stated)
                 )
         elif kind == "capacityScheduler":
-            told = list(capacity_queues(page, "root", whole))
+            stated = list(capacity_queues(page, "root", whole))
         else:
             notes.unused(f"queues of a scheduler of type {kind}: fairScheduler and capacityScheduler are read")
             continue
-        queues += [queue for queue in told if queue.name not in known]
+        queues += [queue for queue in stated if queue.name not in known]
     names = {queue.name for queue in queues}
     return [replace(queue, parent=queue.parent if queue.parent in names else "") for queue in queues]
 

@@ -80,8 +80,8 @@ def machine(part: TreePart, notes: Notes) -> ListedMachine | None:
             CORES: part["usedVirtualCores"].amount() + part["availableVirtualCores"].amount(),
         }
     labels = frozenset(part["nodeLabels"].texts())
-    told = {"label": "+".join(sorted(labels))} if labels else {}
-    return ListedMachine(name, capacity, features=NodeFeatures(labels), labels=told)
+    marks = {"label": "+".join(sorted(labels))} if labels else {}
+    return ListedMachine(name, capacity, features=NodeFeatures(labels), labels=marks)
 
 
 def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
@@ -178,9 +178,9 @@ def simulated_nodes(part: TreePart, notes: Notes) -> list[ListedMachine]:
             if "/" in key:
                 capacity[key] = amount.amount()
         labels = _labels(node["labels"])
-        told = {"label": "+".join(sorted(labels))} if labels else {}
+        marks = {"label": "+".join(sorted(labels))} if labels else {}
         found.append(
-            ListedMachine(name, capacity, features=NodeFeatures(frozenset(labels), any(labels.values())), labels=told)
+            ListedMachine(name, capacity, features=NodeFeatures(frozenset(labels), any(labels.values())), labels=marks)
         )
     return found
 
@@ -188,11 +188,11 @@ def simulated_nodes(part: TreePart, notes: Notes) -> list[ListedMachine]:
 def _labels(part: TreePart) -> dict[str, bool]:
     """Return labels and whether they are exclusive: a text ``a, b(exclusive=false)``, or a list of texts or tables."""
     if not isinstance(part.value, list):
-        told = [text.strip() for text in part.text().split(",") if text.strip()]
+        marks = [text.strip() for text in part.text().split(",") if text.strip()]
     else:
-        told = [one["label"].text() if isinstance(one.value, dict) else one.text() for one in part.each()]
+        marks = [one["label"].text() if isinstance(one.value, dict) else one.text() for one in part.each()]
     found = {}
-    for text in told:
+    for text in marks:
         name, _, flag = text.partition("(")
         found[name.strip()] = flag.replace(" ", "").rstrip(")").lower() != "exclusive=false"
     return found

@@ -39,7 +39,7 @@ class QuotaNode:
         What the status says; empty for cohorts.
     groups : int
         Resource groups it has.
-    told : Fraction or None
+    reported : Fraction or None
         The weighted share in its status.
     """
 
@@ -51,7 +51,7 @@ class QuotaNode:
     lending: Mapping[Key, Fraction] = field(default_factory=dict)
     used: Mapping[Key, Fraction] = field(default_factory=dict)
     groups: int = 0
-    told: Fraction | None = None
+    reported: Fraction | None = None
 
 
 class Quotas:

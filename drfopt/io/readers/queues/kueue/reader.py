@@ -56,7 +56,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         ListedMachine(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
         for room, amounts in rooms.items()
     ]
-    nodes = asked.nodes(nodes, lambda called, told: (None, features_of(told, (), told)), notes)
+    nodes = asked.nodes(nodes, lambda called, labels: (None, features_of(labels, (), labels)), notes)
     if all(PODS not in one for one in [*(node.capacity for node in nodes), asked.pool or {}]):
         wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
     _check_shares(forest, notes)
@@ -218,13 +218,13 @@ def _of_flavor(needs: PodNeeds, features: Features) -> PodNeeds:
 def _check_shares(forest: Quotas, notes: Notes) -> None:
     """Note every weighted share in the status that these quotas do not give."""
     for quota in [*forest.queues.values(), *forest.cohorts.values()]:
-        if quota.told is None:
+        if quota.reported is None:
             continue
         share = forest.share(quota)
         # Older versions cut it to a whole number, newer ones round it up; an infinite one is the largest integer.
-        if share is None or quota.told in (int(share), -int(-share // 1)):
+        if share is None or quota.reported in (int(share), -int(-share // 1)):
             continue
         notes.assumed(
             "weighted share in the status is not what these quotas give: is all of the cohort listed?",
-            f"{quota.name}: {quota.told}, computed {float(share):g}",
+            f"{quota.name}: {quota.reported}, computed {float(share):g}",
         )

@@ -82,19 +82,19 @@ def tasks(
         notes.unused("pod, or what makes some: the Workloads are counted", f"{pod.namespace}/{pod.name}", pod.count)
     found: list[Task] = []
     for item in workloads:
-        told = f"{namespace(item)}/{name(item)}"
+        text = f"{namespace(item)}/{name(item)}"
         held = _conditions(item)
         if held & set(DONE):
-            notes.unused("Workload that has ended", told)
+            notes.unused("Workload that has ended", text)
             continue
         if item["spec"]["active"] and not item["spec"]["active"].true():
-            notes.unused("Workload that is not active", told)
+            notes.unused("Workload that is not active", text)
             continue
         admission = item["status"]["admission"]
         asked = item["spec"]["queueName"].text()
         queue = admission["clusterQueue"].text() or local.queue(namespace(item), asked)
         if queue not in forest.queues:
-            notes.unused("Workload whose queue is not listed", f"{told}, queue {item['spec']['queueName'].text()!r}")
+            notes.unused("Workload whose queue is not listed", f"{text}, queue {item['spec']['queueName'].text()!r}")
             continue
         root = forest.root(forest.queues[queue]).name
         flavors = {

@@ -1,4 +1,4 @@
-"""Second opinions: the reference and the slow methods, each with what it can take.
+"""Second methods: the reference and the slow methods, each with what it can take.
 
 They share with the engines the instance, a policy's level of one task and who is unplaced, which are what is asked.
 Beyond that the reference, enumeration and the slow programs have rows and algorithms of their own; scipy's programs
@@ -25,7 +25,7 @@ from ...engines.reference.filling import progressive_filling
 from ...engines.reference.path_filling import path_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
-from ...model.hierarchy import Ascent
+from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
 from ...model.packings import most_alone
 from ...model.policies import policy_named
@@ -33,7 +33,7 @@ from ..allocating import solve
 from ..scheduling import schedule
 from . import slow_chain, slow_dual, slow_exact, slow_market, slow_sum, slow_tree
 
-__all__ = ["AUTHORS", "SECONDS", "Found", "Second", "found", "second_authors"]
+__all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "second_authors"]
 
 
 Found = tuple[np.ndarray, Any]
@@ -81,7 +81,7 @@ IMPROVEMENTS = 500
 
 
 @dataclass(frozen=True)
-class Second:
+class SecondMethod:
     """A way of computing that is no engine for the problem.
 
     Attributes
@@ -91,7 +91,7 @@ class Second:
         Says whether it can be asked about a problem.
     compute : callable
         Returns a `Found`.
-    rough : bool
+    unpolished : bool
         Whether it is a solver's own answer, whose objective has all digits and whose tasks have not.
     engine : str
         The engine for exact answers that it is, if it is one.
@@ -104,7 +104,7 @@ class Second:
     name: str
     takes: Callable[[Problem], bool]
     compute: Callable[[Problem], Found]
-    rough: bool = False
+    unpolished: bool = False
     engine: str = ""
     reach: str = ""
     exact: bool = False
@@ -165,7 +165,7 @@ def _tree(problem: Problem) -> Found:
         tasks = slow_tree.tasks(problem.instance, problem.policy)
     except Ambiguous:
         raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
-    exact = Ascent(problem.instance, problem.policy, exact=True)
+    exact = Clock(problem.instance, problem.policy, exact=True)
     return np.array(exact.levels(np.array(tasks, dtype=object)), dtype=object), None
 
 
@@ -356,56 +356,56 @@ def _simplex_takes(problem: Problem) -> bool:
     return bool(asked and plain and problem.n) and len(problem.pairs[0]) <= DENSE
 
 
-SECONDS = (
-    Second("reference", _reference_takes, _reference, exact=True, reach="a few thousand users"),
-    Second("reference, bend by bend", _along_path_takes, _along_path, exact=True, reach="200 users"),
-    Second("reference, step by step", _tree_takes, _tree, exact=True, reach=f"{STEPS} users"),
-    Second("one LP a user", _plain, _chain, reach="some hundred users; refuses where floats cannot decide"),
-    Second(
+METHODS = (
+    SecondMethod("reference", _reference_takes, _reference, exact=True, reach="a few thousand users"),
+    SecondMethod("reference, bend by bend", _along_path_takes, _along_path, exact=True, reach="200 users"),
+    SecondMethod("reference, step by step", _tree_takes, _tree, exact=True, reach=f"{STEPS} users"),
+    SecondMethod("one LP a user", _plain, _chain, reach="some hundred users; refuses where floats cannot decide"),
+    SecondMethod(
         "rational chain",
         _exact_chain_takes,
         _exactly,
         engine="rational-chain",
         reach=f"{EXACT_PAIRS} pairs of user and class",
     ),
-    Second(
+    SecondMethod(
         "enclosure",
         _enclosure_takes,
         _exactly,
         engine="enclosure",
         reach=f"{ENCLOSED} pairs of user and class, times resources; alpha a whole number",
     ),
-    Second(
+    SecondMethod(
         "conic program",
         _market_takes,
         _market,
-        rough=True,
+        unpolished=True,
         exact=True,
         reach="some thousand users; the product to 1e-9",
     ),
-    Second(
+    SecondMethod(
         "smoothed dual",
         _dual_takes,
         _dual,
         exact=True,
         reach=f"{PRICES:,} prices, {CELLS:,} of them times users; levels to 1e-9",
     ),
-    Second("linprog", _sum_takes, _sum, reach="thousands of users"),
-    Second(
+    SecondMethod("linprog", _sum_takes, _sum, reach="thousands of users"),
+    SecondMethod(
         "simplex in fractions",
         _simplex_takes,
         _simplex,
         exact=True,
         reach=f"{DENSE} pairs of user and class",
     ),
-    Second("enumeration", _enumeration_takes, _enumeration, reach=f"{ENUMERATED:,} vectors of tasks"),
-    Second(
+    SecondMethod("enumeration", _enumeration_takes, _enumeration, reach=f"{ENUMERATED:,} vectors of tasks"),
+    SecondMethod(
         "CBC",
         lambda problem: problem.integer and problem.policy.objective in WHOLE,
         _cbc,
         reach="as far as its time limit; packings listed by the reference",
     ),
-    Second("reference, machine by machine", _servers_takes, _servers, exact=True, reach="a few thousand users"),
+    SecondMethod("reference, machine by machine", _servers_takes, _servers, exact=True, reach="a few thousand users"),
 )
 """The table; what its rows share with the engines is told above."""
 
@@ -434,7 +434,7 @@ def second_authors() -> str:
                 engines = [row.name for row in engines_for(problem, exact) if not row.heuristic]
                 if not engines:
                     continue
-                seconds = [f"{row.name} ({row.reach})" for row in SECONDS if row.asked(problem, exact)]
+                seconds = [f"{row.name} ({row.reach})" for row in METHODS if row.asked(problem, exact)]
                 rows.setdefault((tasks, where, ", ".join(engines), "; ".join(seconds)), []).append(f"`{name}`")
     lines = [["tasks", "cluster", "policies", "engines", "second authors, and how far they reach"], ["---"] * 5]
     lines += [

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from drfopt import Instance
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import below, cluster_of, exactly, high, low
 from drfopt.axioms.manipulation import filling, market_of_two, misreport, whole
 from drfopt.axioms.manipulation.best_response import best_response
@@ -18,8 +18,8 @@ from drfopt.model.policies import policy_named
 AMOUNTS = [Fraction(p, 4) for p in (0, 1, 2, 3, 4, 6, 8, 12, 20)]
 
 
-def scene(case, policy, **rest):
-    return Scene(case.cluster(), policy_named(policy), **rest)
+def audit_case(case, policy, **rest):
+    return AuditCase(case.cluster(), policy_named(policy), **rest)
 
 
 def reports(cluster, i):
@@ -32,7 +32,7 @@ def reports(cluster, i):
 @pytest.mark.parametrize("policy", ["drf", "asset", "single:r1"])
 @pytest.mark.parametrize("seed", range(30))
 def test_filling_the_best_response_is_the_truth(policy, seed, draw):
-    at = scene(draw(seed, zero=policy != "single:r1", limits=True), policy)
+    at = audit_case(draw(seed, zero=policy != "single:r1", limits=True), policy)
     for i in range(at.cluster.n):
         response = best_response(at, i)
         assert response.report is None
@@ -42,9 +42,9 @@ def test_filling_the_best_response_is_the_truth(policy, seed, draw):
 
 def test_a_level_that_is_not_that_of_the_filling_would_show(draw, monkeypatch):
     # Were dominant shares compared in the one place and sums of shares in the other, the best responses would differ.
-    at = scene(draw(3, users=(3, 3), resources=(2, 2), zero=False), "drf")
+    at = audit_case(draw(3, users=(3, 3), resources=(2, 2), zero=False), "drf")
     assert all(at.truth.tasks)
-    wrong = Scene(at.cluster, policy_named("asset"))
+    wrong = AuditCase(at.cluster, policy_named("asset"))
     monkeypatch.setattr(filling, "rates", lambda cluster, policy: rates(cluster, policy_named("drf")))
     assert any(filling.best(wrong, i).most != wrong.truth.tasks[i] for i in range(3))
 
@@ -52,7 +52,7 @@ def test_a_level_that_is_not_that_of_the_filling_would_show(draw, monkeypatch):
 @pytest.mark.parametrize("policy", ["drf", "asset"])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_report_of_a_grid_beats_the_filling(policy, seed, draw):
-    at = scene(draw(seed, users=(2, 3), resources=(2, 2)), policy)
+    at = audit_case(draw(seed, users=(2, 3), resources=(2, 2)), policy)
     for i in range(at.cluster.n):
         for report in reports(at.cluster, i):
             assert worth(at, i, report)[0] <= at.truth.tasks[i]
@@ -60,7 +60,7 @@ def test_no_report_of_a_grid_beats_the_filling(policy, seed, draw):
 
 @pytest.mark.parametrize("seed", range(14))
 def test_no_report_of_a_grid_beats_the_best_lie_against_the_market(seed, draw):
-    at = scene(draw(seed, users=(2, 4), resources=(2, 2), zero=seed % 2 == 0), "ceei")
+    at = audit_case(draw(seed, users=(2, 4), resources=(2, 2), zero=seed % 2 == 0), "ceei")
     for i in range(at.cluster.n):
         response = market_of_two.best(at, i)
         assert response.decided
@@ -76,7 +76,7 @@ def test_no_report_of_a_grid_beats_the_best_lie_against_the_market(seed, draw):
 
 
 def test_theorem_4_has_a_better_lie_than_the_paper_prints():
-    at = Scene(cluster_of(Instance.library("thm4")), policy_named("ceei"))
+    at = AuditCase(cluster_of(Instance.library("thm4")), policy_named("ceei"))
     response = best_response(at, 0)
     assert response.value == response.most == Fraction(75, 16)
     assert response.report == (16, Fraction(32, 3))
@@ -89,7 +89,7 @@ def test_theorem_4_has_a_better_lie_than_the_paper_prints():
 def test_an_irrational_market_without_a_lie_is_decided():
     decided = 0
     for third in ((3, 2), (5, 3), (2, 7), (1, 4)):
-        at = Scene(cluster_of(Instance([[2, 1], [1, 3], third], [1, 1])), policy_named("ceei"))
+        at = AuditCase(cluster_of(Instance([[2, 1], [1, 3], third], [1, 1])), policy_named("ceei"))
         for i in range(3):
             response = market_of_two.best(at, i)
             assert response.decided
@@ -98,24 +98,24 @@ def test_an_irrational_market_without_a_lie_is_decided():
 
 
 def test_counting_tasks_invites_larger_tasks_and_summing_them_smaller_ones():
-    at = Scene(cluster_of(Instance([[1], [1]], [1])), policy_named("tasks"))
+    at = AuditCase(cluster_of(Instance([[1], [1]], [1])), policy_named("tasks"))
     response = best_response(at, 0)
     assert (response.report, response.value, response.most) == ((2,), Fraction(2, 3), 1)
-    at = Scene(cluster_of(Instance([[2], [3]], [1])), policy_named("throughput"))
+    at = AuditCase(cluster_of(Instance([[2], [3]], [1])), policy_named("throughput"))
     response = best_response(at, 1)
     assert response.value == response.most == Fraction(1, 3)
     assert response.report[0] < 2 * Fraction(3, 2)
 
 
 def test_with_one_resource_there_is_no_lie():
-    at = Scene(cluster_of(Instance([[1], [3]], [5])), policy_named("ceei"))
+    at = AuditCase(cluster_of(Instance([[1], [3]], [5])), policy_named("ceei"))
     assert [best_response(at, i).decided for i in range(2)] == [True, True]
 
 
 @pytest.mark.parametrize("policy", ["drf", "ceei"])
 @pytest.mark.parametrize("seed", range(5))
 def test_whole_tasks_the_grid_finds_what_a_finer_grid_finds(policy, seed, draw):
-    at = scene(draw(seed, users=(2, 2), resources=(1, 1), weights=1, zero=False), policy, integer=True)
+    at = audit_case(draw(seed, users=(2, 2), resources=(1, 1), weights=1, zero=False), policy, integer=True)
     for i in range(2):
         response = whole.best(at, i)
         most = low(at.truth.tasks[i] if response.report is None else response.value)
@@ -124,18 +124,18 @@ def test_whole_tasks_the_grid_finds_what_a_finer_grid_finds(policy, seed, draw):
 
 
 def test_who_could_not_run_more_alone_needs_no_lie():
-    at = Scene(cluster_of(Instance([[1], [5]], [3])), policy_named("drf"), integer=True)
+    at = AuditCase(cluster_of(Instance([[1], [5]], [3])), policy_named("drf"), integer=True)
     response = whole.best(at, 0)
     assert response.report is None
     assert response.decided
 
 
 def test_trials_find_what_is_known_and_say_how_many_they_made():
-    at = Scene(cluster_of(Instance.library("thm4")), policy_named("ceei"))
+    at = AuditCase(cluster_of(Instance.library("thm4")), policy_named("ceei"))
     response = misreport.best(at, 0)
     assert response.trials > 10
     assert below(at.truth.tasks[0], response.value)
     assert high(response.value) <= Fraction(75, 16)
-    honest = Scene(cluster_of(Instance.library("nsdi2011")), policy_named("drf"))
+    honest = AuditCase(cluster_of(Instance.library("nsdi2011")), policy_named("drf"))
     assert misreport.best(honest, 0).report is None
     assert not misreport.best(honest, 0).decided

@@ -1,15 +1,15 @@
-"""A search that asks a batch first finds what it finds without: rough outcomes decide only what is clear."""
+"""A search that asks a batch first finds what it finds without: batched outcomes decide only what is clear."""
 
 from fractions import Fraction
 
 import pytest
 
 from drfopt import Instance
-from drfopt.axioms.case import Scene
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.counterexamples.searching import Question, search
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of, high, low
-from drfopt.axioms.outcomes import outcome, pays, rough
+from drfopt.axioms.outcomes import batched, outcome, pays
 from drfopt.axioms.properties.table import PROPERTIES
 from drfopt.model.policies import policy_named
 
@@ -21,9 +21,9 @@ def clusters(seeds, draw, **rest):
     return [draw(seed, resources=(2, 3), limits=True, **rest).cluster() for seed in seeds]
 
 
-def test_rough_outcomes_enclose_the_exact_ones(draw):
+def test_batched_outcomes_enclose_the_exact_ones(draw):
     several = clusters(range(12), draw)
-    found = rough(several, CEEI)
+    found = batched(several, CEEI)
     assert set(found) == set(several)
     for cluster in several:
         for x, y in zip(found[cluster].tasks, outcome(cluster, CEEI).tasks, strict=True):
@@ -34,7 +34,7 @@ def test_rough_outcomes_enclose_the_exact_ones(draw):
 
 def test_what_no_batch_takes_is_left_out():
     nothing = cluster_of(Instance([[1, 0], [1, 1]], [1, 0]))
-    assert not rough([nothing], CEEI)
+    assert not batched([nothing], CEEI)
 
 
 def test_it_pays_where_the_market_is_no_single_line():
@@ -49,21 +49,21 @@ def test_it_pays_where_the_market_is_no_single_line():
 def test_a_search_finds_the_same_without_a_batch(name, monkeypatch):
     space = Space(3, 3, 3, 2, sample=40, seed=2)
     with_batch = search("ceei", name, space).to_dict()
-    monkeypatch.setattr(Question, "rough", lambda self, cases: {})
+    monkeypatch.setattr(Question, "batched", lambda self, cases: {})
     assert search("ceei", name, space).to_dict() == with_batch
 
 
 def test_a_comparison_that_is_not_clear_is_left_to_the_exact_market():
     # Nobody shares anything: when u1 leaves, u2 keeps exactly what she has, and no error decides that.
     apart = cluster_of(Instance([[1, 0, 0], [0, 1, 1]], [1, 1, 1]))
-    asked = list(next(row for row in PROPERTIES if row.name == PM).asks(Scene(apart, CEEI)))
+    asked = list(next(row for row in PROPERTIES if row.name == PM).asks(AuditCase(apart, CEEI)))
     assert len(asked) == 3
-    scene = Scene(apart, CEEI, rough=rough(asked, CEEI))
-    assert not scene.nobody_loses(asked[1], [1])
+    audit_case = AuditCase(apart, CEEI, batched=batched(asked, CEEI))
+    assert not audit_case.nobody_loses(asked[1], [1])
     together = cluster_of(Instance([[1, 1, 1], [2, 1, 1]], [1, 1, 1]))
     left = together.without(0)
-    assert Scene(together, CEEI, rough=rough([together, left], CEEI)).nobody_loses(left, [1])
-    assert not Scene(together, CEEI).nobody_loses(left, [1])
+    assert AuditCase(together, CEEI, batched=batched([together, left], CEEI)).nobody_loses(left, [1])
+    assert not AuditCase(together, CEEI).nobody_loses(left, [1])
 
 
 @pytest.mark.parametrize("seed", range(6))
