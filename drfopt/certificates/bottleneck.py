@@ -162,7 +162,7 @@ def certify_parts(
         valid=valid,
         violation=violation,
         stopped_by=stopped(tops),
-        evidence=BottleneckEvidence(error=float(error), used=proof.used, tops=tops.level),
+        evidence=BottleneckEvidence(error=float(error)),
         reason=reason,
     )
 

@@ -93,14 +93,9 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BottleneckEvidence(Evidence):
-    """A pool's levels are their own proof; `error` bounds that of every level, relative to it.
-
-    What is `used` of each resource (m,) and the highest level on it, its `top` (m,), are what is added up for it.
-    """
+    """A pool's levels are their own proof; `error` bounds that of every level, relative to it."""
 
     error: float = 0.0
-    used: np.ndarray | None = None
-    tops: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

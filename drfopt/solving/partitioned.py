@@ -1,8 +1,4 @@
-"""Users who lie in Parquet files or in a Dask frame, divided and proven part by part, with an answer of such files.
-
-Every pass is a sum over parts.  What travels has the size of the resources, or of their sets; who owns a part keeps its
-users, makes their tasks from a few numbers whenever they are asked for, and writes them.
-"""
+"""Users who lie in Parquet files or in a Dask frame, divided and proven part by part, with an answer of such files."""
 
 import contextlib
 import json
@@ -22,17 +18,13 @@ from ..base.parallel import cores
 from ..base.partitions import Parts, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
-from ..certificates.bottleneck import certify_parts
-from ..certificates.holders import Holders, Seen
-from ..engines.leximin.saturation import MOST_RESOURCES, Pace, saturation, tasks_at
-from ..engines.problem import Problem
+from ..engines.leximin.saturation import MOST_RESOURCES
 from ..io.user_tables.cluster import Cluster
-from ..io.user_tables.columns import at_row, load, names_of, write_columns
 from ..io.user_tables.rows import Rows, parquet, rows_of_files, rows_of_frame
 from ..model.allocation import Certificate
-from ..model.evidence import BottleneckEvidence
-from ..model.instance import Instance
+from ..model.evidence import BottleneckEvidence, PriceEvidence
 from ..model.policies import AnyPolicy, Policy, policy_named
+from .partition_passes import OBJECTIVES, Division, Part, loaded
 
 __all__ = ["PartitionedAllocation", "solve_partitions"]
 
@@ -41,8 +33,6 @@ PROOF = "certificate.json"
 
 KEPT = 0.4
 """Part of the memory that users may fill: as much again is needed while a part is read and worked on."""
-
-REMEDY = "solve these users in memory, with exact=True, or round their numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +48,10 @@ class PartitionedAllocation(Result):
         Users who can run no task at all.
     resources : tuple of str (m,)
     capacity, used : arrays (m,)
-    levels : array (m,)
-        The highest level on each resource; 0 where nobody uses it.
+    levels : array (m,) or None
+        The highest level on each resource, 0 where nobody uses it; None for ``ceei``.
+    prices : array (m,) or None
+        What a unit of each resource costs; None for leximin.
     certificate : Certificate
         Made of the same sums over the parts as that of an `Allocation`.
     engine : str
@@ -79,7 +71,8 @@ class PartitionedAllocation(Result):
     resources: tuple[str, ...]
     capacity: np.ndarray
     used: np.ndarray
-    levels: np.ndarray
+    levels: np.ndarray | None
+    prices: np.ndarray | None
     certificate: Certificate
     engine: str
     folder: str = field(compare=False)
@@ -90,6 +83,18 @@ class PartitionedAllocation(Result):
         """Part of each resource that is used, (m,)."""
         return np.divide(self.used, self.capacity, where=self.capacity > 0, out=np.zeros(len(self.used)))
 
+    @property
+    def error(self) -> float:
+        """What the certificate proves: by how much any user's level can be off at most, relative to it."""
+        evidence = self.certificate.evidence
+        assert isinstance(evidence, BottleneckEvidence | PriceEvidence)
+        return float("nan") if evidence.error is None else evidence.error
+
+    def _numbers(self) -> list[float]:
+        """Return what is known of each resource beside its use: its highest level, or its price, (m,)."""
+        known = self.levels if self.prices is None else self.prices
+        return [] if known is None else known.tolist()
+
     def named(self) -> dict[str, float]:
         """Return what is used of each resource, by its name."""
         return dict(zip(self.resources, self.used.tolist(), strict=True))
@@ -97,6 +102,7 @@ class PartitionedAllocation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the sums as plain data: resources, the certificate, and where the users' tasks are."""
         columns = (self.resources, self.capacity.tolist(), self.used.tolist(), self.utilization.tolist())
+        last = "level" if self.prices is None else "price"
         document = {
             "schema": self._schema,
             "policy": self.policy,
@@ -106,10 +112,10 @@ class PartitionedAllocation(Result):
             "partitions": self.partitions,
             "unplaced": self.unplaced,
             "resources": [
-                {"name": name, "capacity": capacity, "used": used, "utilization": part, "level": level}
-                for name, capacity, used, part, level in zip(*columns, self.levels.tolist(), strict=True)
+                {"name": name, "capacity": capacity, "used": used, "utilization": part, last: number}
+                for name, capacity, used, part, number in zip(*columns, self._numbers(), strict=True)
             ],
-            "certificate": self.certificate.to_dict() | {"error": self.certificate.proof(BottleneckEvidence).error},
+            "certificate": self.certificate.to_dict() | {"error": self.error},
             "folder": self.folder,
             "seconds": self.seconds,
         }
@@ -123,22 +129,21 @@ class PartitionedAllocation(Result):
             Column("capacity", number=True),
             Column("used", number=True),
             Column("utilization"),
-            Column("highest level", number=True),
+            Column("highest level" if self.prices is None else "price", number=True),
         )
         rows: list[tuple] = [
-            (name, capacity, used, Bar(part), level)
-            for name, capacity, used, part, level in zip(
+            (name, capacity, used, Bar(part), number)
+            for name, capacity, used, part, number in zip(
                 self.resources,
                 self.capacity.tolist(),
                 self.used.tolist(),
                 self.utilization.tolist(),
-                self.levels.tolist(),
+                self._numbers(),
                 strict=True,
             )
         ]
-        error = self.certificate.proof(BottleneckEvidence).error
         notes = [
-            f"{self.users:,} users in {self.partitions:,} partitions; levels proven to {error:.1e} "
+            f"{self.users:,} users in {self.partitions:,} partitions; levels proven to {self.error:.1e} "
             f"({self.certificate.kind}); answer in {self.folder}"
         ]
         if self.unplaced:
@@ -166,7 +171,7 @@ def solve_partitions(
     cluster : path, mapping or sequence of Machine
         An instance file without users, or the capacity of each resource.
     policy : str
-        ``drf``, ``asset``, ``tasks``, ``tsf`` or ``single:RESOURCE``, in divisible tasks.
+        ``drf``, ``asset``, ``tasks``, ``tsf``, ``single:RESOURCE`` or ``ceei``, in divisible tasks.
     output : path, optional
         The folder that the answer makes; by default beside the users, called after them and the policy. It comes into
         being when everything is proven, or not at all.
@@ -195,9 +200,9 @@ def solve_partitions(
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)
-    if chosen.objective != "leximin":
+    if chosen.objective not in OBJECTIVES or (chosen.objective == "alpha" and chosen.alpha != 1):
         raise PolicyError(
-            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf or single:RESOURCE"
+            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE or ceei"
         )
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
@@ -205,7 +210,7 @@ def solve_partitions(
     shared = Cluster.of(cluster)
     if shared.machines is not None:
         raise PolicyError(f"{chosen.name} of users in tables is built for one pool: give a capacity, not machines")
-    if shared.m > MOST_RESOURCES:
+    if chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
         raise InstanceError(
             f"the cluster has {shared.m} resources: users in tables are added up by the set that they need, of "
             f"{MOST_RESOURCES} at most: leave out those that are never scarce"
@@ -217,25 +222,28 @@ def solve_partitions(
     if output is None and not files:
         raise InstanceError("users in a frame have no place beside which to write: give output, the folder to make")
     target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
-    with (
-        _folder(target) as folder,
-        place(min(cores() if jobs is None else jobs, len(rows)), dask, Deadline.after(time_limit)) as where,
-    ):
-        found = _solved(Parts(rows, (), where).then(_loaded, shared, chosen), where, rows, shared, chosen, folder)
-        proof, unplaced, n = found
-        evidence = proof.proof(BottleneckEvidence)
-        assert evidence.used is not None and evidence.tops is not None
+    objective, deadline = OBJECTIVES[chosen.objective], Deadline.after(time_limit)
+    processes = min(cores() if jobs is None else jobs, len(rows))
+    with _folder(target) as folder, place(processes, dask, deadline) as where:
+        division = _division(rows, where, shared, chosen, deadline)
+        numbers = objective.find(division)
+        wrote = division.parts.each(objective.written, chosen, numbers, str(folder), what="writing")
+        held = division.parts.then(objective.held, chosen, numbers)
+        proof = objective.prove(division, numbers, held, [seen for seen, _ in wrote])
+        if not proof.valid:
+            raise CertificateError(f"an allocation was found that its certificate does not prove: {proof.reason}")
         answer = PartitionedAllocation(
             policy=chosen.name,
-            users=n,
+            users=division.n,
             partitions=len(rows),
-            unplaced=unplaced,
+            unplaced=sum(unplaced for _, unplaced in wrote),
             resources=shared.resources,
             capacity=shared.total,
-            used=evidence.used,
-            levels=evidence.tops,
+            used=np.sum([seen.used for seen, _ in wrote], axis=0).ravel(),
+            levels=None if objective.priced else np.max([seen.highest for seen, _ in wrote], axis=0),
+            prices=numbers if objective.priced else None,
             certificate=proof,
-            engine="saturation",
+            engine=objective.engine,
             folder=str(target),
             seconds=time.perf_counter() - begun,
         )
@@ -251,82 +259,26 @@ def _partitions(frame: Any) -> list[Rows]:
     return rows_of_frame(frame)
 
 
-# ---- what is done where the users are --------------------------------------------------------------------------------
+# ---- from users to a folder ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The users of a part, and where they come from."""
-
-    rows: Rows
-    instance: Instance
-
-
-def _loaded(rows: Rows, cluster: Cluster, policy: Policy) -> _Part:
-    instance = load(rows, cluster)
-    try:
-        policy.check(instance)
-    except PolicyError as error:
-        raise at_row(error, rows) from None
-    return _Part(rows, instance)
-
-
-def _counted(part: _Part) -> tuple[int, bool]:
-    return part.instance.n, part.instance.limited
-
-
-def _paced(part: _Part, policy: Policy) -> Pace:
-    problem = Problem(part.instance, policy)
-    with np.errstate(divide="ignore"):
-        pace = 1 / problem.all_rates
-    pace[~problem.playing] = 0
-    return Pace(part.instance.demands, pace, part.instance.limits if part.instance.limited else None)
-
-
-def _held(part: _Part, policy: Policy, levels: np.ndarray) -> Holders:
+def _counted(part: Part) -> tuple[int, float, bool]:
+    """Return how many users there are, their weight, and whether somebody has a limit."""
     instance = part.instance
-    tasks = tasks_at(_paced(part, policy), levels, np.empty(instance.n))
-    return Holders(instance, policy.rates(instance), tasks)
+    weight = float(np.sum(instance.weights)) if instance.weighted else float(instance.n)
+    return instance.n, weight, instance.limited
 
 
-def _written(part: _Part, policy: Policy, levels: np.ndarray, folder: str) -> tuple[Seen, int]:
-    """Write the answer of a part; return what its certificate sees first, and how many of its users are unplaced."""
-    held = _held(part, policy, levels)
-    names = names_of(part.rows)
-    columns = {} if names is None else {"name": names}
-    columns |= {"tasks": held.tasks, "level": held.levels(slice(None))}
-    write_columns(folder, part.rows.stem, columns)
-    return held.seen(), int(np.count_nonzero(part.instance.unplaced()))
-
-
-# ---- what is done here -----------------------------------------------------------------------------------------------
-
-
-def _solved(
-    parts: Parts, where: Place, rows: list[Rows], cluster: Cluster, policy: Policy, folder: Path
-) -> tuple[Certificate, int, int]:
-    """Return the certificate, how many users are unplaced, and how many there are; their tasks are written."""
-    n = sum(part.n for part in rows)
+def _division(rows: list[Rows], where: Place, cluster: Cluster, policy: Policy, deadline: Deadline) -> Division:
+    """Return what is to be divided; users are kept where they are read, if there is room."""
+    parts, n = Parts(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
     # Demands, weights, limits, and rates and tasks while they are worked on.
-    if not n or not where.memory() * KEPT < n * (cluster.m + 4) * 8:
-        parts = parts.kept()
-    counts = parts.each(_counted, what="reading") if not n or parts.steps == () else [(n, True)]
-    n, limited = sum(count for count, _ in counts), any(has for _, has in counts)
-    capacity = cluster.total
-    found = saturation(parts.then(_paced, policy), capacity, n, limited)
-    wrote = parts.each(_written, policy, found.levels, str(folder), what="writing")
-    proof = certify_parts(
-        parts.then(_held, policy, found.levels),
-        capacity,
-        cluster.resources,
-        n,
-        lambda part, i: f"{rows[part].path}: row {rows[part].first + i}",
-        REMEDY,
-        seen=[seen for seen, _ in wrote],
-    )
-    if not proof.valid:
-        raise CertificateError(f"an allocation was found that its certificate does not prove: {proof.reason}")
-    return proof, sum(unplaced for _, unplaced in wrote), n
+    if n and where.memory() * KEPT < n * (cluster.m + 4) * 8:
+        return Division(parts, rows, cluster, policy, n, float(n), True, deadline)
+    parts = parts.kept()
+    counts = parts.each(_counted, what="reading")
+    n, money = sum(count for count, _, _ in counts), sum(weight for _, weight, _ in counts)
+    return Division(parts, rows, cluster, policy, n, money, any(has for *_, has in counts), deadline)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from drfopt import CertificateError, DrfoptError, Instance, InstanceError, Machine, PolicyError, solve, solve_partitions
 from drfopt.io.user_tables import rows
-from drfopt.solving import partitioned
+from drfopt.solving import partition_passes, partitioned
 
 POOL = {"cpu": 9, "memory": 18}
 GOOD = {"cpu": [1.0, 3.0], "memory": [4.0, 1.0]}
@@ -44,6 +44,28 @@ def test_files_are_answered_as_memory_is(tmp_path, monkeypatch, seed, policy):
     assert found.certificate.valid and found.certificate.kind == expected.certificate.kind
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_market_of_files_is_that_of_memory(tmp_path, monkeypatch, seed):
+    monkeypatch.setattr(rows, "PART", 40)
+    columns, capacity = awkward_pool(seed, 150, limited=seed % 3 > 0, weighted=seed % 2 == 0)
+    found = solve_partitions(write(tmp_path / "users", columns, files=2, group=20), capacity, "ceei", jobs=1)
+    expected = solve(in_memory(columns, capacity), "ceei")
+    table = answer(found.folder)
+    np.testing.assert_allclose(table["tasks"], expected.tasks, rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(table["level"], expected.levels, rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(found.prices, expected.prices, rtol=1e-7, atol=1e-12)
+    assert found.certificate.kind == "prices" and found.error <= 1e-8
+
+
+def test_a_market_that_does_not_clear_is_not_kept(tmp_path, monkeypatch):
+    users = write(tmp_path / "users", awkward_pool(4, 50, limited=False)[0])
+    honest = partition_passes.descended
+    monkeypatch.setattr(partition_passes, "descended", lambda *given, **more: honest(*given, **more) * (1 + 1e-6))
+    with pytest.raises(CertificateError, match=r"has a price, but 1.0e-06 of it is unused"):
+        solve_partitions(users, awkward_pool(4, 50)[1], "ceei", jobs=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"users"}
+
+
 def test_the_share_of_one_resource(tmp_path):
     columns, capacity = awkward_pool(2, 60)
     columns["cpu"] = columns["cpu"] + 1
@@ -66,14 +88,14 @@ def test_names_and_rows_stay_in_their_order(tmp_path):
 
 def test_a_wrong_answer_is_not_kept(tmp_path, monkeypatch):
     users = write(tmp_path / "users", awkward_pool(4, 50, limited=False)[0])
-    honest = partitioned.tasks_at
+    honest = partition_passes.tasks_at
 
     def shifted(part, levels, out):
         tasks = honest(part, levels, out)
         tasks[3] *= 1 - 1e-6
         return tasks
 
-    monkeypatch.setattr(partitioned, "tasks_at", shifted)
+    monkeypatch.setattr(partition_passes, "tasks_at", shifted)
     with pytest.raises(CertificateError, match=r"does not prove: .*part-\d.parquet: row 3 has no bottleneck"):
         solve_partitions(users, awkward_pool(4, 50)[1], jobs=1)
     assert {path.name for path in tmp_path.iterdir()} == {"users"}
@@ -81,8 +103,8 @@ def test_a_wrong_answer_is_not_kept(tmp_path, monkeypatch):
 
 def test_a_pool_that_is_overfull_is_not_kept(tmp_path, monkeypatch):
     users = write(tmp_path / "users", awkward_pool(4, 50, limited=False)[0])
-    honest = partitioned.tasks_at
-    monkeypatch.setattr(partitioned, "tasks_at", lambda *given: np.multiply(honest(*given), 1 + 1e-6))
+    honest = partition_passes.tasks_at
+    monkeypatch.setattr(partition_passes, "tasks_at", lambda *given: np.multiply(honest(*given), 1 + 1e-6))
     with pytest.raises(CertificateError, match=r"capacity of '\w+' is exceeded by 1.0e-06 of it"):
         solve_partitions(users, awkward_pool(4, 50)[1], jobs=1)
 

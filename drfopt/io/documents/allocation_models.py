@@ -239,13 +239,14 @@ class BatchDocument(Headed):
 
 
 class PartitionedResource(Keyed):
-    """One resource of the pool, and the highest level on it."""
+    """One resource of the pool, and the highest level on it, or its price."""
 
     name: str
     capacity: float
     used: float
     utilization: float
-    level: float
+    level: float | None = None
+    price: float | None = None
 
 
 class PartitionedProof(Keyed):
