@@ -12,9 +12,9 @@ from drfopt.axioms.counterexamples.searching import Question, Search, search
 from drfopt.axioms.counterexamples.space import Case as Small
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of, high, low
-from drfopt.axioms.manipulation import misreport, prices
-from drfopt.axioms.manipulation.misreport import Response
-from drfopt.axioms.properties.table import EIGHT
+from drfopt.axioms.manipulation import against_markets, misreports
+from drfopt.axioms.manipulation.misreports import Response
+from drfopt.axioms.properties.property_table import EIGHT
 from drfopt.base.errors import DrfoptError
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
@@ -173,8 +173,8 @@ def best_misreports(bench: Bench, size: tuple[int, int]) -> list[Row]:
         return Verdict(proof="valid" if decided == len(found) else "", note=note)
 
     ways = (
-        Way("bound in fractions", "drfopt", lambda s: [prices.best(s, i) for i in range(LIARS)], judge),
-        Way("reports tried", "yardstick", lambda s: [misreport.best(s, i) for i in range(LIARS)], judge),
+        Way("bound in fractions", "drfopt", lambda s: [against_markets.best(s, i) for i in range(LIARS)], judge),
+        Way("reports tried", "yardstick", lambda s: [misreports.best(s, i) for i in range(LIARS)], judge),
     )
     case = Case("best lies", f"{resources} resources, {limits} limits", LIARS, build, ways, yardstick="reports tried")
     return bench.measure("audit-lies", case)

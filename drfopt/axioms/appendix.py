@@ -15,7 +15,7 @@ from .claims import POSITIVE, ZERO, claim_for, cut, proven, selected
 from .counterexamples.space import Case, Space
 from .economy import Economy, cluster_of, low, shown
 from .outcomes import outcome, rates
-from .properties.table import EIGHT
+from .properties.property_table import EIGHT
 from .verdicts import FAILS, row
 
 __all__ = [

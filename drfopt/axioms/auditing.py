@@ -17,7 +17,7 @@ from ..model.policies import AnyPolicy, policy_named
 from ..solving.allocating import in_whole_tasks
 from . import ruled
 from .economy import cluster_of
-from .properties.table import findings, properties_named
+from .properties.property_table import findings, properties_named
 from .verdicts import FAILS, Finding
 
 __all__ = ["Audit", "audit"]

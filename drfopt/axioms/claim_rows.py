@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..model.instance import Instance, Machine
-from .properties.table import EIGHT, PROPERTIES
+from .properties.property_table import EIGHT, PROPERTIES
 
 __all__ = [
     "ASKEW",

@@ -31,7 +31,7 @@ from .claim_rows import (
 )
 from .counterexamples.searching import Search, in_one_line, in_whole, search
 from .counterexamples.space import Space
-from .properties.table import PROPERTIES, properties_named
+from .properties.property_table import PROPERTIES, properties_named
 from .verdicts import FAILS, UNDECIDED, Finding
 
 __all__ = [

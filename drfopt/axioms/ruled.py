@@ -8,7 +8,7 @@ nobody loses when another leaves or the cluster grows, nobody gains by a report 
 With task types and no rules a user's part of every machine and another's bundle are rooms, and the most tasks it could
 run in a room, every type on its own classes, is a linear program.
 
-Numbers here are floats with a certificate: what they decide is decided beyond `CLEAR`.
+Numbers here are floats with a certificate: what they decide is decided beyond `DIFFERENT`.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
 __all__ = ["beyond", "findings"]
 
-CLEAR = 1e-6
+DIFFERENT = 1e-6
 """Part of a user's tasks from which on a difference is one: far above the error of certified floats."""
 
 TINY = 1e-9
@@ -123,7 +123,7 @@ class _RuledCase:
         """Return the verdict: a loss, if there is one."""
         trials = 0
         for trials, loss in enumerate(losses, start=1):  # noqa: B007 -- how many there were is told
-            if loss.instead > loss.tasks * (1 + CLEAR) + TINY * float(self.tasks.max(initial=0.0)):
+            if loss.instead > loss.tasks * (1 + DIFFERENT) + TINY * float(self.tasks.max(initial=0.0)):
                 return Finding(name, FAILS, loss, exact=False, tied=self.tied)
         note = "to the error of the tasks, which are computed in floats" if decided else ""
         verdict = HOLDS if decided else UNDECIDED

@@ -17,7 +17,7 @@ from . import appendix
 from .auditing import audit
 from .case import AuditCase
 from .economy import Economy, cluster_of, shown
-from .manipulation.misreport import worth
+from .manipulation.misreports import worth
 from .outcomes import outcome
 from .properties.sharing_incentive import part
 from .verdicts import FAILS, row

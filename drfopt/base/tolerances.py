@@ -1,16 +1,25 @@
-"""The accuracies that are promised, and those that all certificates and linear programs share, each with its reason.
+"""The accuracies that are promised, and the tolerances that several algorithms share, each with its reason.
 
-A constant of one algorithm stands at the top of its module.
+A tolerance of one algorithm stands at the top of its module, with its reason; none stands in the midst of code, and
+none has two homes.  The verifier, which imports nothing, has those of its own.
 """
 
 __all__ = [
     "CAPACITY",
     "DUAL_POSITIVE",
+    "EXACT",
     "FIRST_ORDER",
     "GAP",
     "LEVEL",
     "LEVEL_CEEI",
+    "RATIOS",
+    "RIDGE",
+    "ROUNDING",
+    "SAME",
+    "SMALLEST_FLOAT",
     "SOLVER_FEASIBILITY",
+    "SPARE",
+    "TINY",
 ]
 
 CAPACITY = 1e-9
@@ -34,3 +43,28 @@ solver's feasibility tolerance lets a zero price drift; whom only smaller ones h
 
 SOLVER_FEASIBILITY = 1e-10
 """Primal and dual feasibility asked of HiGHS, the tightest it takes; rows and levels are scaled near 1."""
+
+SPARE = 2e-10
+"""By how much who is finished, or has a floor, may fall in a later program, so that rounding makes no contradiction of
+it: twice what the solver is asked for, a fifth of what a capacity may be exceeded by when it is made good."""
+
+SAME = 1e-8
+"""Relative distance that a solver's tolerance may leave between its level and the one its prices prove."""
+
+ROUNDING = 1e-14
+"""What sums of products near 1 may be off by: far more than they are."""
+
+EXACT = 1e-15
+"""Relative error of equations and sums at which there is nothing left to gain."""
+
+RIDGE = 1e-14
+"""Added to, or left of, a diagonal in units in which it is 1: what rounding leaves singular stays where it is."""
+
+RATIOS = (1e-150, 1e150)
+"""Demands by capacities that floats can work with: squares of them are floats."""
+
+TINY = 1e-300
+"""Stands for 0 where something is divided by it."""
+
+SMALLEST_FLOAT = 5e-324
+"""What is above 0 is at least this; two exact numbers that differ by less of themselves still differ."""

@@ -58,7 +58,7 @@ from .holders import Holders, Marks, Seen, Tops
 
 __all__ = ["certify", "certify_parts"]
 
-ROUNDING = float(np.finfo(np.float64).eps)
+EPSILON = float(np.finfo(np.float64).eps)
 """Relative: of a level it counts `SAME` times, of a sum of n products a quarter of the root of n times more."""
 
 SAME = 16
@@ -197,9 +197,9 @@ class _Proof:
         highest = np.max([part.highest for part in seen], axis=0)
         in_range = all(part.in_range for part in seen)
         unused = capacity - self.used
-        hidden = (SAME + math.sqrt(self.n) / 4) * ROUNDING
+        hidden = (SAME + math.sqrt(self.n) / 4) * EPSILON
         full = (np.abs(unused) <= LEVEL * capacity) & (capacity > 0) & (highest > 0)
-        window = SAME * ROUNDING + infeasible
+        window = SAME * EPSILON + infeasible
         holdings = self._holdings(highest, full, window)
         rise, missed, error = self._bounded(holdings, unused, hidden)
         tops, short, user = Tops(highest, rise), holdings.short, holdings.user
@@ -210,7 +210,7 @@ class _Proof:
             error = self._bounded(holdings, unused, hidden)[-1]
         if missed <= LEVEL < error:
             unused[full] = self._unused(np.flatnonzero(full))
-            error = self._bounded(holdings, unused, SAME * ROUNDING)[-1]
+            error = self._bounded(holdings, unused, SAME * EPSILON)[-1]
         if missed > LEVEL:
             # Seldom, and then the reader wants to know by how much: every resource counts, saturated or not.
             tops = Tops(highest, self._rises(highest, np.abs(unused)))

@@ -45,7 +45,7 @@ WINDOW = 8
 USERS = 150
 """Users beyond which a box takes too long to be one of thousands."""
 
-FRACTIONAL = 1e-6
+MIXED = 1e-6
 """Weight of a mixture beside another that is worth splitting."""
 
 CONTEXT = Context(prec=PLACES + 30)
@@ -255,7 +255,7 @@ class _Mixtures:
         self.last = duals
         mixed: list[dict[int, float]] = [{} for _ in box.low]
         for column, weight in enumerate(found.col_value):
-            if weight > FRACTIONAL:
+            if weight > MIXED:
                 mixed[self.owner[column]][int(self.number[column])] = weight
         return mixed, duals
 

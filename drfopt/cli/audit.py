@@ -13,7 +13,7 @@ __all__ = ["PropertyNames", "audit"]
 
 
 def _properties(incomplete: str) -> list[str]:
-    from ..axioms.properties.table import PROPERTIES
+    from ..axioms.properties.property_table import PROPERTIES
 
     return options.matching(incomplete, (row.name for row in PROPERTIES))
 
@@ -53,7 +53,7 @@ def audit(
     Example: drfopt audit thm4 --policy ceei --property strategy-proofness
     """
     out = Output.from_options(format, json, output)
-    from ..axioms.properties.table import properties_named
+    from ..axioms.properties.property_table import properties_named
 
     properties_named(property)
     if instance is None:

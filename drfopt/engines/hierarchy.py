@@ -30,7 +30,7 @@ from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.progress import report
 from ..base.solvers.exact_lp import ExactProgram, maximise
-from ..base.tolerances import LEVEL
+from ..base.tolerances import LEVEL, SAME, SPARE
 from ..certificates.chain import CERTAIN, excess, firm
 from ..certificates.stops import costs, exact_room
 from ..model.evidence import StopEvidence
@@ -40,8 +40,7 @@ from .problem import Answer, Problem, exact_types
 
 __all__ = ["Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
 
-
-RESOLVED = 1e-6
+NOTICEABLE = 1e-6
 """Share of somebody's dominant resource below which rounding of the whole may be 1e-10 of what it has, or all of it."""
 
 FRACTIONS = 1_000
@@ -58,7 +57,7 @@ def solve_pool(problem: Problem) -> Answer:
     """
     answer = _filled(problem, exact=False)
     shares = problem.shares.max(axis=1) * answer.tasks
-    if problem.n <= FRACTIONS and ((shares > 0) & (shares < RESOLVED)).any():
+    if problem.n <= FRACTIONS and ((shares > 0) & (shares < NOTICEABLE)).any():
         user = problem.instance.users[problem.members[int(np.where(shares > 0, shares, np.inf).argmin())]]
         raise SolverError(f"user {user!r} has so little that rounding decides how much: ask for exact=True")
     return answer
@@ -103,12 +102,6 @@ def solve_exactly(problem: Problem) -> Answer:
 
 ARRIVED = 1e-11
 """What may be missing of a piece that was gone to its end: a program's rounding."""
-
-SPARE = 2e-10
-"""By how much a finished user may fall in a program, so that rounding does not make her tasks a contradiction."""
-
-SAME = 1e-8
-"""Relative distance that a program's tolerances may leave between how far it got and what its prices prove."""
 
 
 def solve_machines(problem: Problem) -> Answer:

@@ -33,6 +33,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..base.errors import SolverError
+from ..base.tolerances import RIDGE
 from .pair_layout import Layout, PairBlock, laplacian, summed
 
 __all__ = ["LevelProgram", "RowMatrix"]
@@ -72,9 +73,6 @@ FASTEST = 1e-4
 
 LOWEST = 1e-15
 """The gap below which none is aimed at: there the reduced costs are all rounding."""
-
-RIDGE = 1e-14
-"""Added to the diagonal of the matrix over the rows, in units in which it is 1: what singular rows need for a root."""
 
 MOST = 0.9
 """Part of the multipliers that are left late in a round when somebody is capped, for the round to go on from there."""

@@ -18,13 +18,11 @@ from scipy import sparse
 from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
+from ..base.tolerances import SPARE
 from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence
 from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
-
-SPARE = 2e-10
-"""Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
 
 __all__ = ["Stated", "largest", "most_tasks", "program", "solve", "solve_exactly"]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base.errors import InstanceError
 from ..base.registry import door
+from ..base.tolerances import RATIOS
 from .arrays import Places, as_float, in_mid_range, table
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
@@ -502,7 +503,7 @@ class Instance:
             largest = self._demands.extent.highest[positive] / self.capacity[positive]
             smallest = self._demands.extent.lowest[positive] / self.capacity[positive]
         for j, low, high in zip(np.flatnonzero(positive), smallest, largest, strict=True):
-            if high > 1e150 or low < 1e-150:
+            if high > RATIOS[1] or low < RATIOS[0]:
                 raise InstanceError(
                     f"demands of {self.resources[j]!r} are {low:.0e} to {high:.0e} of its capacity "
                     f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"

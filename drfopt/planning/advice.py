@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
-from ..base.tolerances import LEVEL
+from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
@@ -26,7 +26,7 @@ from ..solving.allocating import solve
 from .before_and_after import WhatIf
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.trials import RemedyTrials
+from .explaining.tried_remedies import RemedyTrials
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
@@ -105,7 +105,7 @@ class ToBuy:
     def _winners(self) -> str:
         won = sorted(
             (row for row in self.found.users if row.verdict == "wins"),
-            key=lambda row: -float(row.change) / max(float(row.before), 1e-300),
+            key=lambda row: -float(row.change) / max(float(row.before), TINY),
         )
         each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
         more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""

@@ -10,6 +10,7 @@ from ..base.errors import CertificateError, DrfoptError, EngineError, Formulatio
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
+from ..base.tolerances import SMALLEST_FLOAT
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, policy_named
@@ -17,9 +18,6 @@ from .allocating import solve
 from .integrality import Integrality, integrality_cost
 
 __all__ = ["Comparison", "compare", "taking_part"]
-
-SMALLEST = 5e-324
-"""Part of a task that a limit above 0 allows at least: the smallest float."""
 
 INTEGRALITY = ("continuous", "optimum", "greedy", "rounded")
 """Columns of whole tasks: what `Integrality` has, in that measure."""
@@ -210,7 +208,7 @@ def compare(
 
 def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
     """Return who is placed and may run something, bool (n,): those whose shares are compared."""
-    return ~instance.unplaced(integer) & (instance.limits >= (1 if integer else SMALLEST))
+    return ~instance.unplaced(integer) & (instance.limits >= (1 if integer else SMALLEST_FLOAT))
 
 
 def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:

@@ -25,7 +25,7 @@ from ..base.errors import DrfoptError, FormulationError, PolicyError, SolverErro
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
-from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
+from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI, SMALLEST_FLOAT
 from ..engines.problem import Problem
 from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
@@ -367,8 +367,4 @@ def _apart(one: Any, other: Any) -> float:
     if len(mine) != len(theirs):
         return 1.0
     parts = [(Fraction(a), Fraction(b)) for a, b in zip(mine, theirs, strict=True) if a != b]
-    return max(float(abs(a - b) / max(abs(a), abs(b))) for a, b in parts) or SMALLEST
-
-
-SMALLEST = 5e-324
-"""The smallest float: two exact numbers that differ by less of themselves still differ."""
+    return max(float(abs(a - b) / max(abs(a), abs(b))) for a, b in parts) or SMALLEST_FLOAT

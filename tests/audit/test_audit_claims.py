@@ -24,7 +24,7 @@ from drfopt.axioms.claims import (
 from drfopt.axioms.counterexamples.searching import search
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.properties.table import EIGHT
+from drfopt.axioms.properties.property_table import EIGHT
 from drfopt.axioms.theorems import THEOREMS, theorem
 
 NAMES = [row.name for row in EIGHT]

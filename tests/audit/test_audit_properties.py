@@ -10,7 +10,7 @@ from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, aud
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.outcomes import Outcome
-from drfopt.axioms.properties.table import EIGHT, PROPERTIES, findings, properties_named
+from drfopt.axioms.properties.property_table import EIGHT, PROPERTIES, findings, properties_named
 from drfopt.axioms.verdicts import FAILS, HOLDS, UNDECIDED
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve

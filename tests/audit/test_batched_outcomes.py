@@ -10,7 +10,7 @@ from drfopt.axioms.counterexamples.searching import Question, search
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.outcomes import batched, outcome, pays
-from drfopt.axioms.properties.table import PROPERTIES
+from drfopt.axioms.properties.property_table import PROPERTIES
 from drfopt.model.policies import policy_named
 
 CEEI = policy_named("ceei")

@@ -8,10 +8,10 @@ import pytest
 from drfopt import Instance, audit
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of, high, low
-from drfopt.axioms.manipulation import market_of_two, option_set, prices
+from drfopt.axioms.manipulation import against_markets, against_two_prices, option_set
+from drfopt.axioms.manipulation.against_markets import optima
 from drfopt.axioms.manipulation.best_response import best_response
-from drfopt.axioms.manipulation.misreport import worth
-from drfopt.axioms.manipulation.prices import optima
+from drfopt.axioms.manipulation.misreports import worth
 from drfopt.model.policies import policy_named
 
 SP = "strategy-proofness"
@@ -37,7 +37,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
         case = draw(seed, users=(2, 3), resources=(2, 3), weights=2, limits=seed % 2 == 0)
         at, dice = AuditCase(case.cluster(), policy_named(policy)), random.Random(seed)
         for i in range(at.cluster.n):
-            response, truth = prices.best(at, i), high(at.truth.tasks[i])
+            response, truth = against_markets.best(at, i), high(at.truth.tasks[i])
             if not response.decided or (response.report is not None and response.most is None):
                 continue
             decided += 1
@@ -52,7 +52,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
 def test_two_resources_agree_with_the_curve(seed, draw):
     at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))
     for i in range(at.cluster.n):
-        curve, program = market_of_two.best(at, i), prices.best(at, i)
+        curve, program = against_two_prices.best(at, i), against_markets.best(at, i)
         assert program.decided
         assert (curve.report is None) == (program.report is None)
         if curve.report is not None:
@@ -84,7 +84,7 @@ def test_limits_are_decided():
 def test_more_limits_than_sets_are_looked_at_are_tried():
     rows = [[1, 2 + k, 1] for k in range(7)]
     at = audit_case(Instance(rows, [1, 1, 1], max_tasks=["1/100"] * 6 + [None]), "ceei")
-    response = prices.best(at, 6)
+    response = against_markets.best(at, 6)
     assert response.report is not None or not response.decided
 
 

@@ -9,9 +9,9 @@ import pytest
 from drfopt import Instance
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import below, cluster_of, exactly, high, low
-from drfopt.axioms.manipulation import filling, market_of_two, misreport, whole
+from drfopt.axioms.manipulation import against_leximin, against_two_prices, against_whole_tasks, misreports
 from drfopt.axioms.manipulation.best_response import best_response
-from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.manipulation.misreports import worth
 from drfopt.axioms.outcomes import rates
 from drfopt.model.policies import policy_named
 
@@ -45,8 +45,8 @@ def test_a_level_that_is_not_that_of_the_filling_would_show(draw, monkeypatch):
     at = audit_case(draw(3, users=(3, 3), resources=(2, 2), zero=False), "drf")
     assert all(at.truth.tasks)
     wrong = AuditCase(at.cluster, policy_named("asset"))
-    monkeypatch.setattr(filling, "rates", lambda cluster, policy: rates(cluster, policy_named("drf")))
-    assert any(filling.best(wrong, i).most != wrong.truth.tasks[i] for i in range(3))
+    monkeypatch.setattr(against_leximin, "rates", lambda cluster, policy: rates(cluster, policy_named("drf")))
+    assert any(against_leximin.best(wrong, i).most != wrong.truth.tasks[i] for i in range(3))
 
 
 @pytest.mark.parametrize("policy", ["drf", "asset"])
@@ -62,7 +62,7 @@ def test_no_report_of_a_grid_beats_the_filling(policy, seed, draw):
 def test_no_report_of_a_grid_beats_the_best_lie_against_the_market(seed, draw):
     at = audit_case(draw(seed, users=(2, 4), resources=(2, 2), zero=seed % 2 == 0), "ceei")
     for i in range(at.cluster.n):
-        response = market_of_two.best(at, i)
+        response = against_two_prices.best(at, i)
         assert response.decided
         bound = at.truth.tasks[i] if response.report is None else response.most
         for report in reports(at.cluster, i):
@@ -91,7 +91,7 @@ def test_an_irrational_market_without_a_lie_is_decided():
     for third in ((3, 2), (5, 3), (2, 7), (1, 4)):
         at = AuditCase(cluster_of(Instance([[2, 1], [1, 3], third], [1, 1])), policy_named("ceei"))
         for i in range(3):
-            response = market_of_two.best(at, i)
+            response = against_two_prices.best(at, i)
             assert response.decided
             decided += response.report is None and not exactly(at.truth.tasks[i])
     assert decided
@@ -117,7 +117,7 @@ def test_with_one_resource_there_is_no_lie():
 def test_whole_tasks_the_grid_finds_what_a_finer_grid_finds(policy, seed, draw):
     at = audit_case(draw(seed, users=(2, 2), resources=(1, 1), weights=1, zero=False), policy, integer=True)
     for i in range(2):
-        response = whole.best(at, i)
+        response = against_whole_tasks.best(at, i)
         most = low(at.truth.tasks[i] if response.report is None else response.value)
         for p in range(1, 80):
             assert worth(at, i, (Fraction(p, 20),))[0] <= most
@@ -125,17 +125,17 @@ def test_whole_tasks_the_grid_finds_what_a_finer_grid_finds(policy, seed, draw):
 
 def test_who_could_not_run_more_alone_needs_no_lie():
     at = AuditCase(cluster_of(Instance([[1], [5]], [3])), policy_named("drf"), integer=True)
-    response = whole.best(at, 0)
+    response = against_whole_tasks.best(at, 0)
     assert response.report is None
     assert response.decided
 
 
 def test_trials_find_what_is_known_and_say_how_many_they_made():
     at = AuditCase(cluster_of(Instance.library("thm4")), policy_named("ceei"))
-    response = misreport.best(at, 0)
+    response = misreports.best(at, 0)
     assert response.trials > 10
     assert below(at.truth.tasks[0], response.value)
     assert high(response.value) <= Fraction(75, 16)
     honest = AuditCase(cluster_of(Instance.library("nsdi2011")), policy_named("drf"))
-    assert misreport.best(honest, 0).report is None
-    assert not misreport.best(honest, 0).decided
+    assert misreports.best(honest, 0).report is None
+    assert not misreports.best(honest, 0).decided

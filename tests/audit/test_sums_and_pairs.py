@@ -9,8 +9,8 @@ import pytest
 from drfopt import Instance, audit
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.manipulation import filling, sums
-from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.manipulation import against_leximin, against_sums
+from drfopt.axioms.manipulation.misreports import worth
 from drfopt.axioms.manipulation.option_set import market_of
 from drfopt.axioms.outcomes import rates
 from drfopt.model.policies import policy_named
@@ -22,7 +22,7 @@ AMOUNTS = [Fraction(p, 4) for p in range(17)]
 def test_no_report_of_a_grid_beats_the_sum_of_shares(seed, draw):
     at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2), weights=1, limits=seed % 2 == 0).cluster(), UTILITARIAN)
     for i in range(at.cluster.n):
-        response, truth = sums.best(at, i), at.truth.tasks[i]
+        response, truth = against_sums.best(at, i), at.truth.tasks[i]
         hangs_on_ties = response.report is None and not response.decided
         bound = response.most if response.report is not None else truth
         for report in product(AMOUNTS, repeat=2):
@@ -44,7 +44,7 @@ def test_the_prices_of_the_others():
     at = AuditCase(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [1, 1])), UTILITARIAN)
     market = market_of(at.cluster, 0, 1)
     # p + q / 2 >= 1 and p / 2 + q >= 1: where both hold with equality, and on the axes.
-    assert set(sums.vertices(market)) == {(Fraction(2, 3), Fraction(2, 3)), (0, 2), (2, 0)}
+    assert set(against_sums.vertices(market)) == {(Fraction(2, 3), Fraction(2, 3)), (0, 2), (2, 0)}
 
 
 def test_a_lie_against_the_sum_names_what_nothing_exceeds():
@@ -63,9 +63,9 @@ def test_gains_that_hang_on_a_tie_are_said_to():
 
 def test_one_user_or_one_at_her_limit_has_nothing_to_gain():
     alone = AuditCase(cluster_of(Instance([[1, 2]], [1, 1])), UTILITARIAN)
-    assert sums.best(alone, 0).decided
+    assert against_sums.best(alone, 0).decided
     full = AuditCase(cluster_of(Instance([[1, 2], [2, 1]], [9, 9], max_tasks=[1, 1])), UTILITARIAN)
-    assert [sums.best(full, i).decided for i in range(2)] == [True, True]
+    assert [against_sums.best(full, i).decided for i in range(2)] == [True, True]
 
 
 @pytest.mark.parametrize("policy", ["drf", "asset", "single:r1", "tsf", "per-server"])
@@ -73,7 +73,7 @@ def test_one_user_or_one_at_her_limit_has_nothing_to_gain():
 def test_no_two_gain_together_against_a_filling(policy, seed, draw):
     case = draw(seed, users=(2, 4), zero=policy != "single:r1", limits=seed % 2 == 0 and policy != "per-server")
     at = AuditCase(case.cluster(), policy_named(policy))
-    assert all(filling.pair_gains_nothing(at, *pair) for pair in combinations(range(at.cluster.n), 2))
+    assert all(against_leximin.pair_gains_nothing(at, *pair) for pair in combinations(range(at.cluster.n), 2))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -92,6 +92,6 @@ def test_a_pair_that_could_gain_would_show(monkeypatch):
     at = AuditCase(cluster_of(Instance([[1, 3], [3, 1], [2, 2]], [4, 4])), policy_named("drf"))
     assert at.truth.tasks
     monkeypatch.setattr(
-        filling, "rates", lambda cluster, policy: [r / 4**i for i, r in enumerate(rates(cluster, policy))]
+        against_leximin, "rates", lambda cluster, policy: [r / 4**i for i, r in enumerate(rates(cluster, policy))]
     )
-    assert not all(filling.pair_gains_nothing(at, *pair) for pair in combinations(range(3), 2))
+    assert not all(against_leximin.pair_gains_nothing(at, *pair) for pair in combinations(range(3), 2))

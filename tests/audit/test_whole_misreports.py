@@ -8,8 +8,8 @@ import pytest
 from drfopt import Instance, audit
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.manipulation import whole
-from drfopt.axioms.manipulation.misreport import worth
+from drfopt.axioms.manipulation import against_whole_tasks
+from drfopt.axioms.manipulation.misreports import worth
 from drfopt.model.policies import policy_named
 
 THIRDS = [Fraction(p, 3) for p in range(13)]
@@ -25,7 +25,7 @@ def audit_case(case, policy):
 def test_no_report_of_a_grid_beats_the_bound(policy, seed, draw):
     at = audit_case(draw(seed, users=(2, 3), resources=(1, 2), weights=2, limits=seed % 3 == 0), policy)
     for i in range(at.cluster.n):
-        response = whole.best(at, i)
+        response = against_whole_tasks.best(at, i)
         most = response.most if response.report is not None else at.truth.tasks[i]
         if most is None or (response.report is None and not response.decided):
             continue
@@ -37,14 +37,14 @@ def test_no_report_of_a_grid_beats_the_bound(policy, seed, draw):
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_not_decided_hangs_on_a_tie(seed, draw):
     at = audit_case(draw(seed, users=(2, 3), resources=(1, 2)), "drf")
-    responses = [whole.best(at, i) for i in range(at.cluster.n)]
+    responses = [against_whole_tasks.best(at, i) for i in range(at.cluster.n)]
     assert all(r.decided or r.tied for r in responses)
 
 
 def test_a_smaller_gain_does_not_hide_a_larger_one():
     # Whole or in halves 4 units bring her 2; one task of 3 brings 3, where the tie between u1 and u2 is hers.
     cluster = Instance([[1], [2], [1]], [4], weights=[1, 2, 2])
-    response = whole.best(AuditCase(cluster_of(cluster), policy_named("tasks"), integer=True), 0)
+    response = against_whole_tasks.best(AuditCase(cluster_of(cluster), policy_named("tasks"), integer=True), 0)
     assert response.value == 2
     assert response.most == 3
 
@@ -56,7 +56,7 @@ def test_nobody_lies_when_the_others_leave_nothing_worth_it():
 
 def test_what_the_others_leave_is_written_down():
     at = AuditCase(cluster_of(Instance([[1], [2]], [5])), policy_named("drf"), integer=True)
-    rows, complete = whole.leftovers(at, 0, Fraction(1))
+    rows, complete = against_whole_tasks.leftovers(at, 0, Fraction(1))
     assert complete
     assert sorted(rows) == [(1,), (3,), (5,)]
 
@@ -76,7 +76,7 @@ def test_sixteen_units_of_weighted_users_are_quick():
 
 
 def test_too_many_divisions_are_called_no_more_than_tried(monkeypatch):
-    monkeypatch.setattr(whole, "STEPS", 2)
+    monkeypatch.setattr(against_whole_tasks, "STEPS", 2)
     at = AuditCase(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [4, 4])), policy_named("drf"), integer=True)
-    responses = [whole.best(at, i) for i in range(3)]
+    responses = [against_whole_tasks.best(at, i) for i in range(3)]
     assert not any(r.decided for r in responses if r.report is None and r.most is None)

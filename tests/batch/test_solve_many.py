@@ -11,8 +11,8 @@ from drfopt.engines.reference.filling import progressive_filling
 from drfopt.model.policies import policy_named
 from drfopt.solving.batches.batch import fill
 from drfopt.solving.batches.equilibrium import clear
+from drfopt.solving.batches.pool_proofs import bottlenecks, clearing
 from drfopt.solving.batches.pools import batch_of
-from drfopt.solving.batches.proofs import bottlenecks, clearing
 
 NSDI = {"demands": [[[1, 4], [3, 1]]], "capacity": [9, 18]}
 SHAPES = ((1, 1), (1, 3), (3, 1), (2, 2), (3, 3), (5, 4))

@@ -27,7 +27,7 @@ from ..auditing import audit
 from ..case import AuditCase
 from ..economy import Economy
 from ..outcomes import Outcome, batched, pays
-from ..properties.table import findings, properties_named
+from ..properties.property_table import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
 from .space import FEW, Case, Space, smallest

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from ..case import AuditCase
-from . import filling, market_of_two, misreport, prices, sums, whole
-from .misreport import Response
+from . import against_leximin, against_markets, against_sums, against_two_prices, against_whole_tasks, misreports
+from .misreports import Response
 
 __all__ = ["Response", "best_response"]
 
@@ -30,15 +30,15 @@ def _one_resource(case: AuditCase, i: int) -> Response:
 
 
 KINDS: tuple[tuple[Callable[[AuditCase], bool], Callable[[AuditCase, int], Response]], ...] = (
-    (lambda s: s.integer, whole.best),
-    (lambda s: _pool(s) and s.policy.objective in ("leximin", "servers"), filling.best),
-    (lambda s: _pool(s) and s.policy.path is not None, filling.along_path),
-    (lambda s: not s.integer and s.policy.objective == "servers", filling.on_servers),
+    (lambda s: s.integer, against_whole_tasks.best),
+    (lambda s: _pool(s) and s.policy.objective in ("leximin", "servers"), against_leximin.best),
+    (lambda s: _pool(s) and s.policy.path is not None, against_leximin.along_path),
+    (lambda s: not s.integer and s.policy.objective == "servers", against_leximin.on_servers),
     (lambda s: _pool(s) and s.policy.objective == "alpha" and s.cluster.m == 1, _one_resource),
-    (lambda s: _two_resources(s) and s.policy.alpha == 1, market_of_two.best),
-    (lambda s: s.market and s.fair_market, prices.best),
-    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "tasks", sums.most_tasks),
-    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", sums.best),
-    (lambda s: True, misreport.best),
+    (lambda s: _two_resources(s) and s.policy.alpha == 1, against_two_prices.best),
+    (lambda s: s.market and s.fair_market, against_markets.best),
+    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "tasks", against_sums.most_tasks),
+    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", against_sums.best),
+    (lambda s: True, misreports.best),
 )
 """The first row that takes the case decides it."""

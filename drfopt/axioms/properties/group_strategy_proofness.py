@@ -1,9 +1,9 @@
 """Group strategy-proofness, for groups of two: no two users can misreport together so that both run more tasks.
 
 Who gains and who merely does not lose differs between authors; here both must gain.  For policies that fill a pool by
-levels of bundles every pair is decided (`drfopt.axioms.manipulation.filling`); elsewhere pairs of reports are tried,
-and that nothing is found proves nothing. Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC
-2015 (DRF is group strategy-proof).
+levels of bundles every pair is decided (`drfopt.axioms.manipulation.against_leximin`); elsewhere pairs of reports are
+tried, and that nothing is found proves nothing.  Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness,
+TEAC 2015 (DRF is group strategy-proof).
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from itertools import combinations, islice
 
 from ..case import AuditCase
 from ..economy import Number, Row, below, shown, times, total
-from ..manipulation import filling
-from ..manipulation.misreport import nearby
+from ..manipulation import against_leximin
+from ..manipulation.misreports import nearby
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 
 __all__ = ["NAME", "Conspiracy", "check"]
@@ -44,7 +44,7 @@ class Conspiracy(Witness):
 def check(case: AuditCase) -> Finding:
     """Try pairs of reports for every two users."""
     cluster, truth, trials = case.cluster, case.truth, 0
-    if _filled(case) and all(filling.pair_gains_nothing(case, *p) for p in combinations(range(cluster.n), 2)):
+    if _filled(case) and all(against_leximin.pair_gains_nothing(case, *p) for p in combinations(range(cluster.n), 2)):
         return Finding(NAME, HOLDS)
     for pair in combinations(range(cluster.n), 2):
         claims = [[cluster.demands[i], *islice(nearby(case, i, cluster.demands[i]), REPORTS)] for i in pair]

@@ -12,14 +12,9 @@ and F. Pires, A block principal pivoting algorithm, Computers and Operations Res
 import numpy as np
 
 from ..errors import SolverError
+from ..tolerances import RIDGE, ROUNDING
 
 __all__ = ["bounded_minimum"]
-
-RIDGE = 1e-14
-"""Added to the diagonal, in units in which it is 1: a direction that nothing bends is followed up to a bound."""
-
-ROUNDING = 1e-14
-"""What rounding leaves of a row that holds, in the unit of r."""
 
 PATIENCE = 3
 """Blocks turned round without fewer wrong guesses than ever before."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...base.errors import FormulationError, SolverError, TimeLimitError
 from ...base.progress import report
+from ...base.tolerances import SAME
 from ..linear_programs import INFINITY, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
 from ..whole.integer_program import Model
@@ -22,9 +23,6 @@ from ..whole.milp import placed, supply
 from .user_file import UserFile
 
 __all__ = ["as_stated", "solve"]
-
-SAME = 1e-8
-"""Relative difference of levels that a solver's tolerance can make; a notion of one's own is not scaled by us."""
 
 WHOLE = 1e-5
 """Distance from a whole number at which a solver's number of tasks is one."""

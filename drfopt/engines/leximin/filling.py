@@ -52,7 +52,6 @@ from .saturation import MANY, MOST_RESOURCES, Pace, magnification, saturation, t
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers"]
 
-
 FLOAT_MAX = float(np.finfo(np.float64).max)
 
 FEW = 1 / 8

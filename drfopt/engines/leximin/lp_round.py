@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from ...base.errors import SolverError, TimeLimitError
-from ...base.tolerances import LEVEL
+from ...base.tolerances import LEVEL, SAME, SPARE
 from ...certificates.chain import CERTAIN, excess, firm
 from ..linear_programs import INFINITY, SMALLEST, inside, load, run
 from ..problem import Problem
@@ -36,13 +36,6 @@ RESCALE = 1e3
 
 TRIES = 3
 """Units that are tried."""
-
-SAME = 1e-8
-"""Relative distance that a program's tolerances may leave its level below the one its prices prove."""
-
-SPARE = 2e-10
-"""By how much a finished user may fall in a later program, so that rounding does not make her level a contradiction:
-twice what the solver is asked for, a fifth of what a capacity may be exceeded by when it is made good."""
 
 CROWDED = 2.0
 """Pairs for each row from which on interior point is faster than simplex: 0.3 s and 5 s on 1,000 users and 100 classes

@@ -25,6 +25,7 @@ import numpy as np
 
 from ...base.errors import SolverError
 from ...base.partitions import Parts
+from ...base.tolerances import EXACT, ROUNDING
 from ...model.arrays import columns, in_blocks
 
 __all__ = ["MANY", "MOST_RESOURCES", "Pace", "Saturation", "magnification", "saturation", "tasks_at"]
@@ -55,12 +56,6 @@ EVERYTHING = (0.0, np.inf)
 
 ROUNDS = 100
 """Rounds after which the rounding has the word: five to ten are usual."""
-
-STILL = 1e-15
-"""Relative change of levels that is none."""
-
-ROUNDING = 1e-14
-"""What sums of products may be off by, relative to the largest: far more than they are."""
 
 LEAST = 1e-100
 """Makes nothing left something, whose digits are all lost."""
@@ -284,7 +279,7 @@ def _settled(sides: Parts, sums: np.ndarray, taken: np.ndarray, capacity: np.nda
             found = _filled(sums + rest.sums, taken + rest.taken, capacity)
         else:
             found = _filled(sums, taken, capacity)
-        if not more or not np.isfinite(found.magnified) or _moved(last.levels, found.levels) <= STILL:
+        if not more or not np.isfinite(found.magnified) or _moved(last.levels, found.levels) <= EXACT:
             return found
     raise SolverError("filling a pool did not settle: take another engine, such as lp-chain")
 

@@ -25,10 +25,13 @@ from scipy.sparse.linalg import splu
 
 from ...base.errors import SolverError
 from ...base.progress import report
+from ...base.tolerances import EXACT, RIDGE, TINY
 from ...model.evidence import BoundsEvidence
 from ..linear_programs import capacity_rows
 from ..problem import Answer, Problem
 from ..promised import Promised, kept
+from .barrier import FASTEST
+from .polish import UNNOTICED
 
 __all__ = ["solve"]
 
@@ -52,26 +55,17 @@ SOFT = 1e-9
 ZERO = 1e-11
 """A quantity of scaled size 1 below this is rounding."""
 
-UNNOTICED = 1e-3
-"""Price of a whole idle row, relative to all money, that is the method's tolerance."""
+NEGATIVE = ZERO / 1000
+"""A price below minus this is none: what is idle has none."""
+
+SOFT_PRICES = SOFT / 1000
+"""The same diagonals, of prices."""
 
 UNFILLED = 1e-8
 """Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
 
-FASTEST = 1e-6
-"""Largest fall of the products in one step; faster, and the next step starts too close to the boundary."""
-
 POOREST = 1e-6
 """Smallest part of the mean that a user's money may be for it to be resolved; below it floats run out."""
-
-EXACT = 1e-15
-"""Relative error of the equations at which there is nothing left to gain."""
-
-ROUNDING = 1e-14
-"""Diagonal, relative to the largest entries, that keeps equations solvable."""
-
-TINY = 1e-300
-"""Stands for 0 where something is divided by it."""
 
 REFINEMENTS = 3
 
@@ -226,7 +220,7 @@ class _System:
         sign = np.concatenate([np.ones(n + q + r), -np.ones(len(self.size) - n - q - r)])
         try:
             # What is left free by a few roundings is held by as many; refinement takes them back.
-            self.lu = splu(sparse.csc_array(scaled + sparse.diags_array(ROUNDING * sign)))
+            self.lu = splu(sparse.csc_array(scaled + sparse.diags_array(RIDGE * sign)))
         except RuntimeError:
             raise SolverError("the equations of the market are singular in floats") from None
         self.cut = np.cumsum([n, q, r])
@@ -488,13 +482,13 @@ class _Guess:
         negative = self.used & (point.v < -ZERO * t)
         cheaper = ~self.used & (point.pi[m.type] - m.cost(point.p) > ZERO * y[owner])
         filled = m.A @ point.v
-        worthless = self.priced & (point.p < -ZERO * 1e-3)
+        worthless = self.priced & (point.p < -NEGATIVE)
         idle = np.where(self.priced, 1 - filled, 0.0)
         if idle.max(initial=0) > UNFILLED:
             worthless[int(idle.argmax())] = True
         overfull = ~self.priced & (filled > 1 + ZERO)
         met = m.B @ point.t
-        unpaid = self.capped_groups & (point.beta < -ZERO * 1e-3)
+        unpaid = self.capped_groups & (point.beta < -NEGATIVE)
         slack = np.where(self.capped_groups, 1 - met, 0.0)
         if slack.max(initial=0) > UNFILLED:
             unpaid[int(slack.argmax())] = True
@@ -571,8 +565,8 @@ def _newton(m: _Market, guess: _Guess, start: _Point) -> _Point:
         curve = np.where(held, np.inf, m.alpha * y / t)
         D = np.where(guess.used, SOFT * (y / t)[owner], np.inf)
         # A row without a price keeps 0: its diagonal is so large that nothing moves it.
-        P = np.where(guess.priced, SOFT * 1e-3 / np.maximum(y.max(), TINY), 1e30)
-        Q = np.where(guess.capped_groups, SOFT * 1e-3 / np.maximum(y.max(), TINY), 1e30)
+        P = np.where(guess.priced, SOFT_PRICES / np.maximum(y.max(), TINY), 1e30)
+        Q = np.where(guess.capped_groups, SOFT_PRICES / np.maximum(y.max(), TINY), 1e30)
         try:
             dv, dt, dpi, dp, dbeta = _System(m, D, curve, P, Q).solve(r1, r2, r3, r4, r5)
         except SolverError:

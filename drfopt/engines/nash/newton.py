@@ -42,15 +42,11 @@ from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
 from ...base.solvers.active_set import bounded_minimum
-from ...base.tolerances import FIRST_ORDER
+from ...base.tolerances import EXACT, FIRST_ORDER, TINY
 from ..problem import Answer, Problem
 from .demand_response import DemandResponse, PartedResponse, View
 
-__all__ = ["AWAY", "EXACT", "Descent", "descended", "solve"]
-
-
-EXACT = 1e-15
-"""Part of a resource that rounding leaves when what is used is added up."""
+__all__ = ["AWAY", "Descent", "descended", "solve"]
 
 SETTLED = 1e-10
 """Part of a resource below which a step that brings nothing is the end: the certificate's tolerance is ten times it."""
@@ -90,9 +86,6 @@ NARROW = 0.1
 
 IDLE = 10
 """Steps, among what the certificate would not see any more, that may bring nothing before the end."""
-
-TINY = 1e-300
-"""Stands for a price of 0 where something is divided by it."""
 
 
 class Descent:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ...base.errors import SolverError
+from ...base.tolerances import EXACT, TINY
 from .scaled_market import MarketPoint, Reduced, ScaledMarket
 
 __all__ = ["polish"]
@@ -19,9 +20,6 @@ STEPS = 40
 
 NEAR = 1e-8
 """Diagonal over pairs, relative to the curvature of the user's utility: it vanishes from the answer as steps repeat."""
-
-EXACT = 1e-15
-"""Relative error of the equations at which there is nothing left to gain."""
 
 FREE = 1e-13
 """Diagonal over rows, relative to the matrix: it keeps prices that are not unique near the start."""
@@ -179,12 +177,12 @@ def _newton(market: ScaledMarket, guess: _Guess, start: MarketPoint) -> MarketPo
         d = np.where(guess.used, NEAR * market.curvature(t)[user], np.inf)
         b = np.where(guess.capped, np.inf, market.curvature(t))
         reduced = Reduced(market, active, d, b)
-        diagonal = FREE * np.maximum(reduced.kernel.diagonal(), 1e-300)
+        diagonal = FREE * np.maximum(reduced.kernel.diagonal(), TINY)
         dv, change, dp = reduced.solve(diagonal, dual, left)
         full = np.zeros(len(p))
         full[active] = dp
         # Half of what a user has is the most a step may take from her: the utility is not defined at 0.
-        reach = float(np.min(np.where(change < 0, 0.5 * t / np.maximum(-change, 1e-300), 1.0), initial=1.0))
+        reach = float(np.min(np.where(change < 0, 0.5 * t / np.maximum(-change, TINY), 1.0), initial=1.0))
         v, p = v + reach * dv, p + reach * full
         mean = _weighted(market, guess, size[user] - market.cost(p))
         nu = np.where(guess.capped, mean, 0.0)

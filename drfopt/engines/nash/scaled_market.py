@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...base.errors import SolverError
+from ...base.tolerances import TINY
 from ..linear_programs import Rows, capacity_rows
 from ..problem import Answer, Problem
 
@@ -29,9 +30,6 @@ REFINEMENTS = 2
 
 CROWDED = 0.1
 """Part of a table from which on products are faster with its zeros than without."""
-
-TINY = 1e-300
-"""Stands for 0 where something is divided by it."""
 
 RANK = 1e-14
 """Eigenvalue, relative to the largest, below which a direction of the prices is free."""

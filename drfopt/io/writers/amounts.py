@@ -121,78 +121,42 @@ def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequenc
 
 MILLI = Fraction(1, 1000)
 
-KUBERNETES: Mapping[str, TargetName] = {
-    "cpu": TargetName("cpu", step=MILLI),
-    "memory": TargetName("memory"),
-    "ephemeral-storage": TargetName("ephemeral-storage"),
-    "pods": TargetName("pods"),
-    "vcores": TargetName("cpu", step=MILLI),
-    "cpus": TargetName("cpu", step=MILLI),
-    "memory-mb": TargetName("memory", Fraction(2**20)),
-    "mem": TargetName("memory", Fraction(2**20)),
-    "gpu": TargetName("nvidia.com/gpu"),
-    "gpus": TargetName("nvidia.com/gpu"),
-    "gres/gpu": TargetName("nvidia.com/gpu"),
-    "yarn.io/gpu": TargetName("nvidia.com/gpu"),
-}
+CPU = ("cpu", "cpus", "vcores")
+MEGABYTES = ("memory-mb", "mem")
+GPU = ("gpu", "gpus", "gres/gpu", "nvidia.com/gpu", "yarn.io/gpu")
+"""What programs call the same things."""
 
-YARN: Mapping[str, TargetName] = {
-    "cpu": TargetName("vcores"),
-    "cpus": TargetName("vcores"),
-    "vcores": TargetName("vcores"),
-    "memory": TargetName("memory-mb", Fraction(1, 2**20), unit=2**20),
-    "memory-mb": TargetName("memory-mb", unit=2**20),
-    "mem": TargetName("memory-mb", unit=2**20),
-    "gpu": TargetName("yarn.io/gpu"),
-    "gpus": TargetName("yarn.io/gpu"),
-    "gres/gpu": TargetName("yarn.io/gpu"),
-    "nvidia.com/gpu": TargetName("yarn.io/gpu"),
-}
 
-SLURM: Mapping[str, TargetName] = {
-    "cpu": TargetName("cpu"),
-    "cpus": TargetName("cpu"),
-    "vcores": TargetName("cpu"),
-    "memory": TargetName("mem", Fraction(1, 2**20), unit=2**20),
-    "memory-mb": TargetName("mem", unit=2**20),
-    "mem": TargetName("mem", unit=2**20),
-    "gpu": TargetName("gres/gpu"),
-    "gpus": TargetName("gres/gpu"),
-    "nvidia.com/gpu": TargetName("gres/gpu"),
-    "yarn.io/gpu": TargetName("gres/gpu"),
-}
+def _called(cpu: TargetName, memory: str, unit: int, gpu: TargetName, *others: TargetName) -> dict[str, TargetName]:
+    """Return the table of one program, which counts memory in units of so many bytes."""
+    return {
+        **dict.fromkeys(CPU, cpu),
+        "memory": TargetName(memory, Fraction(1, unit), unit=unit),
+        **dict.fromkeys(MEGABYTES, TargetName(memory, Fraction(2**20, unit), unit=unit)),
+        **{other.name: other for other in others},
+        **dict.fromkeys(GPU, gpu),
+    }
 
-MESOS: Mapping[str, TargetName] = {
-    "cpu": TargetName("cpus"),
-    "cpus": TargetName("cpus"),
-    "vcores": TargetName("cpus"),
-    "memory": TargetName("mem", Fraction(1, 2**20), unit=2**20),
-    "memory-mb": TargetName("mem", unit=2**20),
-    "mem": TargetName("mem", unit=2**20),
-    "gpu": TargetName("gpus"),
-    "gpus": TargetName("gpus"),
-    "nvidia.com/gpu": TargetName("gpus"),
-}
+
+KUBERNETES = _called(
+    TargetName("cpu", step=MILLI),
+    "memory",
+    1,
+    TargetName("nvidia.com/gpu"),
+    TargetName("ephemeral-storage"),
+    TargetName("pods"),
+)
+KUEUE = {name: target for name, target in KUBERNETES.items() if name not in ("gpu", "gpus")}
+YUNIKORN = KUBERNETES | dict.fromkeys((*CPU, "vcore"), TargetName("vcore", step=MILLI))
+KAI = _called(TargetName("cpu", Fraction(1000)), "memory", 10**6, TargetName("gpu", step=Fraction(1, 100)))
+"""cpu in thousandths of a core, memory in 10^6 bytes, gpu in devices or hundredths of one."""
+
+YARN = _called(TargetName("vcores"), "memory-mb", 2**20, TargetName("yarn.io/gpu"))
+SLURM = _called(TargetName("cpu"), "mem", 2**20, TargetName("gres/gpu"))
+MESOS = _called(TargetName("cpus"), "mem", 2**20, TargetName("gpus"))
 """Only read: Mesos has no file of quotas that could be written."""
 
-
-KUEUE = {name: target for name, target in KUBERNETES.items() if name not in ("gpu", "gpus")}
-
 RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*")
-
-YUNIKORN: Mapping[str, TargetName] = {
-    name: TargetName("vcore", step=MILLI) if target.name == "cpu" else target for name, target in KUBERNETES.items()
-} | {"vcore": TargetName("vcore", step=MILLI)}
-
-KAI: Mapping[str, TargetName] = {
-    **dict.fromkeys(("cpu", "cpus", "vcores"), TargetName("cpu", Fraction(1000))),
-    "memory": TargetName("memory", Fraction(1, 10**6), unit=10**6),
-    **dict.fromkeys(("memory-mb", "mem"), TargetName("memory", Fraction(2**20, 10**6), unit=10**6)),
-    **dict.fromkeys(
-        ("gpu", "gpus", "nvidia.com/gpu", "gres/gpu", "yarn.io/gpu"), TargetName("gpu", step=Fraction(1, 100))
-    ),
-}
-"""cpu in thousandths of a core, memory in 10^6 bytes, gpu in devices or hundredths of one."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ whole, so a queue is guaranteed less than its share of the resource that it uses
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from xml.sax.saxutils import escape, quoteattr
 
 from ...model.allocation import Allocation
-from .amounts import Names, Shares, exact_amounts, left_out, yarn
-from .queues import ExportedQueue, exported_queues
+from .amounts import Names, Shares, exact_amounts, yarn
+from .queues import RULES, ExportedQueue, exported_queues
 
 __all__ = ["capacities", "text"]
 
@@ -34,11 +35,9 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """
     instance = allocation.instance
     shares = yarn(allocation, names)
-    lines += shares.lines
     if instance.weights_per_resource:
         lines.append("weights differ by resource, which YARN does not know: the queues have none")
-    queues = exported_queues(allocation, shares, _queue, lines)
-    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
+    queues = exported_queues(allocation, shares, _queue, lines, RULES)
     below: dict[str, list[str]] = {}
     for queue in reversed(queues):
         inner = [f"<weight>{_decimal(queue.weight)}</weight>"]
@@ -67,9 +66,8 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """
     # Names and units play no part in percent; a resource that is left out is not counted in shares.
     shares = yarn(allocation, names)
-    lines += [line for line in shares.lines if not line.startswith("rounded")]
-    queues = exported_queues(allocation, shares, _queue, lines)
-    lines += left_out(allocation, "groups")
+    shares = replace(shares, lines=[line for line in shares.lines if not line.startswith("rounded")])
+    queues = exported_queues(allocation, shares, _queue, lines, ("groups",))
     if len({queue.weight for queue in queues}) > 1:
         lines.append("weights are not written: a queue's capacity is what it is given")
     dominant = _dominant(allocation, shares, queues)

@@ -23,6 +23,7 @@ from .amounts import Names, Shares, dns_label, kai, kubernetes, left_out, quanti
 from .kubernetes import document, heading
 
 __all__ = [
+    "RULES",
     "ExportedQueue",
     "elastic_quotas",
     "exported_queues",
@@ -31,6 +32,11 @@ __all__ = [
     "whole_weights",
     "yunikorn_queues",
 ]
+
+RULES = ("ceilings", "groups", "weights of 0")
+"""What files of queues say of an instance's rules."""
+
+ALL_RULES = (*RULES, "tiers")
 
 LARGEST_WEIGHT = 10**6
 """Weights that are whole numbers there are scaled to at most this."""
@@ -70,7 +76,12 @@ class ExportedQueue:
 
 
 def exported_queues(
-    allocation: Allocation, shares: Shares, clean: Callable[[str], str], lines: list[str], flat: bool = False
+    allocation: Allocation,
+    shares: Shares,
+    clean: Callable[[str], str],
+    lines: list[str],
+    rules: tuple[str, ...],
+    flat: bool = False,
 ) -> list[ExportedQueue]:
     """Return a queue for each group, parents first, and for each user.
 
@@ -79,7 +90,9 @@ def exported_queues(
     clean : callable (str) -> str
         What a name becomes there.
     lines : list of str
-        What is called otherwise is added to it.
+        What is called otherwise, rounded or left out is added to it.
+    rules : tuple of str
+        The instance's rules that the file says, such as ``ceilings``; others are named as left out.
     flat : bool
         Whether a name must be the only one of all; otherwise of those in one parent.
 
@@ -88,6 +101,7 @@ def exported_queues(
     InstanceError
         Where two would have the same name, or one would have none.
     """
+    lines += shares.lines
     instance, organisation = allocation.instance, allocation.instance.organisation
     groups = organisation.groups if organisation is not None else ()
     paths = organisation.paths if organisation is not None else ("",) * instance.n
@@ -142,6 +156,7 @@ def exported_queues(
                 organisation.tiers[i] if organisation is not None else 0,
             )
         )
+    lines += left_out(allocation, *rules)
     return found
 
 
@@ -201,12 +216,8 @@ def yunikorn_queues(allocation: Allocation, names: Names, lines: list[str]) -> s
         On names of users or resources that YuniKorn does not take.
     """
     shares = yunikorn(allocation, names)
-    lines += shares.lines
-    queues = exported_queues(
-        allocation, shares, lambda name: re.sub(r"[^\w:#/@-]+", "-", name, flags=re.ASCII).strip("-")[:64], lines
-    )
+    queues = exported_queues(allocation, shares, _part_of_path, lines, ALL_RULES)
     _unweighted(allocation, queues, "YuniKorn", lines)
-    lines += left_out(allocation, "ceilings", "tiers", "groups", "weights of 0")
 
     def below(parent: str) -> list[dict[str, Any]]:
         found = []
@@ -237,10 +248,8 @@ def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
         On names of users or resources that Kubernetes does not take.
     """
     shares = kubernetes(allocation, names)
-    lines += shares.lines
-    queues = exported_queues(allocation, shares, dns_label, lines, flat=True)
+    queues = exported_queues(allocation, shares, dns_label, lines, ALL_RULES, flat=True)
     _unweighted(allocation, queues, "Volcano", lines)
-    lines += left_out(allocation, "ceilings", "tiers", "groups", "weights of 0")
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     documents = []
     for queue, weight in zip(queues, whole_weights(queues, lines), strict=True):
@@ -264,9 +273,7 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
         On names of users that Kubernetes does not take, or resources beside cpu, memory and gpu.
     """
     shares = kai(allocation, names)
-    lines += shares.lines
-    queues = exported_queues(allocation, shares, dns_label, lines, flat=True)
-    lines += left_out(allocation, "ceilings", "tiers", "groups", "weights of 0")
+    queues = exported_queues(allocation, shares, dns_label, lines, ALL_RULES, flat=True)
     if any(queue.label == ROOT for queue in queues):
         raise InstanceError(f"a queue would be called {ROOT!r}, as the one above all is: rename it")
     version = "scheduling.run.ai/v2"
@@ -303,9 +310,7 @@ def elastic_quotas(allocation: Allocation, names: Names, lines: list[str]) -> st
         On names of users or resources that Kubernetes does not take.
     """
     shares = kubernetes(allocation, names)
-    lines += shares.lines
-    queues = exported_queues(allocation, shares, dns_label, lines, flat=True)
-    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
+    queues = exported_queues(allocation, shares, dns_label, lines, RULES, flat=True)
     instance = allocation.instance
     whole = shares.in_steps(dict(zip(instance.resources, instance.exact_capacity, strict=True)))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
@@ -323,6 +328,10 @@ def elastic_quotas(allocation: Allocation, names: Names, lines: list[str]) -> st
         spec = {"min": _quantities(queue.steps, shares), "max": _quantities(most, shares)}
         documents.append(document("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", metadata, spec))
     return heading(allocation, lines) + "".join(documents)
+
+
+def _part_of_path(name: str) -> str:
+    return re.sub(r"[^\w:#/@-]+", "-", name, flags=re.ASCII).strip("-")[:64]
 
 
 def _metadata(queue: ExportedQueue) -> dict[str, Any]:

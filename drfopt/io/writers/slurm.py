@@ -14,9 +14,9 @@ instance's weights are the shares, in whole numbers.
 import re
 
 from ...model.allocation import Allocation
-from .amounts import Names, Shares, left_out, slurm
+from .amounts import Names, Shares, slurm
 from .kubernetes import heading
-from .queues import ExportedQueue, exported_queues, whole_weights
+from .queues import RULES, ExportedQueue, exported_queues, whole_weights
 
 __all__ = ["accounts", "text"]
 
@@ -39,11 +39,9 @@ def accounts(allocation: Allocation, names: Names, lines: list[str]) -> str:
 
 def _written(allocation: Allocation, names: Names, lines: list[str], users: bool) -> str:
     shares = slurm(allocation, names)
-    lines += shares.lines
     if allocation.instance.weights_per_resource:
         lines.append("weights differ by resource, which Slurm does not know: all shares are 1")
-    queues = exported_queues(allocation, shares, _name, lines)
-    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
+    queues = exported_queues(allocation, shares, _name, lines, RULES)
     weights = dict(zip(map(id, queues), whole_weights(queues, lines), strict=True))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     alike = [label for label in called.values() if list(called.values()).count(label) > 1]

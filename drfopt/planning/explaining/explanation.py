@@ -19,7 +19,7 @@ from ...model.policies import AnyPolicy, policy_named
 from ...model.shortfall import HAS_ALL, MET
 from ...solving.allocating import solve
 from .remedies import Remedies, alone
-from .trials import RemedyTrials, ceilings_met
+from .tried_remedies import RemedyTrials, ceilings_met
 
 __all__ = ["Explained", "Explanation", "explain"]
 

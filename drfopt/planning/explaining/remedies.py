@@ -31,7 +31,7 @@ from ..pricing.price_table import Prices, Worth
 from ..pricing.sensitivity import NOTHING
 from ..pricing.unit_price import price
 from ..pricing.units import MOST, Unit, units_of
-from .trials import RemedyTrials
+from .tried_remedies import RemedyTrials
 
 __all__ = ["Raising", "Remedies", "alone"]
 

@@ -19,7 +19,7 @@ __all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
 MOST = 10
 """Times what there is, up to which a unit is asked about; beyond is another cluster."""
 
-LITTLE = 1e-9
+NONE_OF_IT = 1e-9
 """Part of an amount that stands for none of it."""
 
 FINE = 10_000
@@ -55,13 +55,13 @@ class Unit:
         if more:
             return min((MOST - 1) * self.now, self.most - self.now)
         # Nothing at all has no shares: a billionth stays.
-        return min(self.now * (1 - LITTLE), self.now - self.least)
+        return min(self.now * (1 - NONE_OF_IT), self.now - self.least)
 
     def until(self, more: bool, reach: float) -> float | None:
         """Return the amount that is so many units more, or less; None for as many as are asked about."""
         if more:
             return None if reach >= (MOST - 1) * self.now else self.now + reach
-        return 0.0 if reach >= self.now * (1 - LITTLE) else self.now - reach
+        return 0.0 if reach >= self.now * (1 - NONE_OF_IT) else self.now - reach
 
 
 def units_of(instance: Instance) -> tuple[Unit, ...]:

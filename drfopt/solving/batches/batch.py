@@ -28,8 +28,8 @@ from ...model.instance import Instance
 from ...model.policies import AnyPolicy
 from ..allocating import solve
 from .equilibrium import clear
+from .pool_proofs import bottlenecks, clearing
 from .pools import Batch, Pools, batch_of, quiet
-from .proofs import bottlenecks, clearing
 
 __all__ = ["PoolSolution", "Solutions", "fill", "solve_many"]
 

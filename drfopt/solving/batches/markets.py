@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FEW", "Factor", "MarketBlock"]
+from ...base.tolerances import RIDGE
 
-RIDGE = 1e-14
-"""Least that is left of a diagonal, relative to it: prices that are not unique stay where they are."""
+__all__ = ["FEW", "Factor", "MarketBlock"]
 
 FEW = 0.6
 """Part of a block that is not finished, below which the others are put aside."""

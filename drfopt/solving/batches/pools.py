@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, PolicyError, suggestion
+from ...base.tolerances import RATIOS
 from ...model.policies import MEASURES, POLICIES, AnyPolicy, Policy, policy_named
 from .named import positional
 
 __all__ = ["Batch", "Pools", "batch_of", "quiet"]
 
-SMALLEST, LARGEST = 1e-150, 1e150
+SMALLEST, LARGEST = RATIOS
 """Ratios of demand to capacity that an instance may have, as at the door of a single one."""
 
 

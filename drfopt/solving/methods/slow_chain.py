@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ...base.errors import EngineError, PolicyError, SolverError
-from ...base.tolerances import LEVEL, SOLVER_FEASIBILITY
+from ...base.tolerances import LEVEL, ROUNDING, SOLVER_FEASIBILITY
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, policy_named
 
@@ -36,9 +36,6 @@ __all__ = ["levels"]
 
 SMALLEST = 1e-9
 """HiGHS reads a coefficient up to here as zero, without a word."""
-
-ROUNDING = 1e-14
-"""Part of a class that a sum of many floats near 1 can overlook."""
 
 SPARE = 1e-9
 """By how much every class is widened to see how much that changes a level."""

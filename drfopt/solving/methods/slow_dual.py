@@ -25,6 +25,7 @@ import numpy as np
 from scipy import linalg
 
 from ...base.errors import SolverError
+from ...base.tolerances import TINY
 from ...model.instance import Instance
 
 __all__ = ["tasks"]
@@ -49,6 +50,12 @@ STEPS = 30
 
 SHORTEST = 1e-6
 """Part of a Newton step below which nothing is gained any more."""
+
+CHEAPEST = 1e-3
+"""Part of the least price that variety leaves a user to pay at least."""
+
+STRONGEST = 1e-3
+"""Largest part of the objective that the barrier on prices is."""
 
 SETTLED = 1e-9
 """Relative change of levels at the end, while the smoothing falls to a hundredth: a tenth of what they may be off."""
@@ -148,13 +155,13 @@ class _Market:
         spread /= total[:, None]
         q = least - width * (top + np.log(total))
         # A taste for variety may be worth more than a price: then nothing bounds the user but its limit.
-        q = np.maximum(q, least * 1e-3)
+        q = np.maximum(q, least * CHEAPEST)
         y = self._amounts(q)
         return y, spread, q, 1 - np.einsum("ik,ikj->kj", y[:, None] * spread, self.e)
 
     def _stage(self, prices: np.ndarray, smooth: float) -> np.ndarray | None:
         """Return the prices at which the smoothed dual is least, None where Newton does not come to them."""
-        barrier = min(smooth**1.6, 1e-3) / self.rows.sum()
+        barrier = min(smooth**1.6, STRONGEST) / self.rows.sum()
         # What one more y is worth, which for who is at its limit is more than it pays.
         reference = self._costs(prices).min(axis=1)
         reference = self.g * self._amounts(reference) ** -self.alpha
@@ -172,7 +179,7 @@ class _Market:
             if effect <= max(SAME, NEAR * smooth):
                 p[rows] *= np.maximum(1 + step, 0.1)
                 return p
-            slope, length = float(scaled @ step), min(1.0, 0.9 / max(float(-step.min()), 1e-300))
+            slope, length = float(scaled @ step), min(1.0, 0.9 / max(float(-step.min()), TINY))
             # Where rounding leaves no way down, what is left has to be as little as the smoothing.
             stuck = p if effect <= smooth else None
             if not slope < 0:
@@ -217,7 +224,7 @@ class _Market:
         inside = self.rows.reshape(-1)
         matrix = matrix[np.ix_(inside, inside)]
         matrix[np.diag_indices_from(matrix)] += barrier
-        scale = np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
+        scale = np.sqrt(np.maximum(matrix.diagonal(), TINY))
         matrix /= scale[:, None] * scale
         shift = 0.0
         while True:

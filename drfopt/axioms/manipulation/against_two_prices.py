@@ -24,7 +24,7 @@ from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.polynomials import Polynomial, add, at, derivative, isolated, narrowed, product, scaled
 from ..case import AuditCase
 from ..economy import Number, exactly, high, low
-from .misreport import Response, rescaled, worth
+from .misreports import Response, rescaled, worth
 
 __all__ = ["RationalCurve", "best"]
 

@@ -32,8 +32,8 @@ from ...base.errors import SolverError
 from ...base.solvers.exact_lp import ExactProgram, maximise
 from ..case import AuditCase
 from ..economy import Row, below, low
-from . import misreport
-from .misreport import Response, rescaled, worth
+from . import misreports
+from .misreports import Response, rescaled, worth
 from .option_set import OptionMarket, dot, market_of
 
 __all__ = ["best", "most_tasks", "vertices"]
@@ -66,7 +66,7 @@ def best(case: AuditCase, i: int) -> Response:
         return Response(None, None, case.truth.tasks[i])
     rows = market.m + sum(other.limit is not None for other in market.others)
     if comb(rows + len(market.others), rows) > BASES:
-        return misreport.best(case, i)
+        return misreports.best(case, i)
     corners = vertices(market)
     choices = [c for v in range(len(corners)) for j in range(market.m) if (c := _most(market, corners, v, j))]
     choices.sort(key=lambda choice: -choice.most)

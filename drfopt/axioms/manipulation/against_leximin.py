@@ -43,8 +43,8 @@ from ...model.paths import Traveller
 from ..case import AuditCase
 from ..economy import low
 from ..outcomes import rates, travellers
-from . import misreport
-from .misreport import Response, worth
+from . import misreports
+from .misreports import Response, worth
 
 __all__ = ["along_path", "best", "on_servers", "pair_gains_nothing"]
 
@@ -81,7 +81,7 @@ def along_path(case: AuditCase, i: int) -> Response:
         )
         if need and held + truth * need == cluster.pool[j]:
             return Response(None, None, truth)
-    return misreport.best(case, i)
+    return misreports.best(case, i)
 
 
 def on_servers(case: AuditCase, i: int) -> Response:

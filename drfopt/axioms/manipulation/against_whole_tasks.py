@@ -23,8 +23,8 @@ from itertools import product
 
 from ..case import AuditCase
 from ..economy import Number, Row, low
-from . import misreport
-from .misreport import Response
+from . import misreports
+from .misreports import Response
 
 __all__ = ["best", "leftovers"]
 
@@ -47,7 +47,7 @@ def best(case: AuditCase, i: int) -> Response:
     if low(truth) >= alone(case, i):
         return Response(None, None, truth)
     if case.cluster.machines is not None or policy.objective not in ("leximin", "servers", "alpha", "sum"):
-        return misreport.best(case, i)
+        return misreports.best(case, i)
     return _Search(case, i).response()
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from ..case import AuditCase
 from ..economy import Number, Row, below, exactly, high, low, times
 from ..exact_market import clear
-from . import misreport
-from .misreport import Response, rescaled, worth
+from . import misreports
+from .misreports import Response, rescaled, worth
 from .option_set import POWERS, SIMPLE, OptionMarket, bound, dot, market_of, rounded, sets, worth_of
 
 __all__ = ["WITHIN", "best", "optima"]
@@ -126,7 +126,7 @@ def best(case: AuditCase, i: int) -> Response:
     if market is None or not market.others or (limit is not None and low(truth) >= limit):
         return Response(None, None, truth)
     if sum(other.limit is not None for other in market.others) > LIMITED:
-        return misreport.best(case, i)
+        return misreports.best(case, i)
     return _fractions(case, i, market) if case.policy.alpha == 1 else _powers(case, i, market)
 
 
@@ -175,7 +175,7 @@ def _powers(case: AuditCase, i: int, market: OptionMarket) -> Response:
                 found = Response(simple, value)
     most = _most(case, i, market, points, target * (1 + WITHIN), Fraction(0))
     if found is None or most is None or below(_plus(found.value), most):
-        tried = misreport.best(case, i)
+        tried = misreports.best(case, i)
         if found is None or (tried.value is not None and below(found.value or truth, tried.value)):
             found = tried
     return found if found.report is None else replace(found, most=most)
