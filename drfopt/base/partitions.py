@@ -1,7 +1,7 @@
 """Work on something that lies in parts, wherever these are: in this process, or with the workers of a Dask cluster.
 
 What is known of a part is a pure function of where it comes from, so a worker that dies costs time and nothing else:
-what it had is made again by another.  Only results of `Parts.each` travel; what is `Parts.kept` stays where it is.
+what it had is made again by another.  Results of `Partitions.each` travel; what is `Partitions.kept` stays where it is.
 """
 
 import logging
@@ -16,7 +16,7 @@ from .errors import DrfoptError, EngineError, SolverError, TimeLimitError
 from .parallel import connected
 from .progress import report
 
-__all__ = ["HERE", "Parts", "Place", "place"]
+__all__ = ["HERE", "Partitions", "Place", "place"]
 
 Step = tuple[Callable[..., Any], tuple]
 """A function of a part, and what else it is given."""
@@ -35,8 +35,8 @@ class Place(Protocol):
         """Return what the steps make of the sources, in their order."""
 
 
-class Parts:
-    """Parts that are to be made of sources by steps, one after the other, wherever `place` is.
+class Partitions:
+    """Partitions that are to be made of sources by steps, one after the other, wherever `place` is.
 
     Parameters
     ----------
@@ -53,20 +53,20 @@ class Parts:
     def __len__(self) -> int:
         return len(self.sources)
 
-    def then(self, work: Callable[..., Any], *given: Any) -> "Parts":
+    def then(self, work: Callable[..., Any], *given: Any) -> "Partitions":
         """Return the parts that work makes of these; it is done whenever somebody asks for them."""
-        return Parts(self.sources, (*self.steps, (work, given)), self.place)
+        return Partitions(self.sources, (*self.steps, (work, given)), self.place)
 
-    def kept(self) -> "Parts":
+    def kept(self) -> "Partitions":
         """Return the same parts, made once and held where they were made."""
-        return Parts(self.place.kept(self.sources, self.steps), (), self.place) if self.steps else self
+        return Partitions(self.place.kept(self.sources, self.steps), (), self.place) if self.steps else self
 
-    def some(self, most: int) -> "Parts":
+    def some(self, most: int) -> "Partitions":
         """Return at most so many of them, from everywhere in the list."""
         if len(self) <= most:
             return self
         chosen = [self.sources[q * len(self) // most] for q in range(most)]
-        return Parts(chosen, self.steps, self.place)
+        return Partitions(chosen, self.steps, self.place)
 
     def each(self, work: Callable[..., Any], *given: Any, what: str = "partition") -> list[Any]:
         """Return ``work(part, *given)`` of every part, in their order; `what` is told as progress."""
@@ -130,18 +130,20 @@ class _Workers:
         futures = self.kept(sources, steps)
         left = self.deadline.left()
         finished = as_completed(futures, loop=self.client.loop, timeout=left if left < math.inf else None)
+        arrived = False
         try:
             for number, future in enumerate(finished, start=1):
                 if future.status == "error":
                     raise _told(future.exception())
                 report(f"{what}: {number} of {len(futures)} partitions")
-            return list(self.client.gather(futures))
+            found = list(self.client.gather(futures))
+            arrived = True
+            return found
         except TimeoutError:
-            self.client.cancel(futures)
             raise TimeLimitError(f"{what}: the time limit ran out") from None
-        except BaseException:
-            self.client.cancel(futures)
-            raise
+        finally:
+            if not arrived:
+                self.client.cancel(futures)
 
 
 def _told(error: BaseException) -> BaseException:

@@ -48,13 +48,13 @@ from operator import itemgetter
 
 import numpy as np
 
-from ..base.partitions import Parts
+from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
-from .holders import Holders, Marks, Seen, Tops
+from .holders import FirstLook, Holders, Marks, Tops
 
 __all__ = ["certify", "certify_parts"]
 
@@ -104,7 +104,7 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
     with np.errstate(all="ignore"):
         users = Holders(instance, policy.rates(instance) if rates is None else rates, tasks)
         return certify_parts(
-            Parts([users]),
+            Partitions([users]),
             instance.capacity,
             instance.resources,
             instance.n,
@@ -115,20 +115,20 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
 
 
 def certify_parts(
-    parts: Parts,
+    parts: Partitions,
     capacity: np.ndarray,
     resources: Sequence[str],
     n: int,
     called: Callable[[int, int], str],
     remedy: str,
     stopped: Callable[[Tops], Callable[[], tuple]] = lambda tops: tuple,
-    seen: list[Seen] | None = None,
+    seen: list[FirstLook] | None = None,
 ) -> Certificate:
     """Return the certificate of what users hold who lie in parts: sums over them, whatever their number.
 
     Parameters
     ----------
-    parts : Parts of Holders
+    parts : Partitions of Holders
     capacity, resources : array and names (m,)
     n : int
         Users of all parts.
@@ -138,7 +138,7 @@ def certify_parts(
         What helps where floats do not prove enough.
     stopped : callable
         Returns the certificate's ``stopped_by``.
-    seen : list of Seen, optional
+    seen : list of FirstLook, optional
         What the first look at each part found, where it has been taken before.
     """
     proof = _Proof(parts, capacity, n)
@@ -170,11 +170,11 @@ def certify_parts(
 class _Proof:
     """The proof of a pool whose users lie in parts: what the sums of all parts say."""
 
-    def __init__(self, parts: Parts, capacity: np.ndarray, n: int):
+    def __init__(self, parts: Partitions, capacity: np.ndarray, n: int):
         self.parts, self.capacity, self.n = parts, capacity, n
         self.used = np.zeros(len(capacity))
 
-    def possible(self, seen: list[Seen], resources: Sequence[str]) -> tuple[float, str]:
+    def possible(self, seen: list[FirstLook], resources: Sequence[str]) -> tuple[float, str]:
         """Return the largest relative amount by which a limit or a capacity is broken, and which one, in words."""
         self.used = np.sum([part.used for part in seen], axis=0)
         infeasible, reason = max(((part.infeasible, part.reason) for part in seen), key=itemgetter(0))
@@ -191,7 +191,7 @@ class _Proof:
                 reason = f"capacity of {resources[j]!r} is exceeded by {infeasible:.1e} of it"
         return infeasible, reason
 
-    def examined(self, seen: list[Seen], infeasible: float) -> tuple[Tops, float, tuple[int, int], float]:
+    def examined(self, seen: list[FirstLook], infeasible: float) -> tuple[Tops, float, tuple[int, int], float]:
         """Return the tops, what is missed of the conditions at most and by whom, and a bound of the levels' error."""
         capacity = self.capacity
         highest = np.max([part.highest for part in seen], axis=0)

@@ -13,7 +13,7 @@ from ..model.arrays import columns, in_blocks, in_mid_range
 from ..model.instance import Instance
 from .feasibility import infeasibility
 
-__all__ = ["Holders", "Marks", "Seen", "Tops"]
+__all__ = ["FirstLook", "Holders", "Marks", "Tops"]
 
 HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
@@ -69,7 +69,7 @@ class Marks:
         return self.low * (1 - self.window)
 
 
-class Seen(NamedTuple):
+class FirstLook(NamedTuple):
     """What the first look at a part's users finds: sums (m,), the highest levels (m,), and what is not possible."""
 
     used: np.ndarray
@@ -91,14 +91,14 @@ class Holders:
         """Return the levels of some users."""
         return self.rates[rows] * self.tasks[rows]
 
-    def seen(self) -> Seen:
+    def seen(self) -> FirstLook:
         """Return what one pass over the users finds."""
         with np.errstate(all="ignore"):
             used, highest, in_range = zip(*in_blocks(self.instance.n, self._seen), strict=True)
             total: np.ndarray = np.sum(used, axis=0)
             infeasible, reason = infeasibility(self.instance, self.tasks, None, total)
         kept = all(in_range) and self.instance.mid_range
-        return Seen(total, np.max(highest, axis=0), kept, infeasible, reason)
+        return FirstLook(total, np.max(highest, axis=0), kept, infeasible, reason)
 
     def _seen(self, rows: slice) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return what some users use, the highest level on each resource, and whether floats hold what they have."""

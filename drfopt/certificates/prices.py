@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.partitions import Parts
+from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
 from ..model.allocation import Certificate
 from ..model.arrays import columns, in_blocks
@@ -60,7 +60,7 @@ def certify(
     """
     buyers = Buyers(instance, policy, np.maximum(prices, 0), tasks, placement, rates)
     return certify_parts(
-        Parts([buyers]),
+        Partitions([buyers]),
         instance.room,
         prices,
         instance.n,
@@ -79,7 +79,7 @@ def _cell(instance: Instance, k: int, j: int) -> str:
 
 
 def certify_parts(
-    parts: Parts,
+    parts: Partitions,
     room: np.ndarray,
     prices: np.ndarray,
     n: int,
@@ -89,13 +89,13 @@ def certify_parts(
     stopped: Callable[[], tuple] = tuple,
     fine: Callable[[], float] | None = None,
     pool: bool = True,
-    seen: list["Seen"] | None = None,
+    seen: list["Spent"] | None = None,
 ) -> Certificate:
     """Return the certificate of what users buy who lie in parts: sums over them, whatever their number.
 
     Parameters
     ----------
-    parts : Parts of Buyers
+    parts : Partitions of Buyers
     room, prices : arrays (k, m)
         What each class has of each resource, and what a unit costs.
     n : int
@@ -110,7 +110,7 @@ def certify_parts(
         Bounds the error of everybody's tasks from a point of more digits.
     pool : bool
         Whether the cluster is one, whose prices bound that error.
-    seen : list of Seen, optional
+    seen : list of Spent, optional
         What the first look at each part found, where it has been taken before.
     """
     prices = np.maximum(prices, 0)
@@ -166,14 +166,14 @@ def certify_parts(
     )
 
 
-def _lacking(parts: Parts, capacity: np.ndarray, resource: int) -> float:
+def _lacking(parts: Partitions, capacity: np.ndarray, resource: int) -> float:
     """Return the part of its tasks that who has least of a resource gives if it gives all that limits lack of it."""
     found = [part for part in parts.each(Buyers.wanted, resource, what="proof") if part is not None]
     lack = sum((total for total, _, _ in found), Fraction(0)) - (found[0][2] if found else 0)
     return float(lack / min(least for _, least, _ in found)) if lack > 0 else 0.0
 
 
-class Seen(NamedTuple):
+class Spent(NamedTuple):
     """What users use (k, m), spend and miss, who of them is farthest from her best response, and what is not possible.
 
     `short` is the largest part of its limit that somebody who counts as at it is away from it; `poorest` the least that
@@ -234,7 +234,7 @@ class Buyers:
         """Say who of some users is at her limit, (b,)."""
         return self.tasks[rows] >= (np.inf if self.limits is None else self.limits[rows] * (1 - AT_LIMIT))
 
-    def seen(self) -> Seen:
+    def seen(self) -> Spent:
         """Return what one pass over the users finds."""
         with np.errstate(all="ignore"):
             found = in_blocks(self.n, self._seen)
@@ -252,7 +252,7 @@ class Buyers:
             reason=reason,
         )
 
-    def _seen(self, rows: slice) -> Seen:
+    def _seen(self, rows: slice) -> Spent:
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]
         costs = self.costs(rows, block)
         cheapest = costs[0] if len(costs) == 1 else costs.min(axis=0)
@@ -275,7 +275,7 @@ class Buyers:
         np.abs(off, out=off)
         user = int(off.argmax())
         farthest, missed = float(off[user]), dear + lost
-        return Seen(amounts @ block.T, spent, missed, farthest, rows.start + user, short, poorest, self.alpha)
+        return Spent(amounts @ block.T, spent, missed, farthest, rows.start + user, short, poorest, self.alpha)
 
     def spending(self, rows: slice) -> Spending:
         """Return what some users of a pool spend."""

@@ -55,7 +55,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..base.partitions import Parts
+from ..base.partitions import Partitions
 from ..base.tolerances import LEVEL_CEEI
 from ..model.arrays import in_blocks
 from ..model.instance import Instance
@@ -116,7 +116,7 @@ class Spenders(Protocol):
 
 
 def pool_error(
-    parts: Parts,
+    parts: Partitions,
     n: int,
     capacity: np.ndarray,
     prices: np.ndarray,
@@ -130,7 +130,7 @@ def pool_error(
 
     Parameters
     ----------
-    parts : Parts of Spenders
+    parts : Partitions of Spenders
     n : int
         Users of all parts.
     capacity, prices, used : arrays (m,)
@@ -198,7 +198,7 @@ class _Bound:
         weight = np.where((users.room > AFAR) & (users.tasks > 0), users.worth / self.alpha, 0.0)
         return np.sqrt(weight)[:, None] * spent
 
-    def of_sample(self, parts: Parts) -> float:
+    def of_sample(self, parts: Partitions) -> float:
         """Return the bound that a sample gives."""
         if not self.part.all():
             return np.inf
@@ -210,7 +210,7 @@ class _Bound:
         second = reach**2 * float((1 / self.slack).sum()) / self.poorest
         return (reach * float(lengths.max()) + second) / self.alpha + self.off
 
-    def of_all(self, parts: Parts, lacking: Callable[[int], float]) -> float:
+    def of_all(self, parts: Partitions, lacking: Callable[[int], float]) -> float:
         """Return the bound that all users give."""
         triangles = parts.each(_added, self, what="proof")
         spent, bends = _triangle([one for one, _ in triangles]), _triangle([two for _, two in triangles])

@@ -12,22 +12,22 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError
-from ..base.partitions import Parts
+from ..base.partitions import Partitions
 from ..certificates import bottleneck, prices
 from ..certificates.holders import Holders
 from ..certificates.prices import Buyers
-from ..engines.leximin.saturation import Pace, saturation, tasks_at
+from ..engines.leximin.saturation import Rising, saturation, tasks_at
 from ..engines.nash.demand_response import DemandResponse, PartedResponse
 from ..engines.nash.newton import descended
 from ..engines.problem import Problem
-from ..io.user_tables.cluster import Cluster
+from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import at_row, load, names_of, write_columns
-from ..io.user_tables.rows import Rows
+from ..io.user_tables.rows import UserRows
 from ..model.allocation import Certificate
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["OBJECTIVES", "Division", "Objective", "Part", "loaded"]
+__all__ = ["OBJECTIVES", "Division", "LoadedPart", "Objective", "loaded"]
 
 REMEDY = "solve these users in memory, with exact=True, or round their numbers"
 
@@ -36,10 +36,10 @@ SAMPLED = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LoadedPart:
     """The users of a part, and where they come from."""
 
-    rows: Rows
+    rows: UserRows
     instance: Instance
 
 
@@ -47,9 +47,9 @@ class Part:
 class Division:
     """What is to be divided: the parts, their sources, how many users, about what money they have, who has a limit."""
 
-    parts: Parts
-    rows: list[Rows]
-    cluster: Cluster
+    parts: Partitions
+    rows: list[UserRows]
+    cluster: BareCluster
     policy: Policy
     n: int
     money: float
@@ -61,14 +61,14 @@ class Division:
         return f"{self.rows[part].path}: row {self.rows[part].first + i}"
 
 
-def loaded(rows: Rows, cluster: Cluster, policy: Policy) -> Part:
+def loaded(rows: UserRows, cluster: BareCluster, policy: Policy) -> LoadedPart:
     """Return a part, read from where it is and checked."""
     instance = load(rows, cluster)
     try:
         policy.check(instance)
     except PolicyError as error:
         raise at_row(error, rows) from None
-    return Part(rows, instance)
+    return LoadedPart(rows, instance)
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Objective:
 
     engine: str
     find: Callable[[Division], np.ndarray]
-    held: Callable[[Part, Policy, np.ndarray], Any]
-    prove: Callable[[Division, np.ndarray, Parts, list], Certificate]
+    held: Callable[[LoadedPart, Policy, np.ndarray], Any]
+    prove: Callable[[Division, np.ndarray, Partitions, list], Certificate]
     priced: bool
 
-    def written(self, part: Part, policy: Policy, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
+    def written(self, part: LoadedPart, policy: Policy, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
         """Write the answer of a part; return what its certificate sees first, and how many users are unplaced."""
         held, instance = self.held(part, policy, numbers), part.instance
         names = names_of(part.rows)
@@ -107,12 +107,12 @@ class Objective:
 # ---- leximin ---------------------------------------------------------------------------------------------------------
 
 
-def _paced(part: Part, policy: Policy) -> Pace:
+def _paced(part: LoadedPart, policy: Policy) -> Rising:
     problem = Problem(part.instance, policy)
     with np.errstate(divide="ignore"):
         pace = 1 / problem.all_rates
     pace[~problem.playing] = 0
-    return Pace(part.instance.demands, pace, part.instance.limits if part.instance.limited else None)
+    return Rising(part.instance.demands, pace, part.instance.limits if part.instance.limited else None)
 
 
 def _saturation(division: Division) -> np.ndarray:
@@ -121,13 +121,13 @@ def _saturation(division: Division) -> np.ndarray:
     return saturation(paces, division.cluster.total, division.n, division.limited).levels
 
 
-def _held(part: Part, policy: Policy, levels: np.ndarray) -> Holders:
+def _held(part: LoadedPart, policy: Policy, levels: np.ndarray) -> Holders:
     instance = part.instance
     tasks = tasks_at(_paced(part, policy), levels, np.empty(instance.n))
     return Holders(instance, policy.rates(instance), tasks)
 
 
-def _bottlenecks(division: Division, levels: np.ndarray, held: Parts, seen: list) -> Certificate:
+def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen: list) -> Certificate:
     cluster = division.cluster
     return bottleneck.certify_parts(
         held, cluster.total, cluster.resources, division.n, division.called, REMEDY, seen=seen
@@ -137,7 +137,7 @@ def _bottlenecks(division: Division, levels: np.ndarray, held: Parts, seen: list
 # ---- markets ---------------------------------------------------------------------------------------------------------
 
 
-def _responding(part: Part, policy: Policy) -> DemandResponse:
+def _responding(part: LoadedPart, policy: Policy) -> DemandResponse:
     return DemandResponse.of(Problem(part.instance, policy))[0]
 
 
@@ -151,14 +151,14 @@ def _clearing(division: Division) -> np.ndarray:
         return descended(division.deadline, market, largest=SAMPLED) * market.unit
 
 
-def _bought(part: Part, policy: Policy, prices_of: np.ndarray) -> Buyers:
+def _bought(part: LoadedPart, policy: Policy, prices_of: np.ndarray) -> Buyers:
     tasks = np.empty(part.instance.n)
     with np.errstate(all="ignore"):
         _responding(part, policy).look(prices_of * part.instance.capacity, tasks=tasks)
     return Buyers(part.instance, policy, prices_of[None, :], tasks)
 
 
-def _prices(division: Division, prices_of: np.ndarray, held: Parts, seen: list) -> Certificate:
+def _prices(division: Division, prices_of: np.ndarray, held: Partitions, seen: list) -> Certificate:
     cluster = division.cluster
     return prices.certify_parts(
         held,

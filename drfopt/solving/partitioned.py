@@ -15,16 +15,16 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, InstanceError, PolicyError
 from ..base.parallel import cores
-from ..base.partitions import Parts, Place, place
+from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
 from ..engines.leximin.saturation import MOST_RESOURCES
-from ..io.user_tables.cluster import Cluster
-from ..io.user_tables.rows import Rows, parquet, rows_of_files, rows_of_frame
+from ..io.user_tables.cluster import BareCluster
+from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
 from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence, PriceEvidence
 from ..model.policies import AnyPolicy, Policy, policy_named
-from .partition_passes import OBJECTIVES, Division, Part, loaded
+from .partition_passes import OBJECTIVES, Division, LoadedPart, loaded
 
 __all__ = ["PartitionedAllocation", "solve_partitions"]
 
@@ -87,8 +87,8 @@ class PartitionedAllocation(Result):
     def error(self) -> float:
         """What the certificate proves: by how much any user's level can be off at most, relative to it."""
         evidence = self.certificate.evidence
-        assert isinstance(evidence, BottleneckEvidence | PriceEvidence)
-        return float("nan") if evidence.error is None else evidence.error
+        known = evidence.error if isinstance(evidence, BottleneckEvidence | PriceEvidence) else None
+        return float("nan") if known is None else known
 
     def _numbers(self) -> list[float]:
         """Return what is known of each resource beside its use: its highest level, or its price, (m,)."""
@@ -207,7 +207,7 @@ def solve_partitions(
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     parquet()
-    shared = Cluster.of(cluster)
+    shared = BareCluster.of(cluster)
     if shared.machines is not None:
         raise PolicyError(f"{chosen.name} of users in tables is built for one pool: give a capacity, not machines")
     if chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
@@ -251,7 +251,7 @@ def solve_partitions(
     return answer
 
 
-def _partitions(frame: Any) -> list[Rows]:
+def _partitions(frame: Any) -> list[UserRows]:
     if not hasattr(frame, "to_delayed"):
         raise InstanceError(
             f"users are a {type(frame).__name__}: give the folder of their Parquet files, or a Dask frame"
@@ -262,16 +262,16 @@ def _partitions(frame: Any) -> list[Rows]:
 # ---- from users to a folder ------------------------------------------------------------------------------------------
 
 
-def _counted(part: Part) -> tuple[int, float, bool]:
+def _counted(part: LoadedPart) -> tuple[int, float, bool]:
     """Return how many users there are, their weight, and whether somebody has a limit."""
     instance = part.instance
     weight = float(np.sum(instance.weights)) if instance.weighted else float(instance.n)
     return instance.n, weight, instance.limited
 
 
-def _division(rows: list[Rows], where: Place, cluster: Cluster, policy: Policy, deadline: Deadline) -> Division:
+def _division(rows: list[UserRows], where: Place, cluster: BareCluster, policy: Policy, deadline: Deadline) -> Division:
     """Return what is to be divided; users are kept where they are read, if there is room."""
-    parts, n = Parts(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
+    parts, n = Partitions(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
     # Demands, weights, limits, and rates and tasks while they are worked on.
     if n and where.memory() * KEPT < n * (cluster.m + 4) * 8:
         return Division(parts, rows, cluster, policy, n, float(n), True, deadline)
@@ -299,7 +299,7 @@ def _folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _finish(folder: Path, target: Path, rows: list[Rows], answer: PartitionedAllocation) -> None:
+def _finish(folder: Path, target: Path, rows: list[UserRows], answer: PartitionedAllocation) -> None:
     """Give the folder its name, when every part is there."""
     wanted = {f"{part.stem}.parquet" for part in rows}
     for path in folder.iterdir():

@@ -44,11 +44,11 @@ from fractions import Fraction
 import numpy as np
 
 from ...base.numbers.rationals import integer_columns, weighted_sums
-from ...base.partitions import Parts
+from ...base.partitions import Partitions
 from ...certificates.servers import ON_EACH, pool_of
 from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
-from .saturation import MANY, MOST_RESOURCES, Pace, magnification, saturation, tasks_at
+from .saturation import MANY, MOST_RESOURCES, Rising, magnification, saturation, tasks_at
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers"]
 
@@ -76,8 +76,8 @@ def fill(problem: Problem) -> tuple[np.ndarray, float]:
     limits = instance.limits if instance.limited else None
     least = MANY if instance.limited else PER_SET << instance.m
     if instance.m <= MOST_RESOURCES and instance.n >= least:
-        users = Pace(instance.demands, pace, limits)
-        found = saturation(Parts([users]), instance.capacity, instance.n, instance.limited)
+        users = Rising(instance.demands, pace, limits)
+        found = saturation(Partitions([users]), instance.capacity, instance.n, instance.limited)
         tasks, magnified = tasks_at(users, found.levels, np.empty(instance.n)), found.magnified
     else:
         tasks, magnified = _fill(instance.demands, pace, instance.capacity, limits)

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.errors import SolverError
-from ...base.partitions import Parts
+from ...base.partitions import Partitions
 from ...base.tolerances import EXACT, ROUNDING
 from ...model.arrays import columns, in_blocks
 
-__all__ = ["MANY", "MOST_RESOURCES", "Pace", "Saturation", "magnification", "saturation", "tasks_at"]
+__all__ = ["MANY", "MOST_RESOURCES", "Rising", "Saturation", "magnification", "saturation", "tasks_at"]
 
 MOST_RESOURCES = 16
 """Resources up to which all sets of them are a small number."""
@@ -64,7 +64,7 @@ FLOAT_MAX = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False)
-class Pace:
+class Rising:
     """Users as filling sees them.
 
     Attributes
@@ -110,12 +110,12 @@ class _Sides(NamedTuple):
     rest: tuple[np.ndarray, ...] | None
 
 
-def saturation(parts: Parts, capacity: np.ndarray, n: int, limited: bool) -> Saturation:
+def saturation(parts: Partitions, capacity: np.ndarray, n: int, limited: bool) -> Saturation:
     """Return the saturation of a pool.
 
     Parameters
     ----------
-    parts : Parts of Pace
+    parts : Partitions of Rising
     capacity : array (m,)
     n : int
         Users of all parts.
@@ -145,7 +145,7 @@ def saturation(parts: Parts, capacity: np.ndarray, n: int, limited: bool) -> Sat
     raise SolverError("filling a pool did not settle: take another engine, such as lp-chain")
 
 
-def tasks_at(users: Pace, levels: np.ndarray, out: np.ndarray) -> np.ndarray:
+def tasks_at(users: Rising, levels: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Write the tasks (n,) of users of a pool whose resources run out at levels (m,), and return them."""
     reach = _reaches(np.minimum(levels, FLOAT_MAX))
 
@@ -161,7 +161,7 @@ def tasks_at(users: Pace, levels: np.ndarray, out: np.ndarray) -> np.ndarray:
     return out
 
 
-def sampled(users: Pace, every: int) -> Pace:
+def sampled(users: Rising, every: int) -> Rising:
     """Return about one in so many of the users, in runs from everywhere in the list; all of them where every is 1."""
     n = len(users.pace)
     if every <= 1:
@@ -169,23 +169,23 @@ def sampled(users: Pace, every: int) -> Pace:
     runs = max(n // (RUN * every), 1)
     rows = (np.linspace(0, max(n - RUN, 0), runs).astype(int)[:, None] + np.arange(min(RUN, n))).ravel()
     limits = None if users.limits is None else users.limits[rows]
-    return Pace(np.asfortranarray(users.demands[rows]), users.pace[rows], limits)
+    return Rising(np.asfortranarray(users.demands[rows]), users.pace[rows], limits)
 
 
-def _about(parts: Parts, capacity: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _about(parts: Partitions, capacity: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return between which levels, (m,) each, resources run out, as far as a sample can tell.
 
     A level is as uncertain as what is used of its resource, times what is magnified by what was used before.
     """
-    found: list[Pace] = parts.each(sampled, -(-n // SAMPLE), what="taking a sample")
+    found: list[Rising] = parts.each(sampled, -(-n // SAMPLE), what="taking a sample")
     some = [part.limits if part.limits is not None else np.full(len(part.pace), np.inf) for part in found]
-    sample = Pace(
+    sample = Rising(
         np.concatenate([part.demands for part in found]),
         np.concatenate([part.pace for part in found]),
         np.concatenate(some),
     )
     drawn = len(sample.pace)
-    about = saturation(Parts([sample]), capacity * (drawn / n), drawn, limited=True)
+    about = saturation(Partitions([sample]), capacity * (drawn / n), drawn, limited=True)
     wider = NEAR * about.loose
     runs_out = np.isfinite(about.levels)
     last = float(about.levels.max(where=runs_out, initial=0.0))
@@ -217,7 +217,7 @@ def _by_set(block: np.ndarray, pace: np.ndarray, word: np.ndarray) -> np.ndarray
     return np.stack([np.bincount(word, weights=row * pace, minlength=1 << m) for row in block], axis=1)
 
 
-def _sides(users: Pace, low: np.ndarray | float, high: np.ndarray | float) -> _Sides:
+def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> _Sides:
     """Add up who is certain to stop at a limit, or not to, when resources run out between the levels (m,)."""
     n, m = users.demands.shape
     limits = users.limits
@@ -268,7 +268,7 @@ def _added(parts: list[_Sides]) -> _Sides:
     return _Sides(sums, taken, None)
 
 
-def _settled(sides: Parts, sums: np.ndarray, taken: np.ndarray, capacity: np.ndarray) -> Saturation:
+def _settled(sides: Partitions, sums: np.ndarray, taken: np.ndarray, capacity: np.ndarray) -> Saturation:
     """Return the saturation when who was put aside has settled on a side."""
     found = Saturation(np.zeros(len(capacity)), 1.0, np.ones(len(capacity)))
     for _ in range(ROUNDS):

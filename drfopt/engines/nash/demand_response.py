@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.partitions import Parts
+from ...base.partitions import Partitions
 from ...model.arrays import columns, in_blocks
 from ..problem import Problem
 
@@ -194,7 +194,7 @@ class PartedResponse:
 
     Parameters
     ----------
-    parts : Parts of DemandResponse
+    parts : Partitions of DemandResponse
     n : int
         Users of all parts.
     capacity : array (m,)
@@ -204,7 +204,7 @@ class PartedResponse:
         Whether somebody has a limit.
     """
 
-    def __init__(self, parts: Parts, n: int, capacity: np.ndarray, alpha: float, money: float, limited: bool):
+    def __init__(self, parts: Partitions, n: int, capacity: np.ndarray, alpha: float, money: float, limited: bool):
         self.parts, self.n, self.capacity, self.alpha, self.money = parts, n, capacity, alpha, money
         self.m = len(capacity)
         self.limits = capacity if limited else None

@@ -15,7 +15,7 @@ from ..native.reading import built
 from ..native.syntax import tree
 from ..text.files import failure, format_of, read_text
 
-__all__ = ["SPECIAL", "Cluster"]
+__all__ = ["SPECIAL", "BareCluster"]
 
 SPECIAL = ("name", "weight", "max_tasks", "machines")
 """Columns that are no resources."""
@@ -24,7 +24,7 @@ PLACEHOLDER = "users in tables"
 
 
 @dataclass(frozen=True)
-class Cluster:
+class BareCluster:
     """A cluster without users.
 
     Attributes
@@ -46,7 +46,7 @@ class Cluster:
         return len(self.resources)
 
     @classmethod
-    def of(cls, given: Any) -> "Cluster":
+    def of(cls, given: Any) -> "BareCluster":
         """Return the cluster of a native file without users, of a table of capacities, or of machines."""
         if isinstance(given, str | Path):
             return _load(given)
@@ -66,12 +66,12 @@ def _alone(capacity: Any, machines: Any) -> Instance:
     return Instance({PLACEHOLDER: first}, capacity, machines=machines)
 
 
-def _without_users(instance: Instance) -> Cluster:
+def _without_users(instance: Instance) -> BareCluster:
     if taken := sorted(set(instance.resources) & set(SPECIAL)):
         raise InstanceError(f"the cluster has a resource {taken[0]!r}, which is the name of another column: rename it")
     pool = instance.machines is None
     parts = instance.parts()
-    return Cluster(
+    return BareCluster(
         instance.resources,
         tuple(parts["capacity"]) if pool else None,
         None if pool else tuple(parts["machines"]),
@@ -79,7 +79,7 @@ def _without_users(instance: Instance) -> Cluster:
     )
 
 
-def _load(path: str | Path) -> Cluster:
+def _load(path: str | Path) -> BareCluster:
     """Return the cluster of an instance file that has ``[capacity]`` or ``[[machines]]``, and no users.
 
     Raises

@@ -11,8 +11,8 @@ import numpy as np
 from ...base.errors import InstanceError, suggestion
 from ...model.instance import Instance
 from ..text.files import failure
-from .cluster import Cluster
-from .rows import Rows, check_columns, kind_of, kinds_of, opened, parquet
+from .cluster import BareCluster
+from .rows import UserRows, check_columns, kind_of, kinds_of, opened, parquet
 
 __all__ = ["at_row", "load", "names_of", "write_columns"]
 
@@ -20,7 +20,7 @@ BETWEEN = "|"
 """What stands between the names of classes in a text."""
 
 
-def load(rows: Rows, cluster: Cluster) -> Instance:
+def load(rows: UserRows, cluster: BareCluster) -> Instance:
     """Return the users of a part as an instance, whose capacity is that of the whole cluster.
 
     Raises
@@ -51,13 +51,13 @@ def load(rows: Rows, cluster: Cluster) -> Instance:
         raise at_row(error, rows) from None
 
 
-def at_row(error: Exception, rows: Rows) -> Exception:
+def at_row(error: Exception, rows: UserRows) -> Exception:
     """Return the error about a part, which calls users by their number there, as one about a row of its file."""
     text = re.sub(r"user 'u(\d+)'", lambda found: f"row {rows.first + int(found[1]) - 1}", str(error))
     return type(error)(f"{rows.path}: {text}")
 
 
-def _table(rows: Rows, wanted: Sequence[str]) -> Any:
+def _table(rows: UserRows, wanted: Sequence[str]) -> Any:
     """Return the columns of a part that are there, as an Arrow table."""
     if rows.frame is not None:
         import pyarrow
@@ -72,7 +72,7 @@ def _table(rows: Rows, wanted: Sequence[str]) -> Any:
         return file.read_row_groups(rows.groups, [name for name in wanted if name in there], use_threads=False)
 
 
-def _optional(rows: Rows, table: Any, name: str, missing: float) -> np.ndarray | None:
+def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarray | None:
     """Return a column (n,) that may be left out, with what an empty cell stands for."""
     if name not in table.column_names:
         return None
@@ -87,7 +87,7 @@ def _optional(rows: Rows, table: Any, name: str, missing: float) -> np.ndarray |
     return values
 
 
-def _numbers(rows: Rows, table: Any, name: str, out: np.ndarray, missing: float | None) -> None:
+def _numbers(rows: UserRows, table: Any, name: str, out: np.ndarray, missing: float | None) -> None:
     """Write a column to an array (n,), and refuse what is no number from 0 on."""
     start = 0
     for chunk in table.column(name).chunks:
@@ -111,7 +111,7 @@ def _numbers(rows: Rows, table: Any, name: str, out: np.ndarray, missing: float 
         start += len(chunk)
 
 
-def _eligible(rows: Rows, table: Any, classes: Sequence[str]) -> np.ndarray | None:
+def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray | None:
     """Return which classes are open to users, bool (n, k); None where that is not said."""
     if "machines" not in table.column_names or table.column("machines").null_count == table.num_rows:
         return None
@@ -151,7 +151,7 @@ def _eligible(rows: Rows, table: Any, classes: Sequence[str]) -> np.ndarray | No
     return allowed
 
 
-def names_of(rows: Rows) -> Any:
+def names_of(rows: UserRows) -> Any:
     """Return the column of names of a part as an Arrow array, None where there is none."""
     table = _table(rows, ["name"])
     return table.column("name") if "name" in table.column_names else None

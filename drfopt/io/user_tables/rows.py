@@ -9,16 +9,16 @@ from typing import Any
 
 from ...base.errors import EngineError, suggestion
 from ..text.files import failure
-from .cluster import SPECIAL, Cluster
+from .cluster import SPECIAL, BareCluster
 
-__all__ = ["Rows", "check_columns", "kind_of", "kinds_of", "opened", "parquet", "rows_of_files", "rows_of_frame"]
+__all__ = ["UserRows", "check_columns", "kind_of", "kinds_of", "opened", "parquet", "rows_of_files", "rows_of_frame"]
 
 PART = 1 << 20
 """Users of a part at most, unless a row group has more: they and what is computed from them take some 100 MB."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class UserRows:
     """Some users: row groups of a Parquet file, or a partition of a frame.
 
     Attributes
@@ -58,7 +58,7 @@ def parquet() -> Any:
     return pyarrow.parquet
 
 
-def rows_of_files(path: str | Path, cluster: Cluster) -> list[Rows]:
+def rows_of_files(path: str | Path, cluster: BareCluster) -> list[UserRows]:
     """Return where the users are that a folder of Parquet files, or one such file, holds.
 
     Only the ends of the files are read, which say what columns there are and how many rows.
@@ -74,7 +74,7 @@ def rows_of_files(path: str | Path, cluster: Cluster) -> list[Rows]:
         raise failure(str(path), "there is no such folder: check the name")
     if not files:
         raise failure(str(path), "has no files *.parquet: name the folder that they are in")
-    found: list[Rows] = []
+    found: list[UserRows] = []
     first: tuple[str, dict[str, str]] | None = None
     for file in files:
         with opened(file), reader.ParquetFile(file) as end:
@@ -92,7 +92,7 @@ def rows_of_files(path: str | Path, cluster: Cluster) -> list[Rows]:
     return found
 
 
-def _cut(file: Path, sizes: list[int]) -> list[Rows]:
+def _cut(file: Path, sizes: list[int]) -> list[UserRows]:
     """Return the parts of a file whose row groups have so many rows."""
     cut: list[tuple[int, list[int], int]] = []
     start = 0
@@ -104,16 +104,16 @@ def _cut(file: Path, sizes: list[int]) -> list[Rows]:
         start += size
     several = len(cut) > 1
     return [
-        Rows(str(file), tuple(groups), first, n, f"{file.stem}-{q:04d}" if several else file.stem)
+        UserRows(str(file), tuple(groups), first, n, f"{file.stem}-{q:04d}" if several else file.stem)
         for q, (first, groups, n) in enumerate(cut)
     ]
 
 
-def rows_of_frame(frame: Any) -> list[Rows]:
+def rows_of_frame(frame: Any) -> list[UserRows]:
     """Return where the users are of a Dask frame: its partitions, which are asked for one at a time."""
     return [
         # A worker that is at work on the partition makes it itself.
-        Rows(f"partition {q}", stem=f"part-{q:05d}", frame=partial(part.compute, scheduler="synchronous"))
+        UserRows(f"partition {q}", stem=f"part-{q:05d}", frame=partial(part.compute, scheduler="synchronous"))
         for q, part in enumerate(frame.to_delayed())
     ]
 
@@ -152,7 +152,7 @@ def kind_of(kind: Any) -> str:
     return str(kind)
 
 
-def check_columns(place: str, kinds: Mapping[str, str], cluster: Cluster) -> None:
+def check_columns(place: str, kinds: Mapping[str, str], cluster: BareCluster) -> None:
     """Raise when columns are missing, unknown, or of another type."""
     pool = cluster.machines is None
     for name in cluster.resources:
