@@ -10,10 +10,11 @@ import numpy as np
 from drfopt.model.instance import Machine
 from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, simulate, simulate_each
 from drfopt.simulation.experiments import section72
+from drfopt.simulation.rules.table import RULES
 
 from .measure import Bench, Case, Row, Verdict, Way
 
-__all__ = ["Crowd", "Replications", "Sweep", "growth", "replicated", "section_7_2"]
+__all__ = ["Crowd", "Replications", "Sweep", "growth", "replicated", "rules", "section_7_2"]
 
 USERS = 100
 TASKS_A_JOB = 100
@@ -52,13 +53,14 @@ def crowd(size: Crowd) -> Scenario:
     return Scenario((Machine("node", {"cpu": 16, "memory": 64}, size.machines),), users)
 
 
+def _timed(scenario: Scenario, rule: str) -> tuple[Run, float]:
+    begun = time.process_time()
+    run = simulate(scenario, rule)
+    return run, time.process_time() - begun
+
+
 def growth(bench: Bench, size: Crowd) -> list[Row]:
     """Measure one run, and note seconds of the processor: the clock on the wall belongs to whoever else is there."""
-
-    def timed(scenario: Scenario) -> tuple[Run, float]:
-        begun = time.process_time()
-        run = simulate(scenario, size.rule)
-        return run, time.process_time() - begun
 
     def judge(scenario: Scenario, found: tuple[Run, float]) -> Verdict:
         run, seconds = found
@@ -71,10 +73,28 @@ def growth(bench: Bench, size: Crowd) -> list[Row]:
         )
         return Verdict(proof="valid" if whole else "invalid", note=note)
 
-    ways = (Way("simulate", "drfopt", timed, judge),)
+    ways = (Way("simulate", "drfopt", lambda scenario: _timed(scenario, size.rule), judge),)
     group = f"{size.rule}, {size.machines} machines"
     case = Case(group, f"{size.tasks:.0e} tasks", USERS, lambda: crowd(size), ways, yardstick="")
     return bench.measure("simulation-growth", case)
+
+
+def rules(bench: Bench, size: Crowd) -> list[Row]:
+    """Measure every rule of the table on one scenario, beside `drf`."""
+
+    def judge(scenario: Scenario, found: tuple[Run, float]) -> Verdict:
+        run, seconds = found
+        whole = run.ended == len(run.jobs["user"]) * TASKS_A_JOB
+        note = f"{seconds / run.ended * 1e6:.0f} us of the processor a task, the first time"
+        return Verdict(proof="valid" if whole else "invalid", note=note)
+
+    names = [row.example or row.name for row in RULES]
+    ways = tuple(
+        Way(name, "yardstick" if name == "drf" else "drfopt", lambda given, name=name: _timed(given, name), judge)
+        for name in names
+    )
+    case = Case(f"{size.machines} machines", f"{size.tasks:.0e} tasks", USERS, lambda: crowd(size), ways, "", "drf")
+    return bench.measure("simulation-rules", case)
 
 
 @dataclass(frozen=True)

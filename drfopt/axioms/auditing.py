@@ -143,7 +143,7 @@ def audit(
     if not isinstance(instance, Instance):
         raise PolicyError(f"audit takes an Instance, not {type(instance).__name__}: build one, or use Instance.load")
     divisible = not integer and chosen.objective in ("leximin", "alpha", "sum")
-    chosen.check(instance, integer, FEATURES if divisible else ("types",))
+    chosen.check(instance, integer, FEATURES if divisible else () if integer else ("types",))
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     integer = in_whole_tasks(instance, chosen, integer)

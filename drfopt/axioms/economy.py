@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from ..base.numbers.enclosures import Enclosure
+from ..model.devices import Devices, accepts, resized
 from ..model.instance import Instance
 from ..model.machine import Machine
 
@@ -44,10 +45,22 @@ class IdenticalMachines:
     capacity: Row
     count: int
     open_to: tuple[bool, ...]
+    devices: tuple[tuple[int, Devices], ...] = ()
 
     def fits(self, i: int, demand: Row) -> bool:
         """Say whether one whole task of user i fits on one machine of the class, and may run there."""
-        return self.open_to[i] and all(d <= c for d, c in zip(demand, self.capacity, strict=True))
+        within = all(d <= c for d, c in zip(demand, self.capacity, strict=True))
+        return self.open_to[i] and within and all(accepts(demand[j], one) for j, one in self.devices)
+
+    @property
+    def row(self) -> tuple[Row, int, dict[int, tuple[int, Fraction]]]:
+        """What the reference is told of the class: capacity, count, and devices by resource."""
+        return self.capacity, self.count, {j: (one.count, one.size) for j, one in self.devices}
+
+    def machine(self, resources: Sequence[str]) -> Machine:
+        """Return the class as an instance lists it."""
+        devices = {resources[j]: one for j, one in self.devices}
+        return Machine(self.name, list(self.capacity), self.count, resized(devices, resources, self.capacity) or None)
 
     @property
     def room(self) -> Row:
@@ -167,7 +180,7 @@ class Economy:
         return Instance(
             [list(row) for row in self.demands],
             list(self.pool) if pool else None,
-            machines=None if pool else [Machine(c.name, list(c.capacity), c.count) for c in self.machines or ()],
+            machines=None if pool else [c.machine(self.resources) for c in self.machines or ()],
             users=self.users,
             resources=self.resources,
             weights=weights,
@@ -185,7 +198,13 @@ def cluster_of(instance: Instance) -> Economy:
     machines = None
     if instance.machines is not None:
         machines = tuple(
-            IdenticalMachines(machine.name, row, machine.count, tuple(bool(e) for e in instance.eligible[:, k]))
+            IdenticalMachines(
+                machine.name,
+                row,
+                machine.count,
+                tuple(bool(e) for e in instance.eligible[:, k]),
+                tuple((instance.resources.index(r), one) for r, one in (machine.devices or {}).items()),
+            )
             for k, (machine, row) in enumerate(zip(instance.machines, instance.exact_machine_capacity, strict=True))
         )
     return Economy(

@@ -22,6 +22,7 @@ from ..base.errors import DrfoptError, EngineError
 from ..base.solvers.exact_lp import largest
 from ..base.tolerances import LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
+from ..engines.reference.algorithm1 import Machines
 from ..engines.reference.filling import progressive_filling
 from ..engines.reference.path_filling import path_filling
 from ..model.paths import Traveller
@@ -155,10 +156,10 @@ def _program(cluster: Economy, policy: Policy) -> Outcome:
 
 
 def _whole(cluster: Economy, policy: Policy) -> Outcome:
-    machines = [(cluster.pool, 1)]
+    machines: Machines = [(cluster.pool, 1)]
     eligible = None
     if cluster.machines is not None:
-        machines = [(c.capacity, c.count) for c in cluster.machines]
+        machines = [c.row for c in cluster.machines]
         eligible = [[c.open_to[i] for c in cluster.machines] for i in range(cluster.n)]
     values = rates(cluster, policy)
     objective = {

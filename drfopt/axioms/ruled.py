@@ -22,7 +22,7 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
 from ..base.progress import report
-from ..model.instance import Instance, Machine
+from ..model.instance import Instance
 from ..model.policies import Policy
 from ..solving.allocating import solve
 from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
@@ -277,7 +277,7 @@ def _growth(case: _RuledCase) -> Finding:
         for k, name in enumerate(instance.machine_names):
             extra = max(1, round(float(times - 1) * instance.machines[k].count))
             machines = instance.parts()["machines"]
-            machines[k] = Machine(name, machines[k].capacity, machines[k].count + extra)
+            machines[k] = replace(machines[k], count=machines[k].count + extra)
             changes.append((f"{extra} more of {name}", {"machines": machines}))
 
     def rows() -> Iterator[Loss]:

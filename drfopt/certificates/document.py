@@ -12,7 +12,8 @@ where it is long; in a file of floats tasks and levels are numbers.
     proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level
     proof.prices              sums, CEEI, alpha: prices of one unit, {resource: price} or {class: {resource: price}}
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
-    proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them
+    proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them;
+                              devices: of each resource those of one machine that are shared, tasks of each user on it
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 """

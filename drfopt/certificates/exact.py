@@ -66,14 +66,20 @@ def certify(
 
 
 def rounded(
-    proof: Certificate, instance: Instance, exact: np.ndarray, tasks: np.ndarray, placement: np.ndarray | None
+    proof: Certificate,
+    instance: Instance,
+    policy: Policy,
+    exact: np.ndarray,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
 ) -> Certificate:
     """Return the certificate of tasks (n,) that are floats next to exact ones with a proof: how far off they may be."""
     pairs = zip(tasks.tolist(), exact.tolist(), strict=True)
     off = max((max(abs(Fraction(x) - end) for end in (lower(y), upper(y))) / (upper(y) or 1) for x, y in pairs))
     infeasible, reason = infeasibility(instance, tasks, placement)
     violation = max(proof.violation, float(off), infeasible)
-    valid = bool(proof.valid) and violation <= LEVEL_CEEI and infeasible <= CAPACITY
+    accuracy = LEVEL if policy.objective == "leximin" else LEVEL_CEEI
+    valid = bool(proof.valid) and violation <= accuracy and infeasible <= CAPACITY
     reason = proof.reason or reason or ("" if valid else f"the nearest floats are {violation:.1e} off the exact answer")
     return replace(proof, valid=valid, violation=violation, reason=reason)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..base.tolerances import CAPACITY
 from ..model.arrays import in_blocks
 from ..model.instance import Instance
+from ..model.packings import dealt
 
 __all__ = ["exactly_feasible", "infeasibility"]
 
@@ -18,7 +19,11 @@ NAMED = 100_000
 
 
 def infeasibility(
-    instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, used: np.ndarray | None = None
+    instance: Instance,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    integer: bool = False,
+    used: np.ndarray | None = None,
 ) -> tuple[float, str]:
     """Return the largest relative amount by which a constraint is broken, and which one, in words ("" if none).
 
@@ -26,6 +31,8 @@ def infeasibility(
     ----------
     tasks : array (n,)
     placement : array (n, k) or None for a pool; (q, k) by type where users have several task types
+    integer : bool
+        Whether tasks are whole: of several types so many of each as `Instance.types_started` says.
     used : array (m,), optional
         What of a pool is used, where it has been added up before.
     """
@@ -56,11 +63,15 @@ def infeasibility(
         seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
         used = (tasks @ instance.demands if used is None else used)[None, :]
+        used = used + (_by_types(instance, tasks) if integer else 0.0)
         cells: tuple[str, ...] = instance.resources
     else:
         types = instance.type_table
         demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
         expected = tasks if types is None else types.part * tasks[types.owner]
+        if types is not None and integer:
+            for i in instance.type_fits:
+                expected[types.owner == i] = instance.types_started(i, int(tasks[i]))
         used = placement.T @ demands
         cells = tuple(f"{c}/{r}" for c in instance.machine_names for r in instance.resources)
         scale = np.maximum(np.abs(expected), np.abs(placement).max(axis=1, initial=0))
@@ -82,6 +93,18 @@ def infeasibility(
     excess = np.divide(used - total, total, where=total > 0, out=np.where(used > 0, np.inf, 0.0))
     seen(excess.ravel(), "capacity of {!r} is exceeded", cells.__getitem__)
     return worst, "" if worst <= CAPACITY else reason
+
+
+def _by_types(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return what whole tasks of several types use of a pool above as many average ones, (m,)."""
+    more = np.zeros(instance.m)
+    for i in instance.type_fits:
+        kinds, counts = (instance.task_types or ())[i] or (), instance.types_started(i, int(tasks[i]))
+        needs = zip(*(kind.demand for kind in kinds), strict=True)
+        used = [sum(x * need for x, need in zip(counts, column, strict=True)) for column in needs]
+        average = (int(tasks[i]) * need for need in instance.exact_demands[i])
+        more += [float(total - each) for total, each in zip(used, average, strict=True)]
+    return more
 
 
 def _finite(values: np.ndarray) -> bool:
@@ -106,10 +129,12 @@ def _largest_share(instance: Instance, demands: np.ndarray) -> np.ndarray:
     return shares
 
 
-def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None) -> str:
+def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None, devices: list | None = None) -> str:
     """Return the first constraint that whole tasks break, in words, decided in exact arithmetic; "" when none is.
 
-    `packing` is None for a pool; for machines a list of ``(class, machines, {user: tasks on each of them})``.
+    `packing` is None for a pool; for machines a list of ``(class, machines, {user: tasks on each of them})``. Entry by
+    entry `devices` says which tasks share which device, as `drfopt.model.packings.dealt` does, who is asked where it is
+    not given; that no device is overfull is added up here.
     """
     for i, x in enumerate(tasks):
         limit = instance.exact_limits[i]
@@ -119,7 +144,9 @@ def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None)
         return _overfull(instance, dict(enumerate(tasks)), instance.exact_capacity, "the pool")
     placed = [0] * instance.n
     machines = [0] * instance.k
-    for k, count, pattern in packing:
+    if devices is None:
+        devices = dealt(instance, packing) if instance.has_devices else [{}] * len(packing)
+    for (k, count, pattern), shared in zip(packing, devices, strict=True):
         known = 0 <= k < instance.k and all(0 <= i < instance.n and x >= 0 for i, x in pattern.items())
         if not known or count < 1:
             return f"the packing speaks of {count} machines of class {k} with {pattern}, which cannot be"
@@ -131,12 +158,38 @@ def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None)
                 return f"user {instance.users[i]!r} is placed on {where!r}, where its task does not fit"
         if broken := _overfull(instance, pattern, instance.exact_machine_capacity[k], instance.machine_names[k]):
             return broken
+        if broken := _torn(instance, k, pattern, shared):
+            return broken
     for k, count in enumerate(machines):
         if count > instance.counts[k]:
             return f"{count} machines of {instance.machine_names[k]!r} are used, of {instance.counts[k]}"
     for i, (x, y) in enumerate(zip(tasks, placed, strict=True)):
         if x != y:
             return f"user {instance.users[i]!r} has {x} tasks, of which {y} are placed"
+    return ""
+
+
+def _torn(instance: Instance, k: int, pattern: dict[int, int], shared: dict[str, list[dict[int, int]]] | None) -> str:
+    """Return what is wrong with the devices of one machine of class k that runs so many tasks of each user."""
+    where, devices = instance.machine_names[k], (instance.machines[k].devices if instance.machines else None) or {}
+    if shared is None:
+        return f"{where}: its tasks do not fit on its devices"
+    for resource, one in devices.items():
+        j, on = instance.resources.index(resource), shared.get(resource, [])
+        needs = {i: instance.exact_demands[i][j] / one.size for i in pattern}
+        entire = sum((needs[i] * x for i, x in pattern.items() if needs[i] >= 1), Fraction(0))
+        if any(need > 1 and need.denominator > 1 for need in needs.values()):
+            return f"{where}: a task takes neither a part of one {resource!r} nor whole ones"
+        if entire + len(on) > one.count:
+            return f"{where}: {entire} whole {resource!r} and {len(on)} shared ones are used, of {one.count}"
+        for device in on:
+            if not set(device) <= set(pattern) or min(device.values(), default=0) < 0:
+                return f"{where}: a shared {resource!r} holds {device}, of tasks {pattern}"
+            if (used := sum((needs[i] * x for i, x in device.items()), Fraction(0))) > 1:
+                return f"{where}: {used} of one {resource!r} is used"
+        for i, x in pattern.items():
+            if 0 < needs[i] < 1 and sum(device.get(i, 0) for device in on) != x:
+                return f"{where}: not all {x} tasks of user {instance.users[i]!r} are on one {resource!r} each"
     return ""
 
 

@@ -96,7 +96,7 @@ class Holders:
         with np.errstate(all="ignore"):
             used, highest, in_range = zip(*in_blocks(self.instance.n, self._seen), strict=True)
             total: np.ndarray = np.sum(used, axis=0)
-            infeasible, reason = infeasibility(self.instance, self.tasks, None, total)
+            infeasible, reason = infeasibility(self.instance, self.tasks, None, used=total)
         kept = all(in_range) and self.instance.mid_range
         return FirstLook(total, np.max(highest, axis=0), kept, infeasible, reason)
 

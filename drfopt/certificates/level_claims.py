@@ -10,16 +10,13 @@ exactly at it, all of them are.
 How high can a level in the sorted vector be at most? An exact bound that needs no solver.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ..model.instance import Instance
-from ..model.packings import most_alone, shapes
-from ..model.policies import Policy
-from .exhaustive_search import playing
+from ..model.task_types import TypeSequence
+from ..model.whole_values import LevelScale, WholeUsers
 
 __all__ = ["Choice", "LevelClaim", "claims", "highest"]
 
@@ -28,18 +25,25 @@ ABOVE = -1
 """In place of a row: the option to be above the level."""
 
 
+Load = tuple[tuple[int, int], ...]
+"""Pairs (good, number of tasks): see `WholeUsers.goods`."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """So many users alike, and their options: pairs (tasks of each, row of the level stopped at, or `ABOVE`).
 
-    `rate` is the level of one task, in the claim's unit, and `most` the most tasks.
+    `scale` is what tasks are worth, and `sequence` of which goods they are.
     """
 
-    shape: int
+    sequence: TypeSequence
     number: int
-    rate: int
-    most: int
+    scale: LevelScale
     options: tuple[tuple[int, int], ...]
+
+    def load(self, tasks: int) -> Load:
+        """Return of which goods so many tasks are."""
+        return tuple(zip(self.sequence.rows, self.sequence.started(tasks), strict=True))
 
 
 @dataclass(frozen=True)
@@ -48,122 +52,99 @@ class LevelClaim:
 
     Attributes
     ----------
-    level, unit : int
-        The policy's level, times the unit.
+    level : int
+        As a value of whole tasks.
+    value : Fraction
+        The same as the policy counts it.
     count : int
         How many users stop at it.
     allowed : tuple of int
         Users that may stop at the level of each row; for this level it is one less than `count`.
     fixed : tuple of int
-        Tasks of each shape of users who surely stopped.
+        Tasks of each good of users who surely stopped.
     choices : tuple of Choice
     """
 
     level: int
-    unit: int
+    value: Fraction
     count: int
     allowed: tuple[int, ...]
     fixed: tuple[int, ...]
     choices: tuple[Choice, ...]
-
-    @property
-    def value(self) -> Fraction:
-        """The level as the policy counts it."""
-        return Fraction(self.level, self.unit)
 
     def raised(self, level: int) -> "LevelClaim":
         """Return the claim that not all who need not stop below this level can reach another, higher one."""
         own = len(self.allowed) - 1
         choices = []
         for choice in self.choices:
-            least = -(-level // choice.rate)
+            least = choice.scale.least(level)
             stops = tuple(option for option in choice.options if option[1] not in (own, ABOVE))
-            above = ((least, ABOVE),) if least <= choice.most else ()
+            above = ((least, ABOVE),) if least <= choice.scale.most else ()
             choices.append(replace(choice, options=stops + above))
         return replace(self, level=level, choices=tuple(choices))
 
 
-def claims(instance: Instance, policy: Policy, tasks: list[int]) -> Iterator[LevelClaim]:
+def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
     """Yield the claims that together say that tasks (n,) are leximin, from the lowest level up."""
-    members = playing(instance)
-    exact = policy.exact_rates(instance)
-    unit = math.lcm(*(exact[i].denominator for i in members)) if members else 1
-    alike = shapes(instance, members)
     kinds = Counter(
-        (shape, int(exact[members[p]] * unit), most_alone(instance, members[p]))
-        for shape, positions in enumerate(alike)
-        for p in positions
+        (TypeSequence(goods, users.sequences[p].counts if len(goods) > 1 else (1,)), users.scales[p])
+        for p, goods in enumerate(users.goods_of)
     )
     rest = list(kinds.values())
-    stopped = Counter(int(exact[i] * unit) * tasks[i] for i in members)
-    fixed = [0] * len(alike)
+    stopped = Counter(users.values(tasks))
+    fixed = [0] * len(users.goods)
     open_rows: list[tuple[int, int]] = []
     for level in sorted(stopped):
         count = stopped[level]
-        may = [
-            number if level % rate == 0 and level // rate <= most else 0
-            for (_, rate, most), number in zip(kinds, rest, strict=True)
-        ]
+        may = [number if scale.at(level) else 0 for (_, scale), number in zip(kinds, rest, strict=True)]
         rows = [*open_rows, (level, count - 1)]
         choices = tuple(
-            Choice(shape, number, rate, most, _options(rate, most, level, rows))
-            for (shape, rate, most), number in zip(kinds, rest, strict=True)
+            Choice(sequence, number, scale, _options(scale, level, rows))
+            for (sequence, scale), number in zip(kinds, rest, strict=True)
             if number
         )
-        yield LevelClaim(level, unit, count, tuple(n for _, n in rows), tuple(fixed), choices)
+        yield LevelClaim(level, users.told(level), count, tuple(n for _, n in rows), tuple(fixed), choices)
         if sum(may) == count:
-            for index, ((shape, rate, _), number) in enumerate(zip(kinds, may, strict=True)):
-                fixed[shape] += number * (level // rate)
-                rest[index] -= number
+            for index, ((sequence, scale), number) in enumerate(zip(kinds, may, strict=True)):
+                if number:
+                    for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
+                        fixed[good] += number * x
+                    rest[index] -= number
         else:
             open_rows.append((level, count))
 
 
-def _options(rate: int, most: int, level: int, rows: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    stops = [
-        (at // rate, row) for row, (at, allowed) in enumerate(rows) if allowed and at % rate == 0 and at // rate <= most
-    ]
-    above = level // rate + 1
-    return tuple(stops + ([(above, ABOVE)] if above <= most else []))
+def _options(scale: LevelScale, level: int, rows: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    stops = [(scale.least(at), row) for row, (at, allowed) in enumerate(rows) if allowed and scale.at(at)]
+    above = scale.least(level + 1)
+    return tuple(stops + ([(above, ABOVE)] if above <= scale.most else []))
 
 
-def highest(instance: Instance, policy: Policy, below: int) -> Fraction:
-    """Return a level that the next lowest user cannot exceed, when so many users are below her.
+def highest(users: WholeUsers, below: int) -> int:
+    """Return a value that the next lowest user cannot exceed, when so many users are below her.
 
     All but those must reach it, so of every resource of the whole cluster the smallest needs of so many users must
-    fit together, whoever they are; machines can only make it harder.  The bound is a level that some user can have.
+    fit together, whoever they are; machines can only make it harder.  The bound is a value that some user can have.
     """
-    members = playing(instance)
-    rates = policy.exact_rates(instance)
-    most = {i: most_alone(instance, i) for i in members}
-    number = len(members) - below
+    scales = users.scales
+    everyone, number = range(len(scales)), len(scales) - below
 
-    def possible(level: Fraction) -> bool:
-        needs = {i: math.ceil(level / rates[i]) for i in members}
-        able = [i for i in members if needs[i] <= most[i]]
+    def possible(level: int) -> bool:
+        needs = [scale.least(level) for scale in scales]
+        able = [p for p in everyone if needs[p] <= scales[p].most]
         if len(able) < number:
             return False
-        for j, total in enumerate(instance.exact_capacity):
-            amounts = sorted(needs[i] * instance.exact_demands[i][j] for i in able)
+        for j, total in enumerate(users.instance.exact_capacity):
+            amounts = sorted(users.use(p, needs[p], j) for p in able)
             if sum(amounts[:number], Fraction(0)) > total:
                 return False
         return True
 
-    # Nothing changes between two levels at which no need changes: the levels that count are those users can have.
-    low, high = Fraction(0), max((rates[i] * most[i] for i in members), default=Fraction(0))
+    low, high = 0, max((scale.top for scale in scales), default=0)
     if number <= 0 or possible(high):
         return high
-    while True:
-        ranges = [(rates[i], math.floor(low / rates[i]) + 1, math.floor(high / rates[i])) for i in members]
-        if sum(max(0, last - first + 1) for _, first, last in ranges) <= 4 * len(members):
-            break
-        middle = (low + high) / 2
+    while high - low > 1:
+        middle = (low + high) // 2
         low, high = (middle, high) if possible(middle) else (low, middle)
-    candidates = sorted({rate * x for rate, first, last in ranges for x in range(first, last + 1)})
-    first, last = 0, len(candidates)
-    while first < last:
-        middle_ = (first + last + 1) // 2
-        first, last = (middle_, last) if possible(candidates[middle_ - 1]) else (first, middle_ - 1)
-    return (
-        candidates[first - 1] if first else max(rate * math.floor(low / rate) for rate in (rates[i] for i in members))
-    )
+    # Nothing changes between two values that users can have.
+    return max(scale.value(min(scale.least(low + 1) - 1, scale.most)) for scale in scales if scale.least(low + 1))

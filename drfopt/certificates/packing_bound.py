@@ -4,12 +4,12 @@ A pool prices its resources: a task costs what it uses, and no tasks together co
 price the tasks of each shape: no machine can carry more worth than its most valuable load.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 
-from ..model.instance import Instance
-from ..model.packings import integer_rows
+from ..model.devices import DeviceRoom
+from ..model.packings import device_room, integer_rows
+from ..model.whole_values import WholeUsers
 
 __all__ = ["Machines", "Pool", "Prices", "worth_of"]
 
@@ -22,8 +22,8 @@ Prices = tuple[tuple[int, ...], ...]
 class Pool:
     """One pool: prices are one row, of the resources."""
 
-    def __init__(self, instance: Instance, users: Sequence[int]):
-        self.demands, self.room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_capacity)
+    def __init__(self, users: WholeUsers):
+        self.demands, self.room = users.pool_rows
 
     @property
     def free(self) -> Prices:
@@ -31,7 +31,7 @@ class Pool:
         return ((0,) * len(self.room),)
 
     def priced(self, prices: Prices) -> tuple[list[int], int] | None:
-        """Return the cost of a task of each shape, and of the room."""
+        """Return the cost of a task of each good, and of the room."""
         (row,) = prices
         used = [(j, price) for j, price in enumerate(row) if price]
         costs = [sum(price * demand[j] for j, price in used) for demand in self.demands]
@@ -41,8 +41,14 @@ class Pool:
 class Machines:
     """Machines: the first row of prices is of the shapes, and one row a class is of its resources where it needs one.
 
+    Where groups have ceilings the last row is of these, which price what each good takes of them besides.
+
     Attributes
     ----------
+    shapes : list of int
+        The shape of each good.
+    under, ceilings : lists
+        What a task of each good takes of each ceiling, and what there is of it.
     loads : list, one per class
         All loads (tasks of each shape that fits on the class) of one machine that no other of them contains by its
         last shape; None where there are too many.
@@ -50,8 +56,11 @@ class Machines:
         Shapes that fit on it.
     """
 
-    def __init__(self, instance: Instance, users: Sequence[int]):
-        self.users = users
+    def __init__(self, whole: WholeUsers):
+        instance = whole.cluster
+        self.users = users = [rows[0] for rows in whole.shapes]
+        self.shapes = [shape for _, shape, _ in whole.goods]
+        self.under, self.ceilings = whole.ceiling_rows
         self.counts = [int(count) for count in instance.counts]
         self.fitting = [[s for s, i in enumerate(users) if instance.fits[i, k]] for k in range(instance.k)]
         self.rows: list[tuple[list[list[int]], list[int]]] = []
@@ -60,17 +69,19 @@ class Machines:
             demands = [instance.exact_demands[users[s]] for s in shapes]
             rows, room = integer_rows(demands, instance.exact_machine_capacity[k])
             self.rows.append((rows, room))
-            self.loads.append(_loads(rows, room))
+            self.loads.append(_loads(rows, room, device_room(instance, k, [users[s] for s in shapes])))
 
     @property
     def free(self) -> Prices:
         """Prices at which everything costs nothing."""
-        return ((0,) * len(self.users), *((0,) * len(room) for _, room in self.rows))
+        bounds = [(0,) * len(self.ceilings)] if self.ceilings else []
+        return ((0,) * len(self.users), *((0,) * len(room) for _, room in self.rows), *bounds)
 
     def priced(self, prices: Prices) -> tuple[list[int], int] | None:
-        """Return the price of a task of each shape, and the most valuable load of every machine together."""
-        worth, by_class = prices[0], prices[1:]
-        total = 0
+        """Return the price of a task of each good, and the most valuable load of every machine and all ceilings."""
+        worth, *by_class = prices
+        bounds = by_class.pop() if self.ceilings else ()
+        total = sum(map(mul, bounds, self.ceilings))
         for shapes, loads, (rows, room), row, count in zip(
             self.fitting, self.loads, self.rows, by_class, self.counts, strict=True
         ):
@@ -87,10 +98,11 @@ class Machines:
                 if value:
                     most = max(most, Fraction(value * whole, cost))
             total += count * -(-most.numerator // most.denominator)
-        return list(worth), total
+        costs = [worth[s] + sum(map(mul, bounds, row)) for s, row in zip(self.shapes, self.under, strict=True)]
+        return costs, total
 
 
-def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | None:
+def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[tuple[int, ...]] | None:
     """Return what one machine can carry, of the last shape as much as fits; None after `LOADS` steps."""
     partial: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
@@ -98,6 +110,8 @@ def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | No
         longer = []
         for load, left in partial:
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
+            while most and not devices.fit({**dict(enumerate(load)), position: most}):
+                most -= 1
             for x in range(most if position == len(rows) - 1 else 0, most + 1):
                 longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1
@@ -107,6 +121,6 @@ def _loads(rows: list[list[int]], room: list[int]) -> list[tuple[int, ...]] | No
     return [load for load, _ in partial]
 
 
-def worth_of(instance: Instance, users: Sequence[int]) -> Pool | Machines:
-    """Return how the cluster of an instance prices tasks of the shapes that these users stand for."""
-    return Pool(instance, users) if instance.machines is None else Machines(instance, users)
+def worth_of(users: WholeUsers) -> Pool | Machines:
+    """Return how a cluster prices the tasks of its users."""
+    return Pool(users) if users.instance.machines is None else Machines(users)

@@ -240,7 +240,9 @@ class Buyers:
             found = in_blocks(self.n, self._seen)
             used: np.ndarray = np.sum([part.used for part in found], axis=0)
             pool = self.placement is None
-            infeasible, reason = infeasibility(self.instance, self.tasks, self.placement, used[0] if pool else None)
+            infeasible, reason = infeasibility(
+                self.instance, self.tasks, self.placement, used=used[0] if pool else None
+            )
         return found[int(np.argmax([part.off for part in found]))]._replace(
             used=used,
             money=sum(part.money for part in found),

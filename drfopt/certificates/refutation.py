@@ -101,8 +101,10 @@ def _contradicts(claim: LevelClaim, worth: Pool | Machines, leaf: Refutation, bo
     least = sum(cost * x for cost, x in zip(costs, claim.fixed, strict=True))
     column = 0
     for choice in claim.choices:
-        cost = costs[choice.shape]
-        each = [cost * tasks + (0 if row == ABOVE else leaf.counts[row]) for tasks, row in choice.options]
+        each = [
+            sum(costs[good] * x for good, x in choice.load(tasks)) + (0 if row == ABOVE else leaf.counts[row])
+            for tasks, row in choice.options
+        ]
         if not bounds:
             if not each:
                 return True
@@ -226,7 +228,8 @@ class _Tree:
             if sum(numbers) != choice.number or min(numbers, default=0) < 0:
                 return
             for number, (tasks, row) in zip(numbers, choice.options, strict=True):
-                used = [u + number * tasks * d for u, d in zip(used, self.worth.demands[choice.shape], strict=True)]
+                for good, x in choice.load(tasks):
+                    used = [u + number * x * d for u, d in zip(used, self.worth.demands[good], strict=True)]
                 if row != ABOVE:
                     taken[row] += number
         within = all(u <= total for u, total in zip(used, self.worth.room, strict=True))
@@ -255,7 +258,8 @@ class _Relaxation:
             column += len(choice.options)
             self._row(choice.number, choice.number, dict.fromkeys(terms, 1.0))
             for c, (tasks, row) in zip(terms, choice.options, strict=True):
-                self.asked[choice.shape][c] = float(tasks)
+                for good, x in choice.load(tasks):
+                    self.asked[good][c] = self.asked[good].get(c, 0.0) + float(x)
                 if row != ABOVE:
                     stops[row][c] = 1.0
         self.units: dict[tuple[int, int], tuple[int, float]] = {}
@@ -282,9 +286,10 @@ class _Relaxation:
     def _pool(self, worth: Pool) -> None:
         for j, total in enumerate(worth.room):
             left = total - sum(x * row[j] for x, row in zip(self.claim.fixed, worth.demands, strict=True))
-            terms = {
-                c: x * row[j] for row, asked in zip(worth.demands, self.asked, strict=True) for c, x in asked.items()
-            }
+            terms: dict[int, float] = {}
+            for row, asked in zip(worth.demands, self.asked, strict=True):
+                for c, x in asked.items():
+                    terms[c] = terms.get(c, 0.0) + x * row[j]
             unit = float(max(terms.values(), default=1) or 1)
             self.units[0, j] = (self._elastic(left, terms, unit), unit)
 
@@ -307,10 +312,27 @@ class _Relaxation:
                 unit = float(max((row[j] for row in rows), default=1) or 1)
                 terms = {column: row[j] / unit for column, row in zip(columns, rows, strict=True) if row[j]}
                 self.units[k + 1, j] = (self._row(-math.inf, worth.counts[k] * total / unit, terms), unit)
-        for s, (asked, runs, fixed) in enumerate(zip(self.asked, supplied, self.claim.fixed, strict=True)):
+        for s, runs in enumerate(supplied):
+            goods = [good for good, shape in enumerate(worth.shapes) if shape == s]
+            asked = self._together([(good, 1) for good in goods])
             unit = max(asked.values(), default=1.0) or 1.0
+            fixed = sum(self.claim.fixed[good] for good in goods)
             row = self._elastic(-fixed, asked | {column: -x for column, x in runs.items()}, unit)
             self.units[0, s] = (row, unit)
+        for b, total in enumerate(worth.ceilings):
+            needs = [(good, row[b]) for good, row in enumerate(worth.under) if row[b]]
+            terms = self._together(needs)
+            unit = max(terms.values(), default=1.0) or 1.0
+            left = total - sum(self.claim.fixed[good] * need for good, need in needs)
+            self.units[len(worth.counts) + 1, b] = (self._elastic(left, terms, unit), unit)
+
+    def _together(self, goods: Sequence[tuple[int, int]]) -> dict[int, float]:
+        """Return how much each option asks of some goods, each so many times."""
+        found: dict[int, float] = {}
+        for good, times in goods:
+            for column, x in self.asked[good].items():
+                found[column] = found.get(column, 0.0) + times * x
+        return found
 
     def _load(self) -> Any:
         import highspy
@@ -344,6 +366,6 @@ class _Relaxation:
         largest = max([*prices.values(), *counts], default=0.0) or 1.0
         shift = GRID - math.frexp(largest)[1]
         whole = {place: int(math.ldexp(price, shift)) for place, price in prices.items()}
-        tables = 1 if isinstance(self.worth, Pool) else 1 + len(self.worth.counts)
+        tables = len(self.worth.free)
         rows = [[whole[place] for place in sorted(whole) if place[0] == table] for table in range(tables)]
         return Refutation(tuple(map(tuple, rows)), tuple(int(math.ldexp(count, shift)) for count in counts))

@@ -7,7 +7,6 @@ packings of a machine, which the exact check of every answer's packing does not 
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 from ..base.deadline import NEVER, Deadline
@@ -15,6 +14,7 @@ from ..base.errors import SolverError, TimeLimitError
 from ..model.instance import Instance
 from ..model.packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
 from ..model.policies import Policy
+from ..model.whole_values import WholeUsers
 from .exhaustive_search import playing
 
 __all__ = ["TooLargeToAsk", "fewer", "optimum", "variable"]
@@ -57,9 +57,9 @@ def optimum(
         return list(tasks)
     if policy.objective != "leximin":
         return _largest(instance, policy, members, deadline, solver, packings)
-    rates = policy.exact_rates(instance)
-    for level in sorted({rates[i] * tasks[i] for i in members}):
-        if (found := fewer(instance, policy, tasks, level, deadline, solver, packings)) is not None:
+    users = WholeUsers(instance, policy, members)
+    for level in sorted(set(users.values(tasks))):
+        if (found := fewer(users, tasks, level, deadline, solver, packings)) is not None:
             return found
     return list(tasks)
 
@@ -95,11 +95,42 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
             z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
             for row, total in program_rows(demands, room):
                 model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
+            columns += _on_devices(model, instance, k, copy, z)
             for i in users:
                 placed[i].append(z[i])
     for i in members:
         model += x[i] <= pulp.lpSum(placed[i])
     return model, x
+
+
+def _on_devices(model: Any, instance: Instance, k: int, copy: int, tasks: dict[int, Any]) -> int:
+    """Put the tasks of one machine on its devices, each a variable of its own; return how many variables that takes."""
+    import pulp
+
+    added = 0
+    for resource, one in ((instance.machines[k].devices if instance.machines else None) or {}).items():
+        j = instance.resources.index(resource)
+        needs = {i: instance.exact_demands[i][j] / one.size for i in tasks}
+        parts = {i: need for i, need in needs.items() if 0 < need < 1}
+        unit = math.lcm(*(need.denominator for need in parts.values()))
+        taken = []
+        on: dict[int, list[Any]] = {i: [] for i in parts}
+        added += one.count * (1 + len(parts))
+        if added > COLUMNS:
+            raise TooLargeToAsk
+        for device in range(one.count):
+            name = f"{k}_{copy}_{j}_{device}"
+            # Entire: some task has the whole device, and nobody a part of it.
+            entire = variable(model, f"w_{name}", 0, 1, "Integer")
+            shares = {i: variable(model, f"v_{name}_{i}", 0, None, "Integer") for i in parts}
+            model += pulp.lpSum(int(parts[i] * unit) * v for i, v in shares.items()) <= unit * (1 - entire)
+            taken.append(entire)
+            for i, v in shares.items():
+                on[i].append(v)
+        for i, shares_of in on.items():
+            model += tasks[i] == pulp.lpSum(shares_of)
+        model += pulp.lpSum(int(needs[i]) * tasks[i] for i in tasks if needs[i] >= 1) <= pulp.lpSum(taken)
+    return added
 
 
 def variable(model: Any, name: str, low: float | None, high: float | None, kind: str = "Continuous") -> Any:
@@ -112,34 +143,46 @@ def variable(model: Any, name: str, low: float | None, high: float | None, kind:
 
 
 def fewer(
-    instance: Instance,
-    policy: Policy,
+    users: WholeUsers,
     tasks: list[int],
-    level: Fraction,
+    level: int,
     deadline: Deadline = NEVER,
     solver: str = CBC,
     packings: Packings = maximal_patterns,
 ) -> list[int] | None:
     """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
-    members = playing(instance)
-    rates = policy.exact_rates(instance)
-    model, x = _cluster(instance, members, "fewer", packings)
-    stops: dict[int, list] = {i: [] for i in members}
-    for below in sorted({rates[i] * tasks[i] for i in members if rates[i] * tasks[i] <= level}):
-        held = sum(1 for i in members if rates[i] * tasks[i] == below)
+    cluster = users.cluster
+    model, x = _cluster(cluster, users.rows, "fewer", packings)
+    stops: list[list[tuple[Any, int]]] = [[] for _ in users.members]
+    values = users.values(tasks)
+    for below in sorted({value for value in values if value <= level}):
         chosen = []
-        for i in members:
-            if (below / rates[i]).denominator == 1:
-                s = variable(model, f"s_{len(stops[i])}_{i}", 0, 1, "Binary")
-                stops[i].append((s, int(below / rates[i])))
+        for p, scale in enumerate(users.scales):
+            if scale.at(below):
+                s = variable(model, f"s_{len(stops[p])}_{p}", 0, 1, "Binary")
+                stops[p].append((s, scale.least(below)))
                 chosen.append(s)
-        model += _sum(chosen) <= held - (below == level)
-    for i in members:
-        need = math.floor(level / rates[i]) + 1
-        total = _sum(s for s, _ in stops[i])
+        model += _sum(chosen) <= values.count(below) - (below == level)
+    for p, (scale, sequence) in enumerate(zip(users.scales, users.sequences, strict=True)):
+        total = _sum(s for s, _ in stops[p])
         model += total <= 1
-        model += x[i] >= need * (1 - total) + _sum(number * s for s, number in stops[i])
-    return _solve(model, x, instance.n, deadline, solver)
+        need = scale.least(level + 1)
+        if need > scale.most:
+            model += total >= 1
+        each = [(1 - total, min(need, scale.most)), *stops[p]]
+        for t, q in enumerate(sequence.rows):
+            model += x[q] >= _sum(sequence.started(number)[t] * chosen for chosen, number in each)
+    for inside, j, amount in users.ceilings:
+        rows = [q for p in sorted(inside) for q in users.sequences[p].rows]
+        demands, room = integer_rows([[cluster.exact_demands[q][j]] for q in rows], [amount])
+        for row, total in program_rows(demands, room):
+            model += _sum(d * x[q] for q, d in zip(rows, row, strict=True)) <= total
+    if _solve(model, x, cluster.n, deadline, solver) is None:
+        return None
+    found = [0] * users.instance.n
+    for i, scale, options in zip(users.members, users.scales, stops, strict=True):
+        found[i] = next((number for s, number in options if round(s.value() or 0)), scale.least(level + 1))
+    return found
 
 
 def _sum(terms: Any) -> Any:

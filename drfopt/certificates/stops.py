@@ -16,7 +16,6 @@ What rounding leaves of the money unspent is shared out as in `drfopt.certificat
 as it pays for.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -28,11 +27,10 @@ from ..model.allocation import Certificate
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState
 from ..model.instance import Instance
-from ..model.policies import Policy
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "certify_rounded", "costs", "exact_room", "exceeded", "floors", "replayed"]
+__all__ = ["certify", "costs", "exact_room", "exceeded", "floors", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -102,19 +100,6 @@ def _last(clock: Clock, breakpoints: tuple[Breakpoint, ...]) -> tuple[np.ndarray
             return state.has, state.finished, "a stop belongs to another stage than that of guarantees"
         state = clock.after(state, clock.trajectory(state).tasks(breakpoint.point), breakpoint.finished)
     return state.has, state.finished, ""
-
-
-def certify_rounded(
-    instance: Instance, policy: Policy, exact: np.ndarray, tasks: np.ndarray, breakpoints: tuple[Breakpoint, ...]
-) -> Certificate:
-    """Return the certificate of tasks (n,) that are floats next to exact ones: how far off they are."""
-    proof = certify(Clock(instance, policy, exact=True), exact, None, breakpoints)
-    pairs = zip(tasks.tolist(), exact.tolist(), strict=True)
-    off = max((float(abs(Fraction(x) - y) / y) if y else float(x != 0) for x, y in pairs), default=0.0)
-    if not proof.valid or off <= LEVEL:
-        return replace(proof, violation=max(proof.violation, off), gap=None)
-    reason = f"the nearest floats are {off:.1e} off the exact answer (exact=True returns it)"
-    return replace(proof, valid=False, violation=off, gap=None, reason=reason)
 
 
 def exceeded(clock: Clock, tasks: np.ndarray, placement: np.ndarray | None) -> str:

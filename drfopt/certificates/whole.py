@@ -28,8 +28,9 @@ from ..base.progress import report
 from ..model.allocation import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
-from ..model.packings import Packing, shapes
+from ..model.packings import Packing, dealt
 from ..model.policies import Policy
+from ..model.whole_values import WholeUsers
 from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
@@ -82,9 +83,9 @@ class Finder:
 def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
     playing = exhaustive_search.playing(instance)
-    rates = policy.exact_rates(instance)
     if policy.objective == "leximin":
-        return tuple(sorted(rates[i] * tasks[i] for i in playing))
+        return WholeUsers(instance, policy, playing).score(tasks)
+    rates = policy.exact_rates(instance)
     if policy.objective == "sum":
         return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
     return products([instance.exact_weights[i] for i in playing])([tasks[i] for i in playing])
@@ -106,10 +107,9 @@ def certify(
     wrong = (
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
     )
-    wrong = wrong or exactly_feasible(instance, counts, packing if instance.machines is not None else None)
-    unplaced = instance.unplaced(integer=True)
-    if not wrong and any(x and u for x, u in zip(counts, unplaced.tolist(), strict=True)):
-        wrong = "an unplaced user has tasks"
+    users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+    devices = dealt(users.cluster, packing) if instance.has_devices and packing is not None else None
+    wrong = wrong or _impossible(users, counts, packing if instance.machines is not None else None, devices)
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
@@ -121,7 +121,9 @@ def certify(
     evidence = replace(
         found.proof(WholeEvidence),
         score=score(instance, policy, counts),
+        broken=users.broken(counts),
         packing=packing,
+        devices=devices,
         seconds=time.perf_counter() - begun,
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
@@ -131,21 +133,39 @@ def certify(
     return replace(found, evidence=evidence, rigorous=certain)
 
 
+def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | None, devices: list[Any] | None) -> str:
+    """Return the first constraint that whole tasks (n,) break, in words; types, and rules of groups, included."""
+    instance = users.instance
+    most = users.spread(users.most)
+    unplaced = instance.unplaced(integer=True)
+    for i, x in enumerate(tasks):
+        if x and unplaced[i]:
+            return "an unplaced user has tasks"
+        if instance.task_types is not None and instance.task_types[i] is not None and not 0 <= x <= most[i]:
+            return f"user {instance.users[i]!r} has {x} tasks, outside 0 to {most[i]}"
+    if wrong := exactly_feasible(users.cluster, users.counts(tasks), packing, devices):
+        return wrong
+    for inside, j, amount in users.ceilings:
+        used = sum((users.use(p, tasks[users.members[p]], j) for p in inside), Fraction(0))
+        if used > amount:
+            return f"a group uses {used} of {instance.resources[j]!r}, of which its ceiling is {amount}"
+    return ""
+
+
 class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder):
-        self.instance, self.policy, self.tasks, self.deadline = instance, policy, tasks, deadline
-        self.second = finder.second
-        members = exhaustive_search.playing(instance)
-        self.users = [members[positions[0]] for positions in shapes(instance, members)]
-        self.worth = worth_of(instance, self.users)
+        self.tasks, self.deadline, self.second = tasks, deadline, finder.second
+        self.whole = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+        self.users = [rows[0] for rows in self.whole.shapes]
+        self.worth = worth_of(self.whole)
         self.proven: list[tuple[Fraction, int, Any]] = []
         self.judges: dict[str, None] = {}
 
     def certificate(self) -> Certificate:
         """Prove as many levels as there is time for."""
-        for claim in claims(self.instance, self.policy, self.tasks):
+        for claim in claims(self.whole, self.tasks):
             report(f"proof: {len(self.proven)} levels proven")
             try:
                 proof = self._proof(claim)
@@ -165,13 +185,13 @@ class _Levels:
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
-            proof = refute(claim, self.instance, self.users, self.worth, self.deadline)
+            proof = refute(claim, self.whole.cluster, self.users, self.worth, self.deadline)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
             self.judges[self.second] = None
             deadline = self.deadline.sooner(PATIENCE)
-            return second_solver.fewer(self.instance, self.policy, self.tasks, claim.value, deadline, self.second)
+            return second_solver.fewer(self.whole, self.tasks, claim.level, deadline, self.second)
 
     def _beaten(self, judge: str, claim: LevelClaim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
@@ -180,7 +200,7 @@ class _Levels:
     def _partly(self, claim: LevelClaim, why: str) -> Certificate:
         """Return what is proven, and a bound for the first level that is not."""
         below = sum(count for _, count, _ in self.proven)
-        bound = max(claim.value, self._bound(claim, below))
+        bound = max(claim.value, self.whole.told(max(claim.level, self._bound(claim, below))))
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
             f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
@@ -189,19 +209,20 @@ class _Levels:
         evidence = WholeEvidence(claims=self.proven, judge="nobody", level=claim.value, bound=bound)
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
-    def _bound(self, claim: LevelClaim, below: int) -> Fraction:
+    def _bound(self, claim: LevelClaim, below: int) -> int:
         """Return a level that the next user cannot exceed: some user's highest below what multipliers refute."""
-        low, high = claim.level, int(highest(self.instance, self.policy, below) * claim.unit) + 1
+        low, high = claim.level, highest(self.whole, below) + 1
         for _ in range(HALVINGS):
             if high - low <= 1:
                 break
             middle = (low + high) // 2
             try:
-                refute(claim.raised(middle), self.instance, self.users, self.worth, branch=False)
+                refute(claim.raised(middle), self.whole.cluster, self.users, self.worth, branch=False)
                 high = middle
             except (Better, Inconclusive):
                 low = middle
-        return Fraction(max(choice.rate * ((high - 1) // choice.rate) for choice in claim.choices), claim.unit)
+        scales = [choice.scale for choice in claim.choices]
+        return max(scale.value(scale.least(high) - 1) for scale in scales if scale.least(high))
 
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:

@@ -20,12 +20,11 @@ def _properties(incomplete: str) -> list[str]:
 
 PropertyNames = Annotated[
     list[str] | None,
-    typer.Option(
+    options.valued(
         "--property",
-        metavar="NAME",
-        help="A property, such as envy-freeness; may be given several times. The eight of the paper by default.",
+        "NAME",
+        "A property, such as envy-freeness; may be given several times. The eight of the paper by default.",
         autocompletion=_properties,
-        show_default=False,
     ),
 ]
 

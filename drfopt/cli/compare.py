@@ -1,12 +1,10 @@
 """``drfopt compare``: policies side by side."""
 
-from typing import Annotated
-
 import typer
 
 from . import options
 from .output import Output, versions
-from .status import FAILED, USAGE_ERROR
+from .status import FAILED
 from .working import working
 
 __all__ = ["compare"]
@@ -14,9 +12,7 @@ __all__ = ["compare"]
 
 def compare(
     instance: options.InstanceName,
-    policies: Annotated[
-        str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")
-    ] = "drf,asset,ceei",
+    policies: options.PolicyNames = "drf,asset,ceei",
     integer: options.WholeTasks = False,
     time_limit: options.TimeLimit = None,
     json: options.Json = False,
@@ -28,9 +24,7 @@ def compare(
     Example: drfopt compare nsdi2011 --policies drf,ceei,alpha:2
     """
     out = Output.from_options(format, json, output)
-    names = [name.strip() for name in policies.split(",") if name.strip()]
-    if not names:
-        raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
+    names = options.listed(policies, "--policies names no policy: write for example --policies drf,ceei")
     cluster = options.read(instance)
     from ..solving.comparing import compare as compared
 

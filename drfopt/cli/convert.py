@@ -27,22 +27,16 @@ def convert(
     ],
     origin: Annotated[
         str,
-        typer.Option(
+        options.valued(
             "--from",
-            metavar="FORMAT",
-            help=f"What the files are: {', '.join(NAMES)}; what they are read from: drfopt formats.",
+            "FORMAT",
+            f"What the files are: {', '.join(NAMES)}; what they are read from: drfopt formats.",
             autocompletion=lambda incomplete: options.matching(incomplete, NAMES),
-            show_default=False,
         ),
     ],
     user_by: Annotated[
         str | None,
-        typer.Option(
-            "--user-by",
-            metavar="WHAT",
-            help="What makes a user; see drfopt formats.",
-            show_default=False,
-        ),
+        options.valued("--user-by", "WHAT", "What makes a user; see drfopt formats."),
     ] = None,
     saturate: Annotated[
         bool,
@@ -50,30 +44,17 @@ def convert(
     ] = False,
     shape: Annotated[
         str | None,
-        typer.Option(
-            "--shape",
-            metavar="TASK",
-            help="With --saturate: what a task needs instead, such as cpu=1,memory=4Gi.",
-            show_default=False,
-        ),
+        options.valued("--shape", "TASK", "With --saturate: what a task needs instead, such as cpu=1,memory=4Gi."),
     ] = None,
     machines: Annotated[
         Path | None,
-        typer.Option(
-            "--machines",
-            metavar="FILE",
-            help="The cluster from another file: an instance file, machines.csv, or one of the format.",
-            show_default=False,
+        options.valued(
+            "--machines", "FILE", "The cluster from another file: an instance file, machines.csv, or one of the format."
         ),
     ] = None,
     current: Annotated[
         Path | None,
-        typer.Option(
-            "--current",
-            metavar="FILE",
-            help="Write what runs where today to FILE, as JSON that rebalance reads.",
-            show_default=False,
-        ),
+        options.valued("--current", "FILE", "Write what runs where today to FILE, as JSON that rebalance reads."),
     ] = None,
     output: options.OutputFile = None,
 ) -> None:

@@ -56,6 +56,11 @@ class Inquiry:
         return "organisation" in self.instance.features
 
     @property
+    def grouped(self) -> bool:
+        """Whether users are in several groups, or some in none."""
+        return self.ruled and self.instance.organisation is not None and self.instance.organisation.branches
+
+    @property
     def typed(self) -> bool:
         """Whether some user has several task types."""
         return self.instance.task_types is not None
@@ -108,13 +113,28 @@ ROWS = (
     ),
     Refusal(
         "whole types",
-        lambda a: a.whole and a.typed,
-        "an optimum of whole tasks of several types of one user is not defined yet",
+        lambda a: a.whole and a.typed and a.family != "leximin",
+        "of several types of one user only the leximin of whole tasks is defined",
     ),
     Refusal(
         "whole rules",
-        lambda a: a.whole and a.ruled,
-        "an optimum of whole tasks under guarantees, tiers or groups is not defined yet; drfopt schedule serves them",
+        lambda a: a.whole and a.ruled and a.family != "leximin",
+        "under guarantees, tiers or ceilings of groups only the leximin of whole tasks is defined",
+    ),
+    Refusal(
+        "compared types",
+        lambda a: a.typed and (a.command == "rebalance" or (a.whole and a.command in ("audit", "size"))),
+        "whole tasks of several types of one user are divided, but not compared or bought for",
+    ),
+    Refusal(
+        "compared rules",
+        lambda a: a.ruled and (a.command == "rebalance" or (a.whole and a.command == "audit")),
+        "whole tasks under such rules are divided, but not compared",
+    ),
+    Refusal(
+        "whole groups",
+        lambda a: a.whole and a.grouped,
+        "an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
     ),
     Refusal(
         "order",

@@ -23,7 +23,7 @@ def crosscheck(
     time_limit: options.TimeLimit = None,
     formulation: Annotated[
         str | None,
-        typer.Option("--formulation", metavar="FILE", help="A *.py file that states the same.", show_default=False),
+        options.valued("--formulation", "FILE", "A *.py file that states the same."),
     ] = None,
     json: options.Json = False,
     format: options.FormatName = None,

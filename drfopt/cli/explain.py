@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import Output, versions
+from .output import Output
 from .working import working
 
 __all__ = ["explain"]
@@ -32,7 +32,6 @@ def explain(
 
     with working("explaining"):
         found = explained(cluster, policy, user)
-    title = options.title(cluster, instance)
     sheet = found.sheet()
     if out.format == "table":
         from ..planning.advice import advise
@@ -40,4 +39,4 @@ def explain(
         with working("looking for what helps"):
             last = (*found.allocation.shortfall.sentences(), *advise(found.allocation).sentences())
         sheet = replace(sheet, notes=(*sheet.notes, *last))
-    out.write(sheet, lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(sheet, found.to_dict, title=options.title(cluster, instance))

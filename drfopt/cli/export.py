@@ -28,13 +28,12 @@ def export(
     instance: options.InstanceName,
     to: Annotated[
         str,
-        typer.Option(
+        options.valued(
             "--to",
-            metavar="FORMAT",
-            help="csv, resourcequota, kueue, volcano, yunikorn, kai, koordinator (Kubernetes), fair-scheduler, "
+            "FORMAT",
+            "csv, resourcequota, kueue, volcano, yunikorn, kai, koordinator (Kubernetes), fair-scheduler, "
             "capacity-scheduler (YARN), slurm or slurm-accounts.",
             autocompletion=lambda incomplete: options.matching(incomplete, _names()),
-            show_default=False,
         ),
     ],
     policy: options.PolicyName = "drf",
@@ -42,29 +41,20 @@ def export(
     engine: options.EngineName = "auto",
     resource: Annotated[
         list[str] | None,
-        typer.Option(
+        options.valued(
             "--resource",
-            metavar="NAME=TARGET[:UNIT]",
-            help="What a resource is called there, and in which unit the instance counts it: memory=memory:Gi.",
-            show_default=False,
+            "NAME=TARGET[:UNIT]",
+            "What a resource is called there, and in which unit the instance counts it: memory=memory:Gi.",
         ),
     ] = None,
     leave_out: Annotated[
         list[str] | None,
-        typer.Option(
-            "--leave-out",
-            metavar="NAME",
-            help="A resource that the other program does not get: it has no name for it.",
-            show_default=False,
-        ),
+        options.valued("--leave-out", "NAME", "A resource that the other program does not get: it has no name for it."),
     ] = None,
     answer: Annotated[
         Path | None,
-        typer.Option(
-            "--answer",
-            metavar="FILE",
-            help="Take the allocation from FILE, which 'solve --json' wrote, instead of solving again.",
-            show_default=False,
+        options.valued(
+            "--answer", "FILE", "Take the allocation from FILE, which 'solve --json' wrote, instead of solving again."
         ),
     ] = None,
     time_limit: options.TimeLimit = None,

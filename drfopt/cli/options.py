@@ -6,12 +6,13 @@ Arguments and options that several commands share, with their completions.
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..base.errors import InstanceError, suggestion
 from ..base.tables import FORMATS
+from .status import USAGE_ERROR
 from .working import working
 
 __all__ = [
@@ -25,14 +26,17 @@ __all__ = [
     "Json",
     "OutputFile",
     "PolicyName",
+    "PolicyNames",
     "Precision",
     "SolverName",
     "TimeLimit",
     "WholeTasks",
     "library_names",
+    "listed",
     "matching",
     "read",
     "title",
+    "valued",
 ]
 
 
@@ -68,6 +72,25 @@ def read(text: str) -> "Instance":
         return Instance.library(text)
     near = suggestion(text, (*known, *_neighbours(text)))
     raise InstanceError(f"{text!r} is neither a file nor a library instance{near} (see 'drfopt library')")
+
+
+def listed(text: str, nothing: str) -> list[str]:
+    """Return what is separated by commas.
+
+    Raises
+    ------
+    USAGE_ERROR
+        Where that is nothing, with the sentence given.
+    """
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise USAGE_ERROR(nothing)
+    return found
+
+
+def valued(flag: str, metavar: str, help: str, *short: str, **rest: Any) -> Any:
+    """Return an option that takes a value, and has no default that could be shown."""
+    return typer.Option(flag, *short, metavar=metavar, help=help, show_default=False, **rest)
 
 
 def title(instance: "Instance", text: str) -> str:
@@ -164,6 +187,7 @@ PolicyName = Annotated[
         autocompletion=_policies,
     ),
 ]
+PolicyNames = Annotated[str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")]
 WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead of divisible ones.")]
 EngineName = Annotated[
     str,
@@ -190,30 +214,28 @@ Precision = Annotated[
 ]
 CertificateFile = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--certificate",
-        metavar="FILE",
-        help="Write the answer and its proof to FILE, for 'drfopt verify' and for whoever does not believe it.",
-        show_default=False,
+        "FILE",
+        "Write the answer and its proof to FILE, for 'drfopt verify' and for whoever does not believe it.",
     ),
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", metavar="S", help="Stop after S seconds.", parser=_seconds, show_default=False),
+    valued("--time-limit", "S", "Stop after S seconds.", parser=_seconds),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    valued(
         "--jobs",
-        metavar="N",
+        "N",
+        "Work in N processes; by default 1 for one answer or little work, else a core each.",
         parser=_processes,
-        show_default=False,
-        help="Work in N processes; by default 1 for one answer or little work, else a core each.",
     ),
 ]
 Dask = Annotated[
     str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, tcp://host:port.", show_default=False),
+    valued("--dask", "ADDRESS", "Work on a Dask cluster, tcp://host:port."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 FormatName = Annotated[
@@ -229,12 +251,5 @@ FormatName = Annotated[
 ]
 OutputFile = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write to FILE, whole or not at all.",
-        callback=_file,
-        show_default=False,
-    ),
+    valued("--output", "FILE", "Write to FILE, whole or not at all.", "-o", callback=_file),
 ]

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,16 @@ class Output:
         suffix = SUFFIXES.get(path.suffix.lower()) if path is not None else None
         return cls("json" if json else format or suffix or "table", path)
 
-    def write(self, sheet: Sheet, document: Callable[[], Any] | None = None, rows: int = SHOWN) -> None:
-        """Write the sheet; `document` makes what JSON prints instead, `rows` are shown on a terminal."""
+    def write(
+        self, sheet: Sheet, document: Callable[[], Any] | None = None, rows: int = SHOWN, title: str = ""
+    ) -> None:
+        """Write the sheet; `document` makes what JSON prints instead, `rows` are shown on a terminal.
+
+        With a `title`, JSON says what instance it is of, and with which versions it was computed.
+        """
         if self.format == "json" and document is not None:
-            sheet = replace(sheet, document=document)
+            made = partial(_titled, document, title) if title else document
+            sheet = replace(sheet, document=made)
         deliver(self._text(sheet, rows), self.path)
 
     def _text(self, sheet: Sheet, rows: int) -> str:
@@ -56,6 +63,10 @@ class Output:
         if self.format == "json" and not _can_write(self.path, text):
             return json.dumps(json.loads(text), indent=2)
         return text
+
+
+def _titled(document: Callable[[], Any], title: str) -> Any:
+    return document() | {"instance": title, "version": versions()}
 
 
 def check(path: Path) -> None:

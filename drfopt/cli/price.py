@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import Output, versions
+from .output import Output
 from .working import working
 
 __all__ = ["price"]
@@ -37,5 +37,4 @@ def price(
 
     with working("pricing"):
         found = priced(cluster, policy, units=of)
-    title = options.title(cluster, instance)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import Output, versions
+from .output import Output
 from .status import FAILED
 from .working import stoppable, working
 
@@ -17,11 +17,8 @@ def rebalance(
     instance: options.InstanceName,
     current: Annotated[
         Path,
-        typer.Option(
-            "--current",
-            metavar="FILE",
-            help='What runs today: JSON, {"placement": {user: {class: tasks}}} or machine by machine.',
-            show_default=False,
+        options.valued(
+            "--current", "FILE", 'What runs today: JSON, {"placement": {user: {class: tasks}}} or machine by machine.'
         ),
     ],
     moves: Annotated[
@@ -50,7 +47,6 @@ def rebalance(
 
     with stoppable(), working(f"rebalancing {policy}"):
         found = rebalanced(cluster, current, moves=moves, policy=policy, time_limit=time_limit)
-    title = options.title(cluster, instance)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))
     if found.status != "optimal":
         raise typer.Exit(FAILED)

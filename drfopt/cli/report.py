@@ -18,45 +18,36 @@ __all__ = ["report"]
 
 def report(
     instance: options.InstanceName,
-    policies: Annotated[
-        str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")
-    ] = "drf,asset,ceei",
+    policies: options.PolicyNames = "drf,asset,ceei",
     integer: options.WholeTasks = False,
     sweep: Annotated[
         list[str] | None,
-        typer.Option(
+        options.valued(
             "--sweep",
-            metavar="NAME=A..B/STEP",
-            help="Divide again at every value, such as cpu=100..200/10 or scale:gpu=1,3/2,2 (see 'drfopt whatif'); may "
+            "NAME=A..B/STEP",
+            "Divide again at every value, such as cpu=100..200/10 or scale:gpu=1,3/2,2 (see 'drfopt whatif'); may "
             "be given several times. Under the first policy.",
-            show_default=False,
         ),
     ] = None,
     whatif: Annotated[
         list[str] | None,
-        typer.Option(
+        options.valued(
             "--whatif",
-            metavar="CHANGES",
-            help="Show who wins and who loses by changes, such as 'add 10*xl; set-weight A=2'; may be given several "
+            "CHANGES",
+            "Show who wins and who loses by changes, such as 'add 10*xl; set-weight A=2'; may be given several "
             "times. Under the first policy.",
-            show_default=False,
         ),
     ] = None,
     plots: Annotated[
         Path | None,
-        typer.Option("--plots", metavar="DIR", help="Also write every plot as PNG and SVG.", show_default=False),
+        options.valued("--plots", "DIR", "Also write every plot as PNG and SVG."),
     ] = None,
     title: Annotated[
         str, typer.Option("--title", metavar="TEXT", help="Of the page.", show_default="the instance's name")
     ] = "",
     date: Annotated[
         str,
-        typer.Option(
-            "--date",
-            metavar="TEXT",
-            help="A date for its head; without one the same cluster gives the same bytes.",
-            show_default=False,
-        ),
+        options.valued("--date", "TEXT", "A date for its head; without one the same cluster gives the same bytes."),
     ] = "",
     time_limit: options.TimeLimit = None,
     json: Annotated[bool, typer.Option("--json", help="The numbers of the page instead of the page.")] = False,
@@ -66,9 +57,7 @@ def report(
 
     Example: drfopt report nsdi2011 -o report.html
     """
-    names = [name.strip() for name in policies.split(",") if name.strip()]
-    if not names:
-        raise USAGE_ERROR("--policies names no policy: write for example --policies drf,ceei")
+    names = options.listed(policies, "--policies names no policy: write for example --policies drf,ceei")
     if any(not text.strip(" ;") for text in whatif or ()):
         raise USAGE_ERROR("--whatif names no change: write for example --whatif 'set-weight A=2'")
     if output is not None:

@@ -45,15 +45,15 @@ def search(
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Address of a Dask scheduler.", show_default=False),
+        options.valued("--dask", "ADDRESS", "Address of a Dask scheduler."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option("--checkpoint", metavar="FILE", help="A log to go on from when run again.", show_default=False),
+        options.valued("--checkpoint", "FILE", "A log to go on from when run again."),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option("--into", metavar="FOLDER", help="Write counterexamples as instance files.", show_default=False),
+        options.valued("--into", "FOLDER", "Write counterexamples as instance files."),
     ] = None,
     time_limit: options.TimeLimit = None,
     json: options.Json = False,

@@ -75,12 +75,8 @@ def simulate(
     ] = None,
     grace: Annotated[
         float | None,
-        typer.Option(
-            "--preempt",
-            metavar="S",
-            parser=_moment,
-            help="Revoke tasks for users below their share, S seconds after a warning.",
-            show_default=False,
+        options.valued(
+            "--preempt", "S", "Revoke tasks for users below their share, S seconds after a warning.", parser=_moment
         ),
     ] = None,
     every: Annotated[
@@ -95,22 +91,15 @@ def simulate(
     ] = None,
     records: Annotated[
         Path | None,
-        typer.Option("--records", metavar="FILE", help="Write a row a job, as .csv or .parquet.", show_default=False),
+        options.valued("--records", "FILE", "Write a row a job, as .csv or .parquet."),
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(
-            "--timeline", metavar="FILE", help="Write a row a sample and user, as .csv or .parquet.", show_default=False
-        ),
+        options.valued("--timeline", "FILE", "Write a row a sample and user, as .csv or .parquet."),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw shares over time, with --optimum distances too: .png, .svg, .pdf.",
-            show_default=False,
-        ),
+        options.valued("--plot", "FILE", "Draw shares over time, with --optimum distances too: .png, .svg, .pdf."),
     ] = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
@@ -123,9 +112,7 @@ def simulate(
     Example: drfopt simulate two-users --rule drf,fifo
     """
     out = Output.from_options(format, json, output)
-    names = [name.strip() for name in rule.split(",") if name.strip()]
-    if not names:
-        raise USAGE_ERROR("--rule names no rule: write for example --rule drf,fifo")
+    names = options.listed(rule, "--rule names no rule: write for example --rule drf,fifo")
     exponents = _exponents(slowdown)
     found = scenarios.read(scenario)
     from ..simulation import Slowdown, simulate_each

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import Output, check, versions
+from .output import Output, check
 from .status import DISAGREED, FAILED, USAGE_ERROR
 from .working import stoppable, working
 
@@ -17,26 +17,24 @@ def size(
     instance: options.InstanceName,
     target: Annotated[
         list[str],
-        typer.Option(
+        options.valued(
             "--target",
+            "TARGETS",
+            "A>=100 tasks, A.share>=1/5, A.level>=0.1, *>=50% of everybody's limit; commas, or again.",
             "-t",
-            metavar="TARGETS",
-            help="A>=100 tasks, A.share>=1/5, A.level>=0.1, *>=50% of everybody's limit; commas, or again.",
-            show_default=False,
         ),
     ],
     cost: Annotated[
         list[str],
-        typer.Option(
+        options.valued(
             "--cost",
-            metavar="NAME=COST",
-            help="What one machine of a class, or one unit of a pool's resource, costs; commas, or again.",
-            show_default=False,
+            "NAME=COST",
+            "What one machine of a class, or one unit of a pool's resource, costs; commas, or again.",
         ),
     ],
     most: Annotated[
         list[str] | None,
-        typer.Option("--max", metavar="NAME=N", help="The most of it that may be bought.", show_default=False),
+        options.valued("--max", "NAME=N", "The most of it that may be bought."),
     ] = None,
     unit: Annotated[
         list[str] | None,
@@ -55,9 +53,7 @@ def size(
     time_limit: options.TimeLimit = None,
     cluster_file: Annotated[
         Path | None,
-        typer.Option(
-            "--cluster", metavar="FILE", help="Write the cluster after the purchase to FILE.", show_default=False
-        ),
+        options.valued("--cluster", "FILE", "Write the cluster after the purchase to FILE."),
     ] = None,
     json: options.Json = False,
     format: options.FormatName = None,
@@ -86,12 +82,11 @@ def size(
             integer=integer,
             time_limit=time_limit,
         )
-    title = options.title(cluster, instance)
     if cluster_file is not None and (larger := found.cluster) is not None:
         from ..io.native import writing
 
         writing.save(larger, cluster_file)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))
     if found.status != "optimal":
         raise typer.Exit(DISAGREED if found.status == "infeasible" else FAILED)
 

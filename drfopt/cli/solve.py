@@ -91,7 +91,6 @@ def solve(
             dask=dask,
             precision=precision,
         )
-    name = options.title(cluster, instance)
     if certificate is not None:
         from ..certificates.document import certificate_document
 
@@ -102,7 +101,7 @@ def solve(
 
         with working("looking for what helps"):
             sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
-    out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True) | {"instance": name, "version": versions()})
+    out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True), title=options.title(cluster, instance))
     if not allocation.finished:
         raise typer.Exit(FAILED)
 

@@ -21,12 +21,10 @@ def theorems(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[
-        str | None, typer.Option("--policy", "-p", metavar="POLICY", help="Claims on one policy.", show_default=False)
-    ] = None,
+    policy: Annotated[str | None, options.valued("--policy", "POLICY", "Claims on one policy.", "-p")] = None,
     property: Annotated[
         str | None,
-        typer.Option("--property", metavar="NAME", help="Claims on one property.", show_default=False),
+        options.valued("--property", "NAME", "Claims on one property."),
     ] = None,
     json: options.Json = False,
     format: options.FormatName = None,

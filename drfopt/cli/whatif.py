@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import Output, check, versions
+from .output import Output, check
 from .status import USAGE_ERROR
 from .working import working
 
@@ -24,7 +24,7 @@ Texts = list[str] | None
 
 
 def _change(flag: str, grammar: str, help: str) -> Any:
-    return typer.Option(flag, metavar=grammar, help=f"{help} May be given several times.", show_default=False)
+    return options.valued(flag, grammar, f"{help} May be given several times.")
 
 
 def whatif(
@@ -51,17 +51,16 @@ def whatif(
     ] = None,
     sweep: Annotated[
         str | None,
-        typer.Option(
+        options.valued(
             "--sweep",
-            metavar="NAME=A..B/STEP",
-            help="A row for each value, such as cpu=100..200/10, v100=10,20 or weight:A=1..4/1, after the changes; "
+            "NAME=A..B/STEP",
+            "A row for each value, such as cpu=100..200/10, v100=10,20 or weight:A=1..4/1, after the changes; "
             "NAME is a resource, a class, CLASS/RESOURCE, or follows weight:, limit:, demand:, scale:, count:.",
-            show_default=False,
         ),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the sweep, as .svg, .png or .pdf.", show_default=False),
+        options.valued("--plot", "FILE", "Draw the sweep, as .svg, .png or .pdf."),
     ] = None,
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
@@ -91,7 +90,6 @@ def whatif(
     if not changes and sweep is None:
         raise USAGE_ERROR("no change is given: write for example --set-weight A=2, or --sweep cpu=100..200/10")
     cluster = options.read(instance)
-    title = options.title(cluster, instance)
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
     if sweep is None:
         from ..planning import what_if as compared
@@ -105,7 +103,7 @@ def whatif(
             found = swept(cluster, sweep, changes=changes, policy=policy, jobs=jobs, dask=dask, exact=exact, **how)
             if plot is not None:
                 _draw(found, plot)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))
 
 
 def _drawable(path: Path, sweep: str | None) -> None:
@@ -146,9 +144,7 @@ def sweep(
     Example: drfopt sweep nsdi2011 --resource cpu --factors 1/2,1,3/2,2
     """
     out = Output.from_options(format, json, output)
-    wanted = [factor.strip() for factor in factors.split(",") if factor.strip()]
-    if not wanted:
-        raise USAGE_ERROR("--factors names no factor: write for example --factors 1/2,1,2")
+    wanted = options.listed(factors, "--factors names no factor: write for example --factors 1/2,1,2")
     cluster = options.read(instance)
     from ..planning.sweeping import sweep as swept
 
@@ -164,5 +160,4 @@ def sweep(
             jobs=jobs,
             dask=dask,
         )
-    title = options.title(cluster, instance)
-    out.write(found.sheet(), lambda: found.to_dict() | {"instance": title, "version": versions()})
+    out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))

@@ -44,6 +44,9 @@ class Engine:
         Whether it can give parts of the problem to other processes.
     plain : bool
         Whether one that is organised takes task types on machines without such rules as well.
+    values : bool
+        Whether rules are values of whole tasks to it, so that it takes instances with and without them; groups that
+        decide who rises with whom are not.
     types : bool
         Whether it takes users with several task types on machines.
     crowded : tuple of int or None
@@ -67,6 +70,7 @@ class Engine:
     programs: bool = False
     organised: bool = False
     plain: bool = False
+    values: bool = False
     divides: bool = False
     types: bool = False
     crowded: tuple[int, int, int] | None = None
@@ -81,6 +85,7 @@ class Engine:
         objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
         found = ", not always the optimum" if self.heuristic else ""
         rules = " under rules of an organisation" if self.organised else ""
+        rules = rules or (" under guarantees, tiers and ceilings as well" if self.values else "")
         return f"{objectives} on {clusters}, {tasks}{exact}{found}{rules}"
 
     def can_take(self, problem: Problem, exact: bool = False) -> bool:
@@ -89,11 +94,13 @@ class Engine:
         objective = problem.policy.objective
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
-        rules = "organisation" in problem.instance.features
+        organisation = problem.instance.organisation
+        rules = organisation is not None and "organisation" in problem.instance.features
         # A file is asked what it makes of an organisation.
         known = (
             objective == "formulation"
             or self.organised == rules
+            or (self.values and organisation is not None and not organisation.branches)
             or (self.plain and problem.instance.type_table is not None)
         )
         alike = self.types or problem.instance.type_table is None
@@ -132,7 +139,7 @@ ENGINES = Registry(
         divides=True,
         types=True,
         crowded=(1_000, 4, 4_000),
-        then=("lp-chain",),
+        then=("lp-chain", "rational-chain"),
     ),
     Engine(
         "lp-chain",
@@ -142,6 +149,7 @@ ENGINES = Registry(
         ANYWHERE,
         divides=True,
         types=True,
+        then=("rational-chain",),
     ),
     Engine(
         "newton",
@@ -180,7 +188,7 @@ ENGINES = Registry(
         plain=True,
         types=True,
     ),
-    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True),
+    Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True, then=("rational-lp",)),
     Engine(
         "bounded-lp",
         "sums",
@@ -207,6 +215,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
         types=True,
+        most=300,
     ),
     Engine(
         "rational-lp",
@@ -216,6 +225,7 @@ ENGINES = Registry(
         ANYWHERE,
         exact=True,
         types=True,
+        most=1_000,
     ),
     Engine(
         "enclosure",
@@ -226,7 +236,16 @@ ENGINES = Registry(
         exact=True,
         most=200,
     ),
-    Engine("frontier", "whole.frontier", "all ways to stop the fewest, swept upwards", LEXIMIN, POOL, integer=True),
+    Engine(
+        "frontier",
+        "whole.frontier",
+        "all ways to stop the fewest, swept upwards",
+        LEXIMIN,
+        POOL,
+        integer=True,
+        values=True,
+        types=True,
+    ),
     Engine(
         "leximin-milp",
         "whole.leximin_milp",
@@ -236,6 +255,8 @@ ENGINES = Registry(
         integer=True,
         largest=20_000,
         programs=True,
+        values=True,
+        types=True,
     ),
     Engine(
         "rounding",
@@ -245,6 +266,8 @@ ENGINES = Registry(
         MACHINES,
         integer=True,
         heuristic=True,
+        values=True,
+        types=True,
     ),
     Engine(
         "nash-halves",
@@ -295,6 +318,7 @@ ENGINES = Registry(
         MACHINES,
         types=True,
         organised=True,
+        then=("rational-tree",),
     ),
     Engine(
         "rational-tree",

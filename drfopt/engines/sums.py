@@ -180,6 +180,41 @@ def largest(
     return np.array(optimum.x, dtype=object), prices
 
 
+def _near_one(stated: ExactProgram) -> highspy.Highs:
+    """Return a program in floats whose bases are those of `stated`: its rows and columns in units that are near 1.
+
+    HiGHS takes no coefficient beyond 1e15, and exact ones are integers of as many digits as demands have.  A row is
+    counted in its bound, or in what columns give to it at most, and a column in the most that its rows let it be.
+    """
+    room = list(stated.b)
+
+    def most(column: dict[int, Fraction]) -> Fraction:
+        bounds = [room[r] / a for r, a in column.items() if a > 0 and room[r]]
+        return min(bounds, default=Fraction(1))
+
+    unit = [most(column) for column in stated.columns]
+    for column, size in zip(stated.columns, unit, strict=True):
+        for r, a in column.items():
+            room[r] -= min(a, Fraction(0)) * size
+    unit = [most(column) for column in stated.columns]
+    scale = [1 / size if size else Fraction(1) for size in room]
+    entries = [
+        (float(a * size * scale[r]), r, at)
+        for at, (column, size) in enumerate(zip(stated.columns, unit, strict=True))
+        for r, a in column.items()
+    ]
+    values, rows, columns = zip(*entries, strict=True)
+    worth: list[Fraction] = [c * size for c, size in zip(stated.c, unit, strict=True)]
+    largest = max(worth, default=Fraction(0)) or Fraction(1)
+    return load(
+        -np.array([float(c / largest) for c in worth]),
+        np.full(len(unit), INFINITY),
+        sparse.csr_matrix((values, (rows, columns)), shape=(len(room), len(unit))),
+        np.full(len(room), -INFINITY),
+        np.array([float(b * size) for b, size in zip(stated.b, scale, strict=True)]),
+    )
+
+
 def _of_types(
     problem: Problem, worth: Sequence[Fraction], limits: Sequence[Fraction | None]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -210,20 +245,10 @@ def _of_types(
     counts = [machine.count for machine in instance.machines or ()]
     b = [counts[k] * room[k][j] * scales[j] for k, j in cells] + [Fraction(0)] * by_type.n
     b += [limits[i] or Fraction(0) for i in limited]
-    c = [Fraction(0)] * pairs + list(worth)
-    entries = [(float(value), r, at) for at, column in enumerate(columns) for r, value in column.items()]
-    values, at_rows, at_columns = zip(*entries, strict=True)
-    matrix = sparse.csr_matrix((values, (at_rows, at_columns)), shape=(len(b), len(columns)))
-    floats = np.array([float(value) for value in b])
-    highs = load(
-        -np.array([float(value) for value in c]),
-        np.full(len(columns), INFINITY),
-        matrix,
-        np.full(len(b), -INFINITY),
-        floats,
-    )
+    stated = ExactProgram(columns, b, [Fraction(0)] * pairs + list(worth))
+    highs = _near_one(stated)
     run(highs, "the largest sum", problem.deadline)
-    optimum = maximise(ExactProgram(columns, b, c), basic_columns(highs), "the exact sum", problem.deadline)
+    optimum = maximise(stated, basic_columns(highs), "the exact sum", problem.deadline)
     prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
     for (k, j), price in zip(cells, optimum.prices, strict=False):
         prices[k, j] = price * scales[j]

@@ -275,8 +275,20 @@ class Allocation(Result):
 
     @cached_property
     def usage(self) -> np.ndarray:
-        """What each user holds of each resource, (n, m)."""
-        return self._demands * self.tasks[:, None]
+        """What each user holds of each resource, (n, m); of whole tasks of several types what those types need."""
+        held = self._demands * self.tasks[:, None]
+        for i, counts in self._started.items():
+            kinds = (self.instance.task_types or ())[i] or ()
+            columns = zip(*(kind.demand for kind in kinds), strict=True)
+            held[i] = [float(sum(x * need for x, need in zip(counts, column, strict=True))) for column in columns]
+        return held
+
+    @cached_property
+    def _started(self) -> dict[int, list[int]]:
+        """Of every user with task types, where tasks are whole: how many of each type run."""
+        if not self.integer or self.instance.task_types is None:
+            return {}
+        return {i: self.instance.types_started(i, int(self.tasks[i])) for i in self.instance.type_fits}
 
     @cached_property
     def used(self) -> np.ndarray:
@@ -302,7 +314,7 @@ class Allocation(Result):
         """Each user's share of its dominant resource, (n,); weights are ignored."""
         rows = np.arange(self.instance.n)
         capacity = self._capacity[self._dominant]
-        held = self._demands[rows, self._dominant] * self.tasks
+        held = self.usage[rows, self._dominant] if self._started else self._demands[rows, self._dominant] * self.tasks
         return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
 
     @cached_property
@@ -474,7 +486,7 @@ class Allocation(Result):
     def types(self) -> dict[str, list[dict[str, Any]]] | None:
         """Of each user with task types on machines how many of each run, and where; None where there are none."""
         if self.placed_by_type is None:
-            return None
+            return self._types_in_pool() if self._started else None
         classes, found = self.instance.machine_names, {}
         of_user = np.split(self.placed_by_type, np.flatnonzero(np.diff(self.instance.type_table.owner)) + 1)
         for user, kinds, rows in zip(self.users, self.instance.task_types or (), of_user, strict=True):
@@ -486,6 +498,16 @@ class Allocation(Result):
                     for kind, row in zip(kinds, rows, strict=True)
                 ]
         return found
+
+    def _types_in_pool(self) -> dict[str, list[dict[str, Any]]]:
+        kinds = self.instance.task_types or ()
+        return {
+            self.users[i]: [
+                ({"name": kind.name} if kind.name else {}) | {"tasks": x, "of": kind.count}
+                for kind, x in zip(kinds[i] or (), counts, strict=True)
+            ]
+            for i, counts in self._started.items()
+        }
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a user. Needs pandas (``pip install drfopt[frame]``)."""
@@ -587,6 +609,8 @@ class Allocation(Result):
         if self.broken:
             # All of them: each is a promise to somebody.
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
+        if self.instance.has_devices and not self.integer:
+            notes.append("devices are pooled: half-free ones add up, which whole tasks (--integer) cannot use")
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
         proof = self.certificate

@@ -36,6 +36,7 @@ def document(instance: Instance) -> dict[str, Any]:
             {"name": machine.name}
             | ({"count": machine.count} if machine.count != 1 else {})
             | {"capacity": _amounts(instance.resources, row)}
+            | _devices(instance.resources, row, machine.devices)
             for machine, row in zip(instance.machines, instance.exact_machine_capacity, strict=True)
         ]
     if (organisation := instance.organisation) is not None:
@@ -104,6 +105,18 @@ def _promises(guarantee: Mapping, ceiling: Mapping, tier: int) -> dict[str, Any]
         if amounts
     }
     return entry | ({"tier": tier} if tier else {})
+
+
+def _devices(resources: tuple[str, ...], row: tuple[Fraction, ...], devices: Any) -> dict[str, Any]:
+    """Return the entry of a class's devices; their size is told where they do not share all of its capacity."""
+    there = dict(zip(resources, row, strict=True))
+    told = {
+        resource: one.count
+        if one.count * one.size == there[resource]
+        else {"count": one.count, "size": _number(one.size)}
+        for resource, one in (devices or {}).items()
+    }
+    return {"devices": told} if told else {}
 
 
 def _needed(resources: tuple[str, ...], row: tuple[Fraction, ...]) -> dict[str, Any]:

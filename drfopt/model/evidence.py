@@ -4,7 +4,7 @@ Prices of whole classes are of all that a class has; those of one
 unit are what the stated objective would gain by it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -60,6 +60,8 @@ class Evidence:
     ----------
     packing : list of (class, machines, {user: tasks}) or None
         How whole tasks are put on machines.
+    devices : list of {resource: list of {user: tasks}} or None
+        Entry by entry of the packing, the devices of one machine that are shared, each with the tasks on it.
     broken : tuple of Broken
         Guarantees that do not fit together.
     below_continuous : list of (name, tasks, whole part) or None
@@ -71,6 +73,7 @@ class Evidence:
     """
 
     packing: list[Any] | None = None
+    devices: list[Any] | None = None
     broken: tuple[Any, ...] = ()
     below_continuous: list[tuple[str, int, int]] | None = None
     closed_forms: dict[int, str] = field(default_factory=dict)
@@ -78,16 +81,15 @@ class Evidence:
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as data, in names: ``proof`` of a certificate file."""
-        if self.packing is None or instance.machines is None:
+        if self.packing is None or instance.machines is None or instance.type_table is not None:
+            # Of several types the placement by types is what is told.
             return {}
-        rows = [
-            {
-                "class": instance.machine_names[k],
-                "machines": int(count),
-                "tasks": {instance.users[i]: int(x) for i, x in pattern.items()},
-            }
-            for k, count, pattern in self.packing
-        ]
+        rows: list[dict[str, Any]] = []
+        for at, (k, count, pattern) in enumerate(self.packing):
+            row = {"class": instance.machine_names[k], "machines": int(count), "tasks": _by_name(instance, pattern)}
+            if shared := self.devices[at] if self.devices else None:
+                row["devices"] = {r: [_by_name(instance, on) for on in all_of_it] for r, all_of_it in shared.items()}
+            rows.append(row)
         return {"packing": rows}
 
 
@@ -194,6 +196,10 @@ class QuotedEvidence(Evidence):
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as it was read."""
         return self.proof
+
+
+def _by_name(instance: Instance, tasks: Mapping[int, int]) -> dict[str, int]:
+    return {instance.users[i]: int(x) for i, x in tasks.items()}
 
 
 def prices_by_name(instance: Instance, table: np.ndarray, text: Text, of_whole_classes: bool = False) -> dict[str, Any]:

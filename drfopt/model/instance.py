@@ -13,10 +13,11 @@ from ..base.errors import InstanceError
 from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import Places, as_float, in_mid_range, table
+from .devices import accepts, devices_of
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .task_types import TaskType, TypeTable
+from .task_types import TaskType, TypeSequence, TypeTable
 from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
 
 __all__ = ["FEATURES", "Instance"]
@@ -203,6 +204,11 @@ class Instance:
         )
 
     @cached_property
+    def has_devices(self) -> bool:
+        """Whether some machines have devices, of which a whole task takes a part of one, or whole ones."""
+        return any(machine.devices for machine in self.machines or ())
+
+    @cached_property
     def ceilings(self) -> np.ndarray:
         """Tasks with which each user reaches the first of its own ceilings, (n,); inf for none."""
         if self.organisation is None:
@@ -295,6 +301,8 @@ class Instance:
         fits = np.array(self.eligible)
         for k, machine in enumerate(self.machine_capacity):
             fits[:, k] &= self._whole_task_fits(machine, k)
+            for resource, one in (self.machines[k].devices or {}).items():
+                fits[:, k] &= self._taken(self.resources.index(resource), one)
         for i, rows in self.type_fits.items():
             fits[i] = rows.any(axis=0)
         fits.flags.writeable = False
@@ -316,6 +324,23 @@ class Instance:
         }
 
     @cached_property
+    def type_sequences(self) -> dict[int, TypeSequence]:
+        """Of every user with task types: in which order whole tasks of those that fit somewhere are started."""
+        found = {}
+        for i, rows in self.type_fits.items():
+            runs = [t for t, row in enumerate(rows) if row.any()]
+            kinds = (self.task_types or ())[i] or ()
+            found[i] = TypeSequence(tuple(runs), tuple(kinds[t].count for t in runs))
+        return found
+
+    def types_started(self, i: int, tasks: int) -> list[int]:
+        """Return how many of each type are among so many whole tasks of a user with several types."""
+        sequence, found = self.type_sequences[i], [0] * len(self.type_fits[i])
+        for t, x in zip(sequence.rows, sequence.started(tasks), strict=True) if sequence.rows else ():
+            found[t] = x
+        return found
+
+    @cached_property
     def type_table(self) -> Any:
         """All task types as a `TypeTable`, where some user has several on machines; None otherwise."""
         if self.task_types is None or self.machines is None:
@@ -335,9 +360,22 @@ class Instance:
         if kind.machines is not None:
             allowed = [open_ and name in kind.machines for open_, name in zip(allowed, self.machine_names, strict=True)]
         return [
-            open_ and all(d <= c for d, c in zip(kind.demand, room, strict=True))
-            for open_, room in zip(allowed, rooms, strict=True)
+            open_ and all(d <= c for d, c in zip(kind.demand, room, strict=True)) and self.accepted(kind.demand, k)
+            for k, (open_, room) in enumerate(zip(allowed, rooms, strict=True))
         ]
+
+    def accepted(self, demand: Sequence[Fraction], k: int) -> bool:
+        """Say whether a machine of class k has the devices of which a task takes a part of one, or whole ones."""
+        devices = self.machines[k].devices if self.machines else None
+        return all(accepts(demand[self.resources.index(r)], one) for r, one in (devices or {}).items())
+
+    def _taken(self, j: int, one: Any) -> np.ndarray:
+        """Return whose task takes a part of one device of resource j, or whole ones, bool (n,)."""
+        if self._demands.fractions is not None:
+            return np.array([accepts(row[j], one) for row in self.exact_demands], dtype=bool)
+        # Many users need the same: each amount is looked at once.
+        needs, which = np.unique(self.demands[:, j], return_inverse=True)
+        return np.array([accepts(Fraction(repr(float(d))), one) for d in needs], dtype=bool)[which]
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
         """Who can run no task at all, though it has no limit of 0: bool (n,).
@@ -422,7 +460,7 @@ class Instance:
         machines = None
         if self.machines is not None:
             rows = zip(self.machines, self.exact_machine_capacity, strict=True)
-            machines = [Machine(machine.name, list(row), machine.count) for machine, row in rows]
+            machines = [Machine(machine.name, list(row), machine.count, machine.devices) for machine, row in rows]
         weights = [list(w) if isinstance(w, tuple) else w for w in self.exact_weights]
         if self.organisation is not None:
             weights = [0 if last else w for last, w in zip(self.organisation.last, weights, strict=True)]
@@ -463,7 +501,7 @@ class Instance:
         return f"<Instance {title}{self.n} users, {', '.join(self.resources)}; {cluster}>"
 
     def _content(self) -> tuple:
-        machines = () if self.machines is None else tuple((machine.name, machine.count) for machine in self.machines)
+        machines = tuple((one.name, one.count, one.devices) for one in self.machines or ())
         eligible = None if self.eligible is None else self.eligible.tobytes()
         room = self._capacity.exact()
         values = (self.exact_demands, room, self.exact_weights, self.max_tasks)
@@ -483,8 +521,13 @@ class Instance:
             return
         self._capacity, self.counts = capacity_table(classes, self.resources)
         self.machine_capacity = self._capacity.floats
-        rows = zip(classes, self.machine_capacity, self.counts.tolist(), strict=True)
-        self.machines = tuple(Machine(machine.name, row, count) for machine, row, count in rows)
+        exact = self._capacity.exact() if any(one.devices for one in classes) else None
+        devices = [
+            devices_of(one.name, one.devices, self.resources, exact[k]) or None if exact else None
+            for k, one in enumerate(classes)
+        ]
+        rows = zip(classes, self.machine_capacity, self.counts.tolist(), devices, strict=True)
+        self.machines = tuple(Machine(machine.name, row, count, has) for machine, row, count, has in rows)
         totals = zip(self.exact_capacity, self.resources, strict=True)
         self.capacity = np.array([as_float(total, f"capacity of {r!r}") for total, r in totals])
         self.capacity.flags.writeable = False

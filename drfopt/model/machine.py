@@ -1,13 +1,14 @@
 """Machines at the door: classes of identical ones, given as `Machine`s or as rows of an array."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import InstanceError
 from .arrays import ExactTable, Places, table
+from .devices import Devices, resized, with_capacity
 from .naming import aligned, labels, listed, row_of, unique, with_names
 
 __all__ = ["Machine", "capacity_table", "named_classes", "resources_of"]
@@ -24,11 +25,23 @@ class Machine:
         What ONE machine has.
     count : int
         How many identical machines there are.
+    devices : mapping from resource to int or Devices, optional
+        How many devices of the resource one machine has, which share its capacity of it alike; where the capacity does
+        not name the resource, there is one unit on each. Whole tasks take a part of one device, or whole devices.
     """
 
     name: str
     capacity: Any
     count: int = 1
+    devices: Mapping[str, Any] | None = None
+
+    def settled(self, resources: Sequence[str], row: Sequence[Any], count: int) -> "Machine":
+        """Return the class with another capacity (m,) of one machine, devices as large as they are, and count.
+
+        `self` is a class of an instance, whose devices are `Devices` with a size.
+        """
+        devices: dict[str, Devices] = dict(self.devices or {})
+        return Machine(self.name, row, count, resized(devices, resources, row) or None)
 
 
 def named_classes(machines: Any) -> tuple[Machine, ...]:
@@ -47,9 +60,13 @@ def named_classes(machines: Any) -> tuple[Machine, ...]:
             raise InstanceError(f"{machine!r} is not a machine: use Machine(name=..., capacity=..., count=...)")
     if not given:
         raise InstanceError("the cluster has no machines: list at least one class")
-    return tuple(
-        Machine(str(one.name), with_names(one.capacity, f"machine class {str(one.name)!r}"), one.count) for one in given
-    )
+    return tuple(map(_named, given))
+
+
+def _named(one: Machine) -> Machine:
+    name = str(one.name)
+    capacity = with_names(one.capacity, f"machine class {name!r}")
+    return replace(one, name=name, capacity=with_capacity(name, capacity, one.devices))
 
 
 def _rows_of(frame: Any, index: tuple[str, ...] | None, columns: tuple[str, ...] | None) -> list[Machine]:

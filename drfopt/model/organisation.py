@@ -141,6 +141,11 @@ class Organisation:
         return ", ".join(kind for kind, given in there.items() if given)
 
     @property
+    def branches(self) -> bool:
+        """Whether groups decide who rises with whom: not all users are directly in one and the same."""
+        return len(set(self.paths)) > 1
+
+    @property
     def only_ceilings(self) -> bool:
         """Whether all there is are the most that single users may have, which are limits of their tasks."""
         return replace(self, ceilings=()).plain

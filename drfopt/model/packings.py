@@ -4,13 +4,17 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from .devices import Dealt, DeviceRoom
 from .instance import Instance
 
 __all__ = [
     "LARGEST",
     "PATTERNS",
     "Packing",
+    "dealt",
+    "device_room",
     "integer_rows",
+    "machine_rows",
     "maximal_patterns",
     "most_alone",
     "program_rows",
@@ -88,14 +92,49 @@ def shapes(instance: Instance, members: Sequence[int]) -> list[list[int]]:
     return list(found.values())
 
 
+def machine_rows(instance: Instance) -> list[tuple[tuple[Fraction, ...], int, dict[int, tuple[int, Fraction]]]]:
+    """Return what one machine of each class has (m,), how many there are, and its devices by column: count and size.
+
+    A pool is one machine.
+    """
+    if instance.machines is None:
+        return [(instance.exact_capacity, 1, {})]
+    return [
+        (row, one.count, {instance.resources.index(r): (d.count, d.size) for r, d in (one.devices or {}).items()})
+        for row, one in zip(instance.exact_machine_capacity, instance.machines, strict=True)
+    ]
+
+
+def device_room(instance: Instance, k: int, users: Sequence[int]) -> DeviceRoom:
+    """Return the devices of one machine of class k for users (rows of the instance) whose task it takes, in order."""
+    devices = (instance.machines[k].devices if instance.machines else None) or {}
+    return DeviceRoom(devices, instance.resources, [instance.exact_demands[i] for i in users] if devices else ())
+
+
+def dealt(instance: Instance, packing: Sequence[Packing]) -> list[Dealt | None]:
+    """Return which tasks share which device of a machine, entry by entry of a packing; None where they do not fit."""
+    found: list[Dealt | None] = []
+    for k, _, pattern in packing:
+        users = list(pattern)
+        deal = device_room(instance, k, users).deal({p: pattern[i] for p, i in enumerate(users)})
+        found.append(
+            None
+            if deal is None
+            else {r: [{users[p]: x for p, x in on.items()} for on in shared] for r, shared in deal.items()}
+        )
+    return found
+
+
 def most_alone(instance: Instance, i: int) -> int:
     """Return the most whole tasks user i could run alone, her limit counted."""
     demand = instance.exact_demands[i]
     if instance.machines is None:
         most = _fitting(demand, instance.exact_capacity)
     else:
-        rows = zip(instance.exact_machine_capacity, instance.machines, instance.fits[i], strict=True)
-        most = sum(machine.count * _fitting(demand, row) for row, machine, fits in rows if fits)
+        most = 0
+        for k in instance.fits[i].nonzero()[0].tolist():
+            fitting, bound = _fitting(demand, instance.exact_machine_capacity[k]), device_room(instance, k, [i]).most(0)
+            most += int(instance.counts[k]) * (fitting if bound is None else min(fitting, bound))
     limit = instance.exact_limits[i]
     return most if limit is None else min(most, math.floor(limit))
 
@@ -115,8 +154,14 @@ def maximal_patterns(
     if len(users) > USERS:
         return None
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+    devices = device_room(instance, k, users)
     found: list[dict[int, int]] = []
     steps = 0
+
+    def full(left: list[int], pattern: list[int]) -> bool:
+        """Say whether no task of anybody fits in addition."""
+        more = [p for p, row in enumerate(demands) if all(d <= f for d, f in zip(row, left, strict=True))]
+        return not any(devices.fit({q: x + (q == p) for q, x in enumerate(pattern)}) for p in more)
 
     def extend(position: int, left: list[int], pattern: list[int]) -> bool:
         nonlocal steps
@@ -124,11 +169,13 @@ def maximal_patterns(
         if steps > STEPS * budget or len(found) > budget:
             return False
         if position == len(users):
-            if not any(all(d <= f for d, f in zip(row, left, strict=True)) for row in demands):
+            if full(left, pattern):
                 found.append({users[p]: x for p, x in enumerate(pattern) if x})
             return True
         row = demands[position]
         most = min((f // d for d, f in zip(row, left, strict=True) if d), default=0)
+        while most and not devices.fit({**dict(enumerate(pattern)), position: most}):
+            most -= 1
         # The last user takes all that fits: less would not be maximal.
         least = most if position == len(users) - 1 else 0
         for x in range(most, least - 1, -1):

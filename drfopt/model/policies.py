@@ -119,11 +119,14 @@ class Policy:
     def check(self, instance: Instance, integer: bool = False, knows: Collection[str] = ("types",)) -> None:
         """Raise `PolicyError` when the policy cannot take the instance.
 
-        `knows` are the features of an instance (`drfopt.model.instance.FEATURES`) that whoever asks has been taught;
-        what whole tasks of several types would mean has not been defined.
+        `knows` are the features of an instance (`drfopt.model.instance.FEATURES`) that whoever asks has been taught.
         """
-        taught = set() if integer else set(knows)
-        if self.objective == "servers":
+        taught = set(knows)
+        if integer and self.objective not in ("leximin", "formulation"):
+            taught = set()
+        if self.objective == "servers" or (
+            integer and instance.organisation is not None and instance.organisation.branches
+        ):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""

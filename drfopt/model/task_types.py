@@ -1,10 +1,11 @@
 """Users whose tasks are not all alike: several types, each with a count, run in the proportions of the counts.
 
 A user with the types ``t`` has ``count_t`` tasks of each.  Divisible, she runs one fraction of all of them, so she is
-described by her *average* task, the sum of ``count_t * givent`` over the sum of counts, of which she has as many as
+described by her *average* task, the sum of ``count_t * demand_t`` over the sum of counts, of which she has as many as
 the counts add up to: in one pool nothing else is new.  On machines every type is placed by itself.
 """
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,7 @@ from ..base.errors import InstanceError
 from ..base.numbers.quantities import amount
 from .naming import row_of, with_names
 
-__all__ = ["TaskType", "TypeTable", "average", "given_types", "settled"]
+__all__ = ["TaskType", "TypeSequence", "TypeTable", "average", "given_types", "settled"]
 
 NOTHING = Fraction(0)
 """What is needed of a resource that is not listed."""
@@ -112,3 +113,46 @@ def average(types: Sequence[TaskType]) -> list[Fraction]:
     columns = zip(*(kind.demand for kind in types), strict=True)
     sums = (sum(kind.count * need for kind, need in zip(types, needs, strict=True) if need) for needs in columns)
     return [Fraction(amount, total) for amount in sums]
+
+
+@dataclass(frozen=True)
+class TypeSequence:
+    """In which order a user starts whole tasks of her types: one after the other, in the proportions of their counts.
+
+    Task k of a type with c tasks stands at (2 k - 1) / (2 c), of equals the type listed first.  So after each task what
+    has started is nearest to her proportions, and exactly in proportion when all have: Webster's apportionment
+    (M. Balinski and H. P. Young, Fair Representation, 1982).
+
+    Attributes
+    ----------
+    rows, counts : tuple of int
+        Each type's row among all types of a cluster, and how many tasks are of it.
+    """
+
+    rows: tuple[int, ...]
+    counts: tuple[int, ...] = (1,)
+
+    def started(self, x: int) -> tuple[int, ...]:
+        """Return how many of each type are among the first x tasks."""
+        if len(self.rows) == 1:
+            return (x,)
+        total = sum(self.counts)
+        found = [(2 * x * c + total) // (2 * total) for c in self.counts]
+        # Rounding parts of x is the prefix up to some place of the sequence; it is a few tasks too long or too short.
+        ahead = [(self._place(t, y + 1), t) for t, y in enumerate(found)]
+        heapq.heapify(ahead)
+        for _ in range(x - sum(found)):
+            _, t = heapq.heappop(ahead)
+            found[t] += 1
+            heapq.heappush(ahead, (self._place(t, found[t] + 1), t))
+        for _ in range(sum(found) - x):
+            last = max((t for t, y in enumerate(found) if y), key=lambda t: (self._place(t, found[t]), t))
+            found[last] -= 1
+        return tuple(found)
+
+    def _place(self, t: int, k: int) -> Fraction:
+        return Fraction(2 * k - 1, 2 * self.counts[t])
+
+    def next_type(self, x: int) -> int:
+        """Return which of the types the task after the first x is of."""
+        return next(t for t, (a, b) in enumerate(zip(self.started(x), self.started(x + 1), strict=True)) if a < b)

@@ -8,7 +8,7 @@ both divisions are measured in shares of the cluster as it is.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,6 @@ from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.machine import Machine
 from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
 from ..solving.allocating import solve
@@ -317,8 +316,7 @@ def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:
         pairs = zip(instance.resources, instance.exact_capacity, strict=True)
         return Instance(**parts | {"capacity": {r: c + amount * (r == name) for r, c in pairs}})
     machines = [
-        Machine(machine.name, machine.capacity, machine.count + int(amount) * (machine.name == name))
-        for machine in instance.machines
+        replace(machine, count=machine.count + int(amount) * (machine.name == name)) for machine in instance.machines
     ]
     return Instance(**parts | {"machines": machines})
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ..base.errors import InstanceError
 from ..base.numbers.quantities import exact
@@ -124,8 +125,19 @@ def set_capacity(document: Document, text: str) -> None:
         )
     names = [entry["name"] for entry in document["machines"]]
     machine, resource = pair(name, "/", names, resources_of(document), ("class", "resource"))
-    table = entry_of(document["machines"], machine, "machine class")["capacity"]
-    table[resource] = amount(value, table[resource])
+    entry = entry_of(document["machines"], machine, "machine class")
+    _resize(entry, resource, exact(amount(value, entry["capacity"][resource])))
+
+
+def _resize(entry: Document, resource: str, capacity: Fraction) -> None:
+    """Give one machine of a class another capacity: its devices stay as large as they are, and their number changes."""
+    devices, before = entry.get("devices", {}), exact(entry["capacity"][resource])
+    entry["capacity"][resource] = written(capacity)
+    if (given := devices.pop(resource, None)) is None:
+        return
+    size = exact(given["size"]) if isinstance(given, dict) else before / given
+    if count := int(capacity / size):
+        devices[resource] = count if count * size == capacity else {"count": count, "size": written(size)}
 
 
 def scale(document: Document, text: str) -> None:
@@ -138,8 +150,9 @@ def scale(document: Document, text: str) -> None:
     times = exact(value)
     if not times > 0:
         raise InstanceError(f"a capacity cannot be multiplied by {value}: give a positive number")
-    for table in [document["capacity"]] if "capacity" in document else [m["capacity"] for m in document["machines"]]:
-        table |= {resource: written(exact(table[resource]) * times) for resource in known}
+    for entry in [document] if "capacity" in document else document["machines"]:
+        for resource in known:
+            _resize(entry, resource, exact(entry["capacity"][resource]) * times)
 
 
 USER = re.compile(r"\s*(?P<name>[^{}]+?)\s*\{(?P<table>[^{};]*)(?P<rest>(?:;[^{};]*)*)\}\s*")

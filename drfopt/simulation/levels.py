@@ -11,16 +11,36 @@ What users ask for: what runs and what waits.
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .plan import ENDLESS, Plan
 from .state import ClusterState
 
-__all__ = ["Requests", "quick", "whole_guarantees", "whole_rates", "whole_weights"]
+__all__ = ["Requests", "quick", "rows_of", "whole_guarantees", "whole_rates", "whole_weights"]
 
 
-def quick(value: Fraction) -> tuple[float, Fraction]:
-    """Return what compares as the fraction does, and nearly always as fast as a float: rounding keeps the order."""
-    return value.numerator / value.denominator, value
+@lru_cache(maxsize=2**14)
+def _quick(numerator: int, denominator: int) -> tuple[float, Fraction]:
+    return numerator / denominator, Fraction(numerator, denominator)
+
+
+def quick(numerator: int, denominator: int) -> tuple[float, Fraction]:
+    """Return what compares as the quotient does, and as fast as a float: rounding keeps the order.
+
+    Where floats tie, the fractions are nearly always the same object, which needs no comparison.
+    """
+    step = math.gcd(numerator, denominator)
+    return _quick(numerator // step, denominator // step)
+
+
+def rows_of(*columns: Sequence[int | Fraction], most: int | Fraction) -> list[NDArray[Any]]:
+    """Return rows of amounts: in machine integers where `most` bounds what is made of them, else as they are."""
+    fast = type(most) is int and most < 2**62
+    return [np.array(column, dtype=np.int64 if fast else object) for column in columns]
 
 
 def whole_weights(weights: Sequence[Fraction]) -> list[int]:

@@ -1,6 +1,7 @@
 """Where waiting tasks fit: kinds and machines looked at again only when something has changed for them."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from operator import sub
 
@@ -85,6 +86,9 @@ class FittingMachines:
     def __contains__(self, kind: int) -> bool:
         return kind in self._heaps
 
+    def __len__(self) -> int:
+        return len(self._heaps)
+
     def first(self, kind: int) -> int:
         """Return the first machine on which a task of the kind fits."""
         return self._heaps[kind][0]
@@ -94,6 +98,8 @@ class FittingMachines:
         heaps, members = self._heaps, self._members
         for kind in [kind for kind in heaps if not cluster.askers[kind] or kind in cluster.opened]:
             del heaps[kind], members[kind]
+        # What has just been freed was looked at; machines that were there before may be full or lost by now.
+        unsure = [*heaps, *cluster.opened]
         for kind, machines in self._full.chances(cluster).items():
             if kind not in heaps:
                 machines.reverse()
@@ -103,23 +109,23 @@ class FittingMachines:
                 if machine not in members[kind]:
                     members[kind].add(machine)
                     heappush(heaps[kind], machine)
-        self.prune(cluster)
+        self._prune(cluster, [kind for kind in unsure if kind in heaps])
 
-    def prune(self, cluster: ClusterState, machine: int | None = None) -> list[int]:
-        """Forget machines that are full, the one that was filled or all that come first; return kinds that fit nowhere.
+    def filled(self, cluster: ClusterState, machine: int) -> list[int]:
+        """Look at a machine again on which a task was started; return the kinds that now fit nowhere."""
+        return self._prune(cluster, [kind for kind, heap in self._heaps.items() if heap[0] == machine])
+
+    def _prune(self, cluster: ClusterState, kinds: Iterable[int]) -> list[int]:
+        """Forget machines that are full and come first for a kind; return kinds that fit nowhere.
 
         Those behind the first of a kind are looked at when it is their turn.
         """
-        free, needs = cluster.free, cluster.needs
-        full = []
-        for kind, heap in self._heaps.items():
-            if machine is not None and heap[0] != machine:
-                continue
-            need = needs[kind]
+        free, full = cluster.free, []
+        for kind in kinds:
+            heap, need = self._heaps[kind], cluster.needs[kind]
             while heap and min(map(sub, free[heap[0]], need)) < 0:
                 self._members[kind].discard(heappop(heap))
             if not heap:
                 full.append(kind)
-        for kind in full:
-            del self._heaps[kind], self._members[kind]
+                del self._heaps[kind], self._members[kind]
         return full

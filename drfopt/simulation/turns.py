@@ -51,15 +51,19 @@ class Turns(Rule):
         places = self._places
         places.renew(cluster)
         self.changed(cluster, cluster.moved)
+        queues = cluster.queues
         asking: dict[int, int] = {}
-        for user in sorted({user for kind in places.kinds for user in cluster.askers[kind]}):
-            asking[user] = _next(cluster, user, places)
+        for kind in places.kinds:
+            for user in cluster.askers[kind]:
+                if user not in asking:
+                    asking[user] = kind if len(queues[user]) == 1 else _next(cluster, user, places)
+        asking = dict(sorted(asking.items()))
         while asking and (chosen := self.turn(cluster, asking)) is not None:
             user, kind = chosen, asking[chosen]
             machine = places.first(kind)
             cluster.start(user, kind, machine)
             self.changed(cluster, (user,))
-            full = places.prune(cluster, machine)
+            full = places.filled(cluster, machine)
             for other in [user, *(other for other, needs in asking.items() if needs in full)] if full else (user,):
                 if (again := _next(cluster, other, places)) >= 0:
                     asking[other] = again
@@ -107,15 +111,14 @@ class Ranked(Rule):
         askers, places = cluster.askers, self._places
         self._stale.update(cluster.moved)
         places.renew(cluster)
-        if not places.kinds:
+        if not places:
             return
         self.catch_up(cluster)
         queue = [entry for kind in places.kinds for entry in askers[kind].values() if entry is not None]
         heapify(queue)
-        while queue:
-            entry = queue[0]
+        while queue and places:
+            entry = heappop(queue)
             _, user, _, kind = entry
-            heappop(queue)
             # An entry is of no use any more when its user has been served since, or such tasks fit nowhere.
             if kind not in places or askers[kind].get(user) is not entry:
                 continue
@@ -126,7 +129,7 @@ class Ranked(Rule):
             for again in self._note(cluster, user):
                 heappush(queue, again)
             # Whose earlier tasks fit nowhere any more may now be served with later ones.
-            for full in places.prune(cluster, machine):
+            for full in places.filled(cluster, machine):
                 for other in askers[full]:
                     kinds = cluster.queues[other]
                     for later in kinds if len(kinds) > 1 else ():
@@ -147,6 +150,8 @@ class Ranked(Rule):
 def _next(cluster: ClusterState, user: int, places: FittingMachines) -> int:
     """Return the kind of the user's next task that fits, of several the one that came first; -1 for none."""
     queue = cluster.queues[user]
+    if len(queue) < 2:  # as nearly always
+        return next((kind for kind in queue if kind in places), -1)
     return min((kind for kind in queue if kind in places), key=lambda kind: queue[kind][0].number, default=-1)
 
 

@@ -29,6 +29,7 @@ from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvide
 from ..model.hierarchy import Clock, broken
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named
+from ..model.whole_values import WholeUsers
 
 __all__ = ["in_whole_tasks", "solve"]
 
@@ -278,6 +279,11 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
             return exact.astype(np.float64)
         except OverflowError:
             raise SolverError("the levels are beyond the range of floats: use exact=True, or change weights") from None
+    if problem.integer and problem.policy.objective == "leximin" and "organisation" in problem.instance.features:
+        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        levels = np.zeros(problem.instance.n)
+        levels[problem.members] = [float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)]
+        return levels
     if answer.levels is not None:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.levels
@@ -310,7 +316,7 @@ def _kind(problem: Problem, pool: bool, exact: bool) -> str:
         # Types on machines have no prices of their own in a market; sums with them have.
         typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
         kind = "bounds" if bounded or typed else kind
-    elif bounded:
+    elif bounded and not problem.integer:
         kind = "organisation"
     return "formulation" if problem.policy.objective == "formulation" else kind
 
@@ -324,16 +330,37 @@ def _bottlenecks(problem: Problem, tasks: np.ndarray, placement: np.ndarray | No
     return bottleneck.certify(problem.instance, problem.policy, tasks, problem.all_rates)
 
 
+def _chain(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a leximin on machines by its rounds."""
+    if answer.exact is not None:
+        return _rounded(problem, tasks, placement, answer.exact)
+    return chain.certify(problem.instance, problem.policy, tasks, placement, _of(ChainEvidence, answer).rounds)
+
+
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
-    """Certify a market by its prices: in fractions, where the tasks are fractions or enclosures that were rounded."""
-    if answer.exact is None:
-        fine, priced = answer.fine, _priced(answer)
-        return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
-    found = answer.exact
-    exact = _spread(problem, found, exact=True)
-    placed = None if found.amounts is None else problem.by_type.placement(found.amounts)
+    """Certify a market by its prices."""
+    if answer.exact is not None:
+        return _rounded(problem, tasks, placement, answer.exact)
+    fine, priced = answer.fine, _priced(answer)
+    return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
+
+
+def _duals(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a sum by its prices."""
+    if answer.exact is not None:
+        return _rounded(problem, tasks, placement, answer.exact)
+    return duals.certify(problem.instance, problem.policy, tasks, placement, _priced(answer))
+
+
+def _rounded(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, found: Answer) -> Certificate:
+    """Certify fractions or enclosures, and how far off them the floats are."""
+    exact, placed = _spread(problem, found, exact=True), _placed(problem, found)
     proof = exactly.certify(problem.instance, problem.policy, exact, placed, found.evidence)
-    return exactly.rounded(proof, problem.instance, exact, tasks, placement)
+    return exactly.rounded(proof, problem.instance, problem.policy, exact, tasks, placement)
+
+
+def _placed(problem: Problem, found: Answer) -> np.ndarray | None:
+    return None if found.amounts is None else problem.by_type.placement(found.amounts)
 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
@@ -355,13 +382,14 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
 
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
-    clock = Clock(problem.instance, problem.policy, exact=tasks.dtype == object)
-    if answer.exact is not None:
-        exact = _spread(problem, answer.exact, exact=True)
-        given = _of(StopEvidence, answer.exact).breakpoints
-        proof = stops.certify_rounded(problem.instance, problem.policy, exact, tasks, given)
-    else:
+    instance, policy, found = problem.instance, problem.policy, answer.exact
+    clock = Clock(instance, policy, exact=tasks.dtype == object)
+    if found is None:
         proof = stops.certify(clock, tasks, placement, _of(StopEvidence, answer).breakpoints)
+    else:
+        exact, given = _spread(problem, found, exact=True), _of(StopEvidence, found).breakpoints
+        proof = stops.certify(Clock(instance, policy, exact=True), exact, _placed(problem, found), given)
+        proof = exactly.rounded(proof, instance, policy, exact, tasks, placement)
     return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
 
 
@@ -389,9 +417,9 @@ PROOFS: dict[str, Proof] = {
     "leximin pool": _bottlenecks,
     "exact filling": lambda p, x, z, a: certify_filling(p.instance, p.policy, x),
     "exact prices": lambda p, x, z, a: exactly.certify(p.instance, p.policy, x, z, a.evidence),
-    "leximin machines": lambda p, x, z, a: chain.certify(p.instance, p.policy, x, z, _of(ChainEvidence, a).rounds),
+    "leximin machines": _chain,
     "alpha": _prices,
-    "sum": lambda p, x, z, a: duals.certify(p.instance, p.policy, x, z, _priced(a)),
+    "sum": _duals,
     "whole": lambda p, x, z, a: whole.certify(
         p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
     ),

@@ -62,7 +62,9 @@ def allocation_of(
     placement, by_type = reading.placement(), None
     if placement is not None and instance.type_table is not None:
         by_type = reading.by_type(placement)
-    _, reason = infeasibility(instance, _ends(tasks), _ends(placement if by_type is None else by_type))
+    _, reason = infeasibility(
+        instance, _ends(tasks), _ends(placement if by_type is None else by_type), part["integer"].true()
+    )
     if reason:
         raise InstanceError(f"{part.place}: {reason}: it is no answer for this instance")
     return Allocation(

@@ -19,6 +19,7 @@ from ..engines.reference.algorithm1 import Lines, Mix, Step, discrete_filling, k
 from ..engines.whole.bulk_filling import bulk_filling
 from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
+from ..model.packings import machine_rows
 from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
 
 __all__ = ["Schedule", "schedule"]
@@ -193,9 +194,8 @@ def schedule(
 
     By the rule ``sequential-min-max`` it is the level after the task that is to be lowest.  Of equal levels the user
     listed first is served, in `ties` or else in the instance; on machines a task goes to the first one, in the order of
-    the file, on which it fits.  Limits are rounded down, ceilings hold for what the tasks use, and users who are
-    unplaced are never served.
-    Guarantees, tiers and groups: see
+    the file, on which it fits, and there to the first devices.  Limits are rounded down, ceilings hold for what the
+    tasks use, and users who are unplaced are never served.  Guarantees, tiers and groups: see
     `drfopt.model.hierarchy.service_order`.
 
     Parameters
@@ -235,10 +235,7 @@ def schedule(
     if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines or ties):
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
         return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
-    machines = [(instance.exact_capacity, 1)]
-    if instance.machines is not None:
-        counts = [machine.count for machine in instance.machines]
-        machines = list(zip(instance.exact_machine_capacity, counts, strict=True))
+    machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
     steps = tuple(discrete_filling(*run)[1]) if trace else None

@@ -15,15 +15,15 @@ from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.model.packings import shapes, split
+from drfopt.model.packings import split
 from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
 
 
 def stated(instance):
-    members = playing(instance)
-    users = [members[positions[0]] for positions in shapes(instance, members)]
-    return users, worth_of(instance, users)
+    users = WholeUsers(instance, policy_named("drf"), playing(instance))
+    return [rows[0] for rows in users.shapes], worth_of(users)
 
 
 def pool(seed, n=6):
@@ -35,7 +35,7 @@ def test_the_papers_example_by_hand():
     # A has 3 tasks of (1 CPU, 4 GB), B 2 of (3, 1): at 2/3 both must stop, for one of them more is 10 CPUs or 20 GB.
     instance, policy = Instance.library("nsdi2011"), policy_named("drf")
     users, worth = stated(instance)
-    (claim,) = claims(instance, policy, [3, 2])
+    (claim,) = claims(WholeUsers(instance, policy, playing(instance)), [3, 2])
     assert claim.value == Fraction(2, 3)
     assert claim.count == 2
     assert claim.allowed == (1,)
@@ -64,12 +64,14 @@ def test_a_proof_is_of_one_claim(seed):
     instance, policy = pool(seed), policy_named("drf")
     tasks = solve(instance, integer=True).tasks.tolist()
     users, worth = stated(instance)
-    for claim in claims(instance, policy, tasks):
+    for claim in claims(WholeUsers(instance, policy, playing(instance)), tasks):
         proof = refutation.refute(claim, instance, users, worth)
         assert holds(claim, worth, proof)
         # With one more user allowed to stop, what is at hand satisfies the claim: nothing can refute it.
         loose = replace(claim, allowed=(*claim.allowed[:-1], claim.allowed[-1] + 1))
-        wider = next(c for c in claims(instance, policy, tasks) if c.level == claim.level)
+        wider = next(
+            c for c in claims(WholeUsers(instance, policy, playing(instance)), tasks) if c.level == claim.level
+        )
         if all(choice.options == other.options for choice, other in zip(loose.choices, wider.choices, strict=True)):
             assert claim.allowed[-1] == 0 or not holds(loose, worth, proof)
 
@@ -80,7 +82,7 @@ def test_branches_are_checked_leaf_by_leaf():
     users, worth = stated(instance)
     tasks = solve(instance, integer=True).tasks.tolist()
     assert sorted(tasks) == [0, 1, 1]
-    claim = next(claims(instance, policy, tasks))
+    claim = next(claims(WholeUsers(instance, policy, playing(instance)), tasks))
     proof = refutation.refute(claim, instance, users, worth)
     assert holds(claim, worth, proof)
     tree = Refutation(column=0, most=0, low=proof, high=Refutation(worth.free, (0,)))
@@ -92,7 +94,7 @@ def test_branches_are_checked_leaf_by_leaf():
 def test_something_better_is_found_and_not_refuted():
     instance, policy = Instance.library("nsdi2011"), policy_named("drf")
     users, worth = stated(instance)
-    claim = next(claims(instance, policy, [2, 2]))
+    claim = next(claims(WholeUsers(instance, policy, playing(instance)), [2, 2]))
     with pytest.raises(Better):
         refutation.refute(claim, instance, users, worth)
 
@@ -124,15 +126,16 @@ def test_a_class_with_too_many_loads_is_priced_by_its_resources(monkeypatch):
 def test_raised_claims_bound_a_level():
     instance, policy = Instance.library("nsdi2011"), policy_named("drf")
     users, worth = stated(instance)
-    claim = next(claims(instance, policy, [2, 2]))
-    for level in range(claim.level, 3 * claim.unit):
+    claim = next(claims(WholeUsers(instance, policy, playing(instance)), [2, 2]))
+    unit = WholeUsers(instance, policy, playing(instance)).unit
+    for level in range(claim.level, 3 * unit):
         raised = claim.raised(level)
         try:
             refutation.refute(raised, instance, users, worth, branch=False)
             reachable = False
         except (Better, Inconclusive):
             reachable = True
-        assert reachable or level > Fraction(2, 3) * claim.unit
+        assert reachable or level > Fraction(2, 3) * unit
 
 
 # ---- halves -----------------------------------------------------------------------------------------------------

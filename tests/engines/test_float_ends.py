@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from float_ends import float_ends
 
-from drfopt.base.errors import CertificateError, InstanceError
+from drfopt import Machine, Organisation, TaskType, explain, price
+from drfopt.base.errors import CertificateError, InstanceError, SolverError
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates import bottleneck
+from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
@@ -76,3 +78,42 @@ def test_subnormal_units_are_their_decimals(unit):
 def test_what_floats_cannot_hold_is_refused():
     with pytest.raises((CertificateError, InstanceError), match=r"exact|range|units"):
         solve(Instance([[1e-160], [1e-160]], [1e-300], weights=[1e-200, 1e200]), "tasks")
+
+
+TINY = Instance([["0.000000000001"], [3], [1]], machines=[[1000000000000], [1]])
+GUARANTEED = Instance(
+    {"A": {"a": "1e-12"}, "B": {"a": 3}},
+    machines=[Machine("large", {"a": 10**12}), Machine("small", {"a": 1})],
+    organisation=Organisation(guarantees={"B": {"a": 3}}),
+)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "policy", "engine"),
+    [
+        (TINY, "tsf", "rational-chain after lp-chain"),
+        (TINY, "drf", "rational-chain after lp-chain"),
+        (GUARANTEED, "drf", "rational-tree after tree-chain"),
+    ],
+)
+def test_what_programs_in_floats_would_drop_is_answered_in_fractions(cluster, policy, engine):
+    found, exact = solve(cluster, policy), solve(cluster, policy, exact=True)
+    assert found.engine == engine
+    assert off(found.tasks, exact.tasks) <= LEVEL
+    assert off(found.levels, exact.levels) <= LEVEL
+    assert Allocation.from_dict(found.to_dict()) == found
+
+
+def test_what_would_help_is_said_not_to_be_known_where_floats_lose_somebody():
+    users = explain(TINY, "drf").users
+    assert any("proven in fractions" in user.remedy for user in users)
+    with pytest.raises(SolverError, match="compare two clusters with whatif"):
+        price(TINY, "drf")
+
+
+def test_exact_sums_of_several_types_have_coefficients_that_highs_takes():
+    kinds = [TaskType({"a": "10/3"}, 2), TaskType({"a": "0.9876543210987654"}, 3)]
+    cluster = Instance([kinds, {"a": "0.1234567890123456"}], machines=[Machine("m", {"a": "9.87654321098765"}, 2)])
+    found = solve(cluster, "throughput", exact=True)
+    assert found.certificate.valid
+    assert found.tasks[1] > 0

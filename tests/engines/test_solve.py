@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from drfopt.base.errors import EngineError, PolicyError, SolverError, TimeLimitError
+from drfopt.base.tolerances import LEVEL
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve
@@ -143,9 +144,13 @@ def test_levels_six_decades_apart_on_one_machine():
     assert levels == pytest.approx(np.full(3, levels[0]), rel=1e-12)
 
 
-def test_what_floats_cannot_hold_is_refused():
+def test_what_floats_cannot_hold_is_refused_by_their_engine_and_answered_in_fractions():
     demands = np.zeros((11, 2))
     demands[:10, 0] = 0.1
     demands[10] = [1e-13, 1]
+    instance = Instance(demands, machines=[Machine("a", [10.0, 10.0]), Machine("b", [10.0, 5.0])])
     with pytest.raises(SolverError, match="differ too much"):
-        solve(Instance(demands, machines=[Machine("a", [10.0, 10.0]), Machine("b", [10.0, 5.0])]))
+        solve(instance, engine="lp-chain")
+    found = solve(instance)
+    assert found.engine == "rational-chain after lp-chain"
+    assert found.levels == pytest.approx(solve(instance, exact=True).levels.astype(float), rel=LEVEL)

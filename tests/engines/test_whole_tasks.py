@@ -17,6 +17,7 @@ from drfopt.engines.whole.user_kinds import KindPool
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
 from drfopt.solving.methods import second_methods
 
@@ -93,7 +94,7 @@ def test_whose_demands_are_less_goes_on_first():
     # The third task of whoever needs less of both fits, the other's does not: no need to try stopping the first.
     pool = KindPool(Problem(Instance([[2, 2], [2, 1]], [10, 8]), policy_named("single:r1"), True))
     spot = pool.next_spot(pool.sizes, pool.room, -1)
-    assert spot.level == 2 * pool.rates[0]
+    assert spot.level == pool.scales[0].value(2)
     assert pool.fewest(spot, 2, 1000) == [(1, 0)]
 
 
@@ -165,8 +166,9 @@ def test_bounds_are_bounds():
         if not problem.n:
             continue
         levels = whole.score(instance, policy, solve(instance, integer=True).tasks.tolist())
+        users = WholeUsers(instance, policy, problem.members.tolist())
         for below in range(problem.n):
-            assert levels[below] <= whole.highest(instance, policy, below)
+            assert levels[below] <= users.told(whole.highest(users, below))
 
 
 def test_deadlines_leave_time_for_what_comes_after():

@@ -33,7 +33,7 @@ def test_the_published_trace(data_folder: Path) -> None:
     assert sum(instance.exact_limits) == 8152
     unplaced = [instance.users[i] for i in instance.unplaced().nonzero()[0]]
     assert unplaced == ["120cpu-720GiB-8gpu-G2"]
-    assert "pooled" in instance.source
+    assert {one.devices["gpu"].count for one in instance.machines if one.devices} == {1, 2, 4, 8}
     assert "cpu in cores, memory in GiB" in instance.source
     assert "V100M32-96cpu-768GiB-8gpu" in instance.machine_names
     assert read("openb", files[::-1]).instance == instance

@@ -47,9 +47,9 @@ def test_on_machines_one_type_that_fits_nowhere_is_enough_to_be_unplaced():
     assert instance.unplaced(integer=True).tolist() == [False, False]
 
 
-def test_whole_tasks_of_several_types_are_refused_by_name():
+def test_whole_tasks_of_several_types_are_refused_by_name_where_they_are_not_defined():
     instance = Instance({"A": MIXED}, CAPACITY)
-    for ask in (lambda: solve(instance, integer=True), lambda: crosscheck(instance, integer=True)):
+    for ask in (lambda: solve(instance, "ceei", integer=True), lambda: crosscheck(instance, "ceei", integer=True)):
         with pytest.raises(PolicyError, match=r"with whole tasks is asked of .* several task types .* is not defined"):
             ask()
 

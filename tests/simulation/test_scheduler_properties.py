@@ -132,6 +132,42 @@ def test_koordinator_hands_out_no_more_than_there_is(number):
 
 
 @pytest.mark.parametrize("number", CASES)
+def test_numbers_beyond_a_machines_integers_are_divided_as_well(number):
+    # In units of 2**70 nothing changes but the size of the numbers, when parts are rounded to that unit too.
+    chance, unit = random.Random(number), 2**70
+    total, names = chance.randint(0, 40), [f"q{i}" for i in range(chance.randint(1, 8))]
+    queues = {
+        name: (chance.randint(0, 5), chance.randint(0, 9), chance.choice((None, 4)), chance.choice((0, 1, 3)))
+        for name in names
+    }
+    small, large = (
+        kai.divide(
+            total * step,
+            {
+                name: kai.KaiQueue(deserved * step, request * step, most and most * step, weight)
+                for name, (deserved, request, most, weight) in queues.items()
+            },
+            step,
+        )
+        for step in (1, unit)
+    )
+    assert large == ({name: share * unit for name, share in small[0].items()}, small[1] * unit)
+    assert {type(share) for shares, rest in (small, large) for share in (*shares.values(), rest)} == {int}
+    # Weights have no unit: quotas are the same whatever they are counted in.
+    same = [
+        koordinator.runtime_quotas(
+            total,
+            {
+                name: koordinator.QuotaGroup(request, low, weight * step)
+                for name, (low, request, _, weight) in queues.items()
+            },
+        )
+        for step in (1, unit)
+    ]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("number", CASES)
 def test_yarns_shares_keep_their_bounds(number):
     chance = random.Random(number)
     total = chance.choice((0, 1, 40, 10**9))

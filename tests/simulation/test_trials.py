@@ -10,6 +10,7 @@ from drfopt import Instance, InstanceError, Machine, PolicyError, solve
 from drfopt.simulation import Draw, Job, Preemption, Scenario, Stage, User, simulate, simulate_each, trials
 from drfopt.simulation.distance import MEASURES, distance
 from drfopt.simulation.records import job_table, timeline_table, write_table
+from drfopt.simulation.rules.ceei import Ceei
 from drfopt.simulation.trials import expected_tasks, measures
 
 LAW = Draw("exponential", mean=10)
@@ -94,6 +95,41 @@ def test_bad_wishes_are_refused():
         simulate_each(THREE, ("drf",), replications=0)
     with pytest.raises(InstanceError, match="seed is -1"):
         simulate(THREE, seed=-1)
+
+
+class WatchedCeei(Ceei):
+    """Has the equilibrium of every moment computed anew, and compares."""
+
+    solved = kept = 0
+
+    def _equilibrium(self, cluster, asking):
+        self.solved += 1
+        return super()._equilibrium(cluster, asking)
+
+    def dispatch(self, cluster):
+        before = self.solved
+        super().dispatch(cluster)
+        if any(cluster.waiting) and not self._stale and self.solved == before:
+            self.kept += 1
+            fresh = super()._equilibrium(cluster, tuple(self._there[user] for user in sorted(self._there)))
+            assert self._tasks == pytest.approx(fresh, rel=1e-9, abs=0)
+
+
+def test_equilibria_that_are_kept_are_those_of_the_moment():
+    rule = WatchedCeei()
+    for number in range(40):
+        simulate(small_scenario(number), rule)
+    assert rule.solved > 100
+    assert rule.kept > 100
+
+
+def test_a_limit_that_binds_moves_the_equilibrium():
+    # Each has a part of three, and no limit that matters until A has one task left.
+    users = (User("A", Job(Stage({"cpu": 1}, 7, 2.0))), User("B", Job(Stage({"cpu": 1}, 40, 2.0))))
+    rule = WatchedCeei()
+    run = simulate(Scenario({"cpu": 6}, users), rule)
+    assert run.ended == 47
+    assert rule.solved == 4, "both ask; A has one task left, below its part of three; A is gone; B has five left of six"
 
 
 # ---- distance ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Bottleneck fairness: if all users need the same resource most, the outcome is weighted max-min fairness on it.
 
 Needing it most means that it is the largest share of the whole cluster that her task takes.
+Single-resource fairness is the same where there is one resource only.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
@@ -12,9 +13,10 @@ from ..case import AuditCase
 from ..economy import Economy, Number, low, reaches, shown, times
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
-__all__ = ["NAME", "NotMaxMin", "Uneven", "check", "proportional"]
+__all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single"]
 
 NAME = "bottleneck-fairness"
+SINGLE = "single-resource-fairness"
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,17 @@ def check(case: AuditCase) -> Finding:
     shared = [j for j in range(case.cluster.m) if _needed_most(case.cluster, j)]
     if not shared:
         return Finding(NAME, HOLDS, note="no resource is needed most by all")
-    findings = [proportional(case, NAME, j) for j in shared]
+    findings = [_proportional(case, NAME, j) for j in shared]
     return next((f for f in findings if f.verdict == FAILS), findings[0])
+
+
+def check_single(case: AuditCase) -> Finding:
+    """Compare shares of the only resource."""
+    if case.cluster.m > 1:
+        return Finding(SINGLE, HOLDS, note=f"says nothing of {case.cluster.m} resources")
+    if case.cluster.machines is not None:
+        return Finding(SINGLE, HOLDS, note="says nothing of machines")
+    return _proportional(case, SINGLE, 0)
 
 
 def _needed_most(cluster: Economy, j: int) -> bool:
@@ -66,7 +77,7 @@ def _needed_most(cluster: Economy, j: int) -> bool:
     return all(mine[j] == max(mine) for mine in shares)
 
 
-def proportional(case: AuditCase, name: str, j: int) -> Finding:
+def _proportional(case: AuditCase, name: str, j: int) -> Finding:
     """Say whether shares of resource j, for the users' weights, are max-min fair."""
     cluster, truth = case.cluster, case.truth
     if not cluster.pool[j]:

@@ -10,19 +10,26 @@ Most pairs need no look.  What k holds carries no more tasks of i than its amoun
 envies nobody of a crowd of users if of one such resource nobody among them has more for her weight than i has.  The
 crowds are those who use the same resources: under drf, a crowd that uses what stopped i has no higher level, hence not
 more of the dominant resource of i; and a crowd that does not use it has nothing of it.
+
+Envy-freeness up to one task (EF1): who envies another no longer does once one task is taken from the bundle.  What is
+taken is one task's worth of the envious user; with the envied user's task taken instead, no whole division is both
+Pareto efficient and free of such envy.
+Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC 2015.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...base.numbers.enclosures import Enclosure
 from ..case import AuditCase
-from ..economy import Number, shown
+from ..economy import Number, high, low, shown
 from ..verdicts import FAILS, Count, Finding, Witness
 
-__all__ = ["NAME", "Envy", "check"]
+__all__ = ["NAME", "UP_TO_ONE", "Envy", "EnvyUpToOne", "check", "check_up_to_one"]
 
 NAME = "envy-freeness"
+UP_TO_ONE = "envy-up-to-one-task"
 
 BY_PRICES = "a bundle it would rather have costs more than its income, scaled to its weight"
 """Why it holds at an equilibrium however its prices are enclosed."""
@@ -44,22 +51,65 @@ class Envy(Witness):
         return f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with {what}"
 
 
+@dataclass(frozen=True)
+class EnvyUpToOne(Witness):
+    """A user who would rather have what another holds, even after one of her tasks is taken from it."""
+
+    property = UP_TO_ONE
+    user: str
+    other: str
+    tasks: Number
+    instead: Number
+
+    def __str__(self) -> str:
+        return (
+            f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with what user "
+            f"{self.other} holds: taking one task from it is not enough"
+        )
+
+
 def check(case: AuditCase) -> Finding:
     """Compare every user's tasks with those she could run on the bundle of every other."""
-    perhaps = _Perhaps(case)
-    count, truth, cluster = Count(), case.shared, case.cluster
+
+    def envy(i: int, k: int, tasks: Number, instead: Number) -> Envy:
+        names, weights = case.cluster.users, case.cluster.weights
+        return Envy(names[i], names[k], tasks, instead, weights[i] != weights[k])
+
+    return _compared(case, NAME, lambda instead: instead, envy, BY_PRICES if case.fair_market else "")
+
+
+def check_up_to_one(case: AuditCase) -> Finding:
+    """Compare every user's tasks, and one more, with those she could run on the bundle of every other."""
+
+    def envy(i: int, k: int, tasks: Number, instead: Number) -> EnvyUpToOne:
+        return EnvyUpToOne(case.cluster.users[i], case.cluster.users[k], tasks, instead)
+
+    return _compared(case, UP_TO_ONE, _one_less, envy, "")
+
+
+def _compared(
+    case: AuditCase,
+    name: str,
+    allowed: Callable[[Number], Number],
+    envy: Callable[[int, int, Number, Number], Witness],
+    settled: str,
+) -> Finding:
+    """Look for a user with fewer tasks than what is `allowed` to be missing of those on another's bundle."""
+    perhaps, count, truth = _Perhaps(case), Count(), case.shared
     packed = truth.packing is not None
     note = "as the tasks are packed here, one way of several" if packed else ""
-    for i, user in enumerate(cluster.users):
+    for i, mine in enumerate(truth.tasks):
         for k in perhaps(i):
-            other = cluster.users[k]
             instead = case.of_another(i, k)
-            if count.falls(truth.tasks[i], instead):
-                scaled = cluster.weights[i] != cluster.weights[k]
-                witness = Envy(user, other, truth.tasks[i], instead, scaled)
-                return Finding(NAME, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
-    settled = BY_PRICES if case.fair_market else ""
-    return count.finding(NAME, exact=not truth.computed, settled=settled, note=note, tied=truth.tied or packed)
+            if count.falls(mine, allowed(instead)):
+                witness = envy(i, k, mine, instead)
+                return Finding(name, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
+    return count.finding(name, exact=not truth.computed, settled=settled, note=note, tied=truth.tied or packed)
+
+
+def _one_less(tasks: Number) -> Number:
+    lower, upper = (max(end - 1, Fraction(0)) for end in (low(tasks), high(tasks)))
+    return lower if lower == upper else Enclosure(lower, upper)
 
 
 class _Perhaps:

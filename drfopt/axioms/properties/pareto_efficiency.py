@@ -12,6 +12,7 @@ from fractions import Fraction
 from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
 from ...engines.reference import enumeration
+from ...engines.reference.algorithm1 import Machines
 from ..case import AuditCase
 from ..economy import Economy, Number, around, below, high, least, low, reaches, shown, times, total
 from ..outcomes import FILE_ERROR
@@ -70,9 +71,10 @@ def _pool(case: AuditCase) -> Finding:
 
 def _whole(case: AuditCase) -> Finding:
     cluster, truth = case.cluster, case.truth
-    machines, eligible = [(cluster.pool, 1)], None
+    machines: Machines = [(cluster.pool, 1)]
+    eligible = None
     if cluster.machines is not None:
-        machines = [(c.capacity, c.count) for c in cluster.machines]
+        machines = [c.row for c in cluster.machines]
         eligible = [[c.open_to[i] for c in cluster.machines] for i in range(cluster.n)]
     held = tuple(int(low(x)) for x in truth.tasks)
     for tasks in enumeration.packable(cluster.demands, machines, cluster.limits, eligible):

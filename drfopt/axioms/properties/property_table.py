@@ -1,4 +1,4 @@
-"""The table of properties: one file each, with its definition, its witness and how it is decided."""
+"""The table of properties; each has its definition, its witness and how it is decided in a file of this folder."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,12 @@ from ..verdicts import UNDECIDED, Finding
 from . import (
     bottleneck_fairness,
     envy_freeness,
-    envy_up_to_one_task,
     group_strategy_proofness,
     no_justified_complaints,
     pareto_efficiency,
     population_monotonicity,
     resource_monotonicity,
     sharing_incentive,
-    single_resource_fairness,
     strategy_proofness,
 )
 
@@ -64,7 +62,7 @@ PROPERTIES = Registry(
     Property(envy_freeness.NAME, "EF", "nobody would rather have what another holds", envy_freeness.check),
     Property(pareto_efficiency.NAME, "PE", "nobody could have more without another's loss", pareto_efficiency.check),
     Property(
-        single_resource_fairness.NAME, "SRF", "one resource is divided max-min fairly", single_resource_fairness.check
+        bottleneck_fairness.SINGLE, "SRF", "one resource is divided max-min fairly", bottleneck_fairness.check_single
     ),
     Property(
         bottleneck_fairness.NAME, "BF", "a resource that all need most is divided max-min fairly",
@@ -79,7 +77,7 @@ PROPERTIES = Registry(
         slow=True, asks=resource_monotonicity.asks,
     ),
     Property(
-        envy_up_to_one_task.NAME, "EF1", "envy ends when one task is taken away", envy_up_to_one_task.check
+        envy_freeness.UP_TO_ONE, "EF1", "envy ends when one task is taken away", envy_freeness.check_up_to_one
     ),
     Property(
         no_justified_complaints.NAME, "NJC", "everybody has its part of something used up",

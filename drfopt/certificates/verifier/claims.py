@@ -50,8 +50,8 @@ class Claim:
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
         if scalar and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
-        if self.whole and cluster.typed:
-            raise ValueError("whole tasks of several types of one user are not defined")
+        self.mixed = self.whole and bool(cluster.typed)
+        self.objective = "" if self.mixed else self.objective
         if [row["name"] for row in self.rows] != cluster.users:
             raise ValueError("the users are not those of the instance, in its order")
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
@@ -73,7 +73,8 @@ class Claim:
         floats = not self.whole and not self.enclosed and not written
         self.report = Report(ACCURACY if floats else number(0))
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
-        self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
+        able = any if self.mixed else all
+        self.plays = [able(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
         # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
@@ -156,10 +157,12 @@ class Claim:
         fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
         given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
         off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * self.y[i])
-        unmeasured = "" if self.r else "how they are measured is not known here"
+        unmeasured = "" if self.objective else "how they are measured is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.enclosed:
             self.in_enclosures()
+        if self.mixed:
+            return add("capacities", [], "what whole tasks of several types of one user need is not computed here")
         if self.whole and not self.c.pool:
             packing = self.proof.get("packing")
             unknown = "the file does not say how the tasks are packed" if packing is None else ""

@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from .devices import devices_of, taken
 from .work import bits, grant, spend
 
 __all__ = ["Check", "Cluster", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]
@@ -155,11 +156,15 @@ def dot(left: tuple[int, Sequence[Any]], right: tuple[int, Sequence[Any]]) -> Fr
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-RULES = {"guarantees", "excluded", "groups", "guarantee", "tier", "group"}
+RULES = {"excluded", "groups", "guarantee", "tier", "group"}
 """Keys by which an instance says what is fair in another way than its policy does alone."""
 
-KEYS = RULES | {"name", "source", "capacity", "machines", "users", "demand", "weight", "max_tasks", "ceiling"}
+KEYS = RULES | {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
+KEYS |= {"ceiling"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
+
+CLASS_KEYS = {"name", "capacity", "count", "devices"}
+"""What it may say of a class of machines."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,10 @@ class Cluster:
         self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
+        if beyond := sorted({key for c in classes for key in c} - CLASS_KEYS):
+            raise ValueError(f"the key {beyond[0]!r} of a class of machines is nothing that the verifier knows")
+        told = [c.get("devices", {}) for c in classes]
+        self.devices = [devices_of(*pair, self.resources, number) for pair in zip(told, self.C, strict=True)]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = [self._average(user) for user in data["users"]]
@@ -272,7 +281,9 @@ class Cluster:
         part = self.pool and not whole
         spend(0, 1 + len(self.C) * len(self.resources) // CELLS_A_STEP)
         runs = (all(c >= d or (part and c > 0) for c, d in zip(row, kind.d, strict=True)) for row in self.C)
-        return [k for k, fine in enumerate(runs) if fine and k in kind.open]
+        return [
+            k for k, fine in enumerate(runs) if fine and k in kind.open and taken(self.devices[k], kind.d) is not None
+        ]
 
     def rate(self, i: int, policy: str) -> Fraction:
         """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""

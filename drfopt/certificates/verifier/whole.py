@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from .devices import taken
 from .reading import Cluster, number, shown, total
 from .work import bits, spend
 
@@ -37,12 +38,37 @@ def unpacked(
         for j, room in enumerate(cluster.C[k]):
             if (used := total(x * cluster.d[i][j] for i, x in pattern.items())) > room:
                 yield f"a machine of {entry['class']}: {shown(used)} of {shown(room)} {cluster.resources[j]}"
+        yield from _torn(cluster, k, pattern, entry.get("devices", {}))
     for k, name in enumerate(cluster.classes):
         if machines[k] > cluster.count[k]:
             yield f"{shown(machines[k])} machines of {name}, of {cluster.count[k]}"
     for i, name in enumerate(cluster.users):
         if held[i] != tasks[i]:
             yield f"{name}: {shown(tasks[i])} tasks, {shown(held[i])} packed"
+
+
+def _torn(
+    cluster: Cluster, k: int, pattern: dict[int, Fraction], shared: dict[str, list[dict[str, Any]]]
+) -> Iterator[str]:
+    """Yield what is wrong with the devices of one machine: parts are on one each, and whole ones carry nothing else."""
+    at, name = {user: i for i, user in enumerate(cluster.users)}, f"a machine of {cluster.classes[k]}"
+    needs = {i: taken(cluster.devices[k], cluster.d[i]) or {} for i in pattern}
+    for j, (count, _) in cluster.devices[k].items():
+        resource, zero = cluster.resources[j], number(0)
+        on = [{at[user]: number(x) for user, x in said.items()} for said in shared.get(resource, ())]
+        spend(0, 1 + len(on) * (1 + len(pattern)))
+        if any(x < 0 or x.denominator > 1 or i not in pattern for device in on for i, x in device.items()):
+            yield f"{name}: a shared {resource} carries tasks that cannot be"
+            return
+        used = len(on) + total(x * needs[i][j] for i, x in pattern.items() if needs[i].get(j, 0) >= 1)
+        if used > count:
+            yield f"{name}: {shown(used)} devices of {shown(count)} {resource}"
+        for device in on:
+            if (part := total(x * needs[i].get(j, zero) for i, x in device.items())) > 1:
+                yield f"{name}: {shown(part)} of one {resource}"
+        for i, x in pattern.items():
+            if 0 < needs[i].get(j, 0) < 1 and total(device.get(i, zero) for device in on) != x:
+                yield f"{name}: not all {shown(x)} tasks of {cluster.users[i]} are on one {resource} each"
 
 
 def score(objective: str, rates: list[Fraction], weights: list[Fraction]) -> Callable[[list[int]], Any] | None:

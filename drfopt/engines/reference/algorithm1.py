@@ -1,7 +1,8 @@
 """Algorithm 1 of the DRF paper: whole tasks, one at a time, always to the user whose level is lowest.
 
 Given   demands         n rows of m, what one task of each user needs; every user needs something
-        machines        k pairs: what one machine of a class has (m), and their count; a pool is one machine
+        machines        k rows: what one machine of a class has (m), and their count; a pool is one machine; where it
+                        has devices (see `devices`), by resource how many, and how much of it is on each
         rates, limits   n, level of one task under the policy; most tasks, rounded down, None for no limit
         eligible        n rows of k, the classes each user may use; None for all
 
@@ -12,6 +13,8 @@ the order of the file, copies of a class one after the other.  What happens when
     skip   she is passed over for good, since what is free only shrinks; Pareto efficient on one pool
     stop   everything ends, as printed in the paper, though there may be room for others; of two users below
            their limits the higher is then at most one task of hers ahead
+
+On devices a task has the first ones on which it fits, a part of one or whole ones, and stays there.
 
 A user with several task types starts those of the first, then those of the second and so on; of a type that fits
 nowhere any more she is passed over, and her next type is tried.
@@ -29,10 +32,12 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
-__all__ = ["Lines", "Mix", "ServingLine", "Step", "discrete_filling", "kinds_started", "placements"]
+from .devices import DevicesOf, FreeDevices
+
+__all__ = ["Lines", "Machines", "Mix", "ServingLine", "Step", "discrete_filling", "kinds_started", "placements"]
 
 Row = Sequence[Fraction]
-Machines = Sequence[tuple[Row, int]]
+Machines = Sequence[tuple[Row, int] | tuple[Row, int, DevicesOf]]
 Limits = Sequence[Fraction | None]
 NO_MIX: Mapping[int, "Mix"] = {}
 Classes = Sequence[Sequence[bool]] | None
@@ -131,16 +136,17 @@ def kinds_started(
     ranks: Sequence[int] | None = None,
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the same with the type of the task: user, type, machine class; of equals the lowest of `ranks` first."""
-    free: list[list[list[Fraction]]] = [[] for _ in machines]
+    free: list[list[tuple[list[Fraction], FreeDevices]]] = [[] for _ in machines]
 
-    def rooms(demand: Row, classes: Sequence[bool] | None) -> Iterator[tuple[int, list[Fraction]]]:
+    def rooms(demand: Row, classes: Sequence[bool] | None) -> Iterator[tuple[int, tuple[list[Fraction], FreeDevices]]]:
         """Yield the machine for each further task of a kind; one that refused it never takes one again."""
-        for k, (row, count) in enumerate(machines):
+        for k, (row, count, *devices) in enumerate(machines):
             if (classes is None or classes[k]) and _fits(demand, row):
                 for copy in range(count):
                     if copy == len(free[k]):
-                        free[k].append(list(row))
-                    while _fits(demand, free[k][copy]):
+                        free[k].append((list(row), FreeDevices(*devices or [{}])))
+                    room, held = free[k][copy]
+                    while _fits(demand, room) and held.places(demand) is not None:
                         yield k, free[k][copy]
 
     def plain(i: int) -> Mix:
@@ -166,7 +172,8 @@ def kinds_started(
         exhausted = users[i].exhausted(started[i], t)
         found = None if exhausted else next(search[i][t], None)
         if found:
-            k, room = found
+            k, (room, held) = found
+            held.take(demand)
             room[:] = [amount - need for amount, need in zip(room, demand, strict=True)]
             started[i][t] += 1
             line.back(i)
@@ -196,7 +203,7 @@ def discrete_filling(
     >>> tasks, ["BA"[step.user] for step in steps]
     ([2, 3], ['B', 'A', 'A', 'B', 'A'])
     """
-    total = [sum((row[j] * count for row, count in machines), Fraction(0)) for j in range(len(demands[0]))]
+    total = [sum((row[j] * count for row, count, *_ in machines), Fraction(0)) for j in range(len(demands[0]))]
     tasks, shares = [0] * len(demands), [Fraction(0)] * len(demands)
     own = [[Fraction(0)] * len(total) for _ in demands]
     rows = [tuple(row) for row in own]

@@ -1,7 +1,8 @@
 """The optimum over all integer allocations of a tiny cluster: write them all down and take the best.
 
 Given   demands    n rows of m, what one task of each user needs; every user needs something
-        machines   k pairs: what one machine of a class has (m), and their count; a pool is one machine
+        machines   k rows: what one machine of a class has (m), and their count; a pool is one machine; where it has
+                   devices (see `devices`), by resource how many, and how much of it is on each
         limits     n, most tasks, rounded down; None for no limit
         eligible   n rows of k, the classes each user may use; None for all
 
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ...base.errors import SolverError
 from .algorithm1 import Classes, Limits, Machines, Row
+from .devices import NO_DEVICES, DevicesOf, fit_together
 
 __all__ = ["EnumeratedOptimum", "leximin", "loads", "nash_product", "optimum", "packable", "total"]
 
@@ -119,9 +121,9 @@ def packable(
     """
     meter = _Meter(budget)
     reached = [(0,) * len(demands)]
-    for k, (room, count) in enumerate(machines):
+    for k, (room, count, *devices) in enumerate(machines):
         allowed = [limits[i] if eligible is None or eligible[i][k] else Fraction(0) for i in range(len(demands))]
-        loads = _largest(_loads(demands, room, allowed, meter), meter)
+        loads = _largest(_loads(demands, room, allowed, meter, *devices), meter)
         for _ in range(count):
             before = reached
             meter.spend(len(reached) * len(loads))
@@ -131,7 +133,7 @@ def packable(
     return reached
 
 
-def loads(demands: Sequence[Row], room: Row, budget: int = LISTED) -> list[Tasks]:
+def loads(demands: Sequence[Row], room: Row, devices: DevicesOf = NO_DEVICES, budget: int = LISTED) -> list[Tasks]:
     """Return what one machine can run of users without limits, (n,), and nothing that is below another.
 
     Raises
@@ -145,22 +147,25 @@ def loads(demands: Sequence[Row], room: Row, budget: int = LISTED) -> list[Tasks
     [(1, 1)]
     """
     meter = _Meter(budget)
-    return _largest(_loads(demands, room, [None] * len(demands), meter), meter) if demands else []
+    return _largest(_loads(demands, room, [None] * len(demands), meter, devices), meter) if demands else []
 
 
-def _loads(demands: Sequence[Row], room: Row, limits: Limits, meter: "_Meter") -> Iterator[Tasks]:
+def _loads(
+    demands: Sequence[Row], room: Row, limits: Limits, meter: "_Meter", devices: DevicesOf = NO_DEVICES
+) -> Iterator[Tasks]:
     """Yield what one machine can run: any number of tasks of each user, and of the last as many as fit."""
 
     def extend(chosen: Tasks, left: Row) -> Iterator[Tasks]:
         meter.spend(1)
         i = len(chosen)
         if i == len(demands):
-            yield chosen
+            if fit_together(demands, chosen, devices):
+                yield chosen
             return
         fit = min(int(amount // need) for amount, need in zip(left, demands[i], strict=True) if need)
         limit = limits[i]
         most = fit if limit is None else min(fit, floor(limit))
-        for x in range(most if i == len(demands) - 1 else 0, most + 1):
+        for x in range(most if i == len(demands) - 1 and not devices else 0, most + 1):
             yield from extend((*chosen, x), [a - x * d for a, d in zip(left, demands[i], strict=True)])
 
     return extend((), room)

@@ -54,7 +54,7 @@ def solve(problem: Problem) -> Answer:
     decided: list[tuple[int, int]] = []
     deadline = problem.deadline.part(SEARCH)
     try:
-        while states[0].active != (0,) * len(pool.rates):
+        while states[0].active != (0,) * len(pool.scales):
             stopped = sum(count for _, count in decided)
             report(f"{stopped} of {problem.n} users stopped, {len(decided)} levels, {len(states)} states")
             deadline.check("the sweep of levels")

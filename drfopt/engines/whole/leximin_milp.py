@@ -11,16 +11,17 @@ whoever stopped before.  On machines, what can be packed is part of the program,
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
-from ...model.packings import LARGEST, most_alone
+from ...model.packings import LARGEST
 from ..problem import Answer, Problem
 from . import rounding
-from .integer_program import Model
+from .integer_program import Model, Terms
 from .milp import SEARCH, Supply, placed, supply
 from .user_kinds import BOTTOM, KindPool, Kinds, Vector
 
@@ -55,9 +56,7 @@ def solve(problem: Problem) -> Answer:
         return Counting(problem, pool, [], []).solve()
     counting = Counting(problem, Kinds(problem), [], [])
     counting.start = start = _packed_start(problem)
-    if start is not None and start.tasks.tolist() == [
-        most_alone(problem.instance, i) for i in problem.members.tolist()
-    ]:
+    if start is not None and start.tasks.tolist() == counting.kinds.users.most:
         return replace(start, status="optimal")
     return counting.solve()
 
@@ -119,13 +118,12 @@ class Counting:
                 f"counting who stops at level {float(self.kinds.level(level)):.6g} gave {count} of {sum(may)}: "
                 "the solver is not believed"
             )
-        self.stops.append(_Stop(level, count, may, tuple(level // rate for rate in self.kinds.rates)))
+        self.stops.append(_Stop(level, count, may, self.kinds.least(level)))
 
     def _may(self, level: int) -> Vector:
         """Return how many of each kind can be exactly at a level."""
         rest = self._rest()
-        rows = zip(self.kinds.rates, self.kinds.most, rest, strict=True)
-        return tuple(number if level % rate == 0 and level // rate <= most else 0 for rate, most, number in rows)
+        return tuple(number if scale.at(level) else 0 for scale, number in zip(self.kinds.scales, rest, strict=True))
 
     def _rest(self) -> list[int]:
         """Return how many of each kind have not surely stopped."""
@@ -164,8 +162,8 @@ class Counting:
         level = self._highest()
         may, known = self._may(level), self._known_count(level)
         closed = not any(stop.open for stop in self.stops)
-        rows = zip(may, self.kinds.rates, self.kinds.most, strict=True)
-        must = sum(number for number, rate, most in rows if closed and rate * most == level)
+        rows = zip(may, self.kinds.scales, strict=True)
+        must = sum(number for number, scale in rows if closed and scale.top == level)
         count = must if must == known or sum(may) == 1 else self._fewest(level, None)[0]
         self._record(level, max(count, 1))
 
@@ -173,20 +171,24 @@ class Counting:
         """Return how many users of the start stop at the next level, where it agrees with everything before."""
         if self.start is None or self._known_level() != level:
             return None
-        rate = {p: rate for rate, people in zip(self.kinds.rates, self.kinds.people, strict=True) for p in people}
-        return sum(rate[p] * int(x) == level for p, x in enumerate(self.start.tasks))
+        return self._levels(self.start).count(level)
+
+    def _levels(self, answer: Answer) -> list[int]:
+        """Return the levels of the members in an answer."""
+        scale = {p: scale for scale, people in zip(self.kinds.scales, self.kinds.people, strict=True) for p in people}
+        return [scale[p].value(int(x)) for p, x in enumerate(answer.tasks)]
 
     def _highest(self) -> int:
         below = self.stops[-1].level if self.stops else BOTTOM
         kinds, rest = self.kinds, self._rest()
         rising = [kind for kind, number in enumerate(rest) if number]
-        tops = [kinds.rates[kind] * kinds.most[kind] for kind in rising]
+        tops = [kinds.scales[kind].top for kind in rising]
         # Who has surely not stopped goes no higher than her most tasks.
         high = max(tops) if any(stop.open for stop in self.stops) else min(tops)
         low = below
         if (known := self._known_level()) is not None:
             # Everybody has that much in the start; mostly no more is possible, and one program says so.
-            above = min((known // kinds.rates[kind] + 1) * kinds.rates[kind] for kind in rising)
+            above = min(kinds.scales[kind].value(kinds.scales[kind].least(known + 1)) for kind in rising)
             if above > high or not self._reachable(above):
                 return known
             low = above
@@ -215,24 +217,21 @@ class Counting:
         """Return the next level of the start, where it agrees with everything counted so far."""
         if self.start is None:
             return None
-        rate = {p: rate for rate, people in zip(self.kinds.rates, self.kinds.people, strict=True) for p in people}
-        levels = sorted(rate[p] * int(x) for p, x in enumerate(self.start.tasks))
+        levels = sorted(self._levels(self.start))
         counted = [stop.level for stop in self.stops for _ in range(stop.count)]
         return levels[len(counted)] if levels[: len(counted)] == counted else None
 
     def _candidates(self, low: int, high: int, rising: list[int]) -> list[int] | None:
         """Return levels above low, up to high, that some active user can have; None when too many."""
-        ranges = []
-        for kind in rising:
-            rate = self.kinds.rates[kind]
-            ranges.append((rate, low // rate + 1, min(high // rate, self.kinds.most[kind])))
-        if sum(max(0, last - first + 1) for _, first, last in ranges) > 4 * len(self.kinds.rates) + 16:
+        scales = [self.kinds.scales[kind] for kind in rising]
+        ranges = [(scale, scale.least(low + 1), min(scale.least(high + 1) - 1, scale.most)) for scale in scales]
+        if sum(max(0, last - first + 1) for _, first, last in ranges) > 4 * len(self.kinds.scales) + 16:
             return None
-        return sorted({rate * x for rate, first, last in ranges for x in range(first, last + 1)})
+        return sorted({scale.value(x) for scale, first, last in ranges for x in range(first, last + 1)})
 
     def _reachable(self, level: int) -> bool:
         """Say whether all active users can have at least this level, the counts below it kept."""
-        program = _Program(self, [-(-level // rate) for rate in self.kinds.rates])
+        program = _Program(self, self.kinds.least(level))
         return program.model.solve(self.deadline) is not None
 
     # ---- programs ---------------------------------------------------------------------------------------------
@@ -240,8 +239,8 @@ class Counting:
     def _fewest(self, level: int, start: Stops | None) -> tuple[int, Stops]:
         """Return the least number of users who must stop at a level, and a way to stop those and the counted."""
         may = self._may(level)
-        last = _Stop(level, -1, may, tuple(level // rate for rate in self.kinds.rates))
-        program = _Program(self, [level // rate + 1 for rate in self.kinds.rates], last, start)
+        last = _Stop(level, -1, may, self.kinds.least(level))
+        program = _Program(self, self.kinds.least(level + 1), last, start)
         values = self._solved(program)
         stops = program.stops(values)
         count = sum(stops[-1][0])
@@ -263,7 +262,7 @@ class Counting:
         tasks = self.kinds.tasks(program.stops(values))
         if program.supplied is None:
             raise SolverError("machines without packings")
-        return placed(self.problem, program.supplied, values, tasks)
+        return placed(self.problem, program.supplied, values, tasks, users=self.kinds.users)
 
     def _best_known(self) -> Answer:
         """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
@@ -284,7 +283,7 @@ class _Program:
     Parameters
     ----------
     counting : Counting
-    need : list of int or None
+    need : tuple of int or None
         Fewest tasks of an active user of each kind; None when everybody has stopped.
     last : _Stop, optional
         A further level, at which as few as possible are to stop.
@@ -292,9 +291,7 @@ class _Program:
         A known solution.
     """
 
-    def __init__(
-        self, counting: Counting, need: list[int] | None, last: _Stop | None = None, start: Stops | None = None
-    ):
+    def __init__(self, counting: Counting, need: Vector | None, last: _Stop | None = None, start: Stops | None = None):
         self.model = model = Model(counting.problem.solver)
         self.kinds = kinds = counting.kinds
         self.all = [*counting.stops, *([last] if last else [])]
@@ -311,24 +308,27 @@ class _Program:
                 terms = {column: 1.0 for (t, _), column in self.columns.items() if t == s}
                 model.row(stop.count, stop.count, terms)
         self.start = None if start is None else {c: float(start[s][0][kind]) for (s, kind), c in self.columns.items()}
-        least, extra = self._needs(rest, need)
         self.supplied: Supply | None = None
-        if isinstance(kinds, KindPool):
-            self._pool_rows(kinds, least, extra)
-        else:
-            self._machine_rows(counting.problem, least, extra)
+        self._needs(rest, need)
+        if not isinstance(kinds, KindPool):
+            self._packed(counting.problem)
+        self._within()
 
-    def _needs(self, rest: list[int], need: list[int] | None) -> tuple[list[int], list[dict[int, int]]]:
-        """Return the tasks of each kind together when no open choice is taken, and what each choice changes."""
-        least = [0] * len(rest)
+    def _needs(self, rest: list[int], need: Vector | None) -> None:
+        """Set what is needed: pairs (number, tasks) of each kind when no open choice is taken, and what choices change.
+
+        A choice puts one user with other tasks in the place of one with the least: (column, tasks, least) of each kind.
+        """
+        self.least: list[list[tuple[int, int]]] = [[] for _ in rest]
+        self.extra: list[list[tuple[int, int, int]]] = []
         for stop in self.all:
             if not stop.open:
-                least = [x + number * tasks for x, number, tasks in zip(least, stop.may, stop.tasks, strict=True)]
-        extra: list[dict[int, int]] = []
+                for pairs, number, tasks in zip(self.least, stop.may, stop.tasks, strict=True):
+                    pairs.append((number, tasks))
         for kind, number in enumerate(rest):
             options = {column: self.all[s].tasks[kind] for (s, k), column in self.columns.items() if k == kind}
             each = 0
-            if need is None or need[kind] > self.kinds.most[kind]:
+            if need is None or need[kind] > self.kinds.scales[kind].most:
                 # They must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.
                 if number:
                     row = dict.fromkeys(options, 1.0) or {self.model.column(0.0): 1.0}
@@ -337,32 +337,43 @@ class _Program:
                 each = need[kind]
                 if len(options) > 1 or any(self.model.high[column] > number for column in options):
                     self.model.row(0.0, number, dict.fromkeys(options, 1.0))
-            least[kind] += number * each
-            extra.append({column: tasks - each for column, tasks in options.items()})
+            self.least[kind].append((number, each))
+            self.extra.append([(column, tasks, each) for column, tasks in options.items()])
+
+    def _summed(self, need: Callable[[int, int], dict[int, int]]) -> tuple[dict[int, int], dict[int, Terms]]:
+        """Return of each thing what is needed of it without choices, and what each choice changes of that."""
+        least: dict[int, int] = {}
+        extra: dict[int, Terms] = {}
+        for kind, (pairs, options) in enumerate(zip(self.least, self.extra, strict=True)):
+            for number, tasks in pairs:
+                for what, amount in need(kind, tasks).items() if number and tasks else ():
+                    least[what] = least.get(what, 0) + number * amount
+            for column, tasks, each in options:
+                without = need(kind, each)
+                now = need(kind, tasks)
+                for what in without | now:
+                    if change := now.get(what, 0) - without.get(what, 0):
+                        extra.setdefault(what, {})[column] = change
         return least, extra
 
-    def _pool_rows(self, pool: KindPool, least: list[int], extra: list[dict[int, int]]) -> None:
-        """Add the capacities of a pool: what the choices change, within what the least tasks leave, in integers."""
-        for j, total in enumerate(pool.room):
-            left = total - sum(x * row[j] for x, row in zip(least, pool.demands, strict=True))
-            terms = {
-                column: x * row[j]
-                for row, options in zip(pool.demands, extra, strict=True)
-                for column, x in options.items()
-                if x and row[j]
-            }
+    def _within(self) -> None:
+        """Add the capacities of a pool, and ceilings: what the choices change, within what the least tasks leave."""
+        kinds = self.kinds
+        least, extra = self._summed(lambda kind, x: dict(enumerate(kinds.need(kind, x))))
+        for j, total in enumerate(kinds.room):
+            left, terms = total - least.get(j, 0), extra.get(j, {})
             unit = max((abs(x) for x in terms.values()), default=1)
             unit = 1 if unit <= LARGEST else unit
             if terms or left < 0:
                 self.model.row(-math.inf, left / unit, {column: x / unit for column, x in terms.items()})
 
-    def _machine_rows(self, problem: Problem, least: list[int], extra: list[dict[int, int]]) -> None:
+    def _packed(self, problem: Problem) -> None:
         """Add what the machines can run: as much of each shape of task as all who run it need."""
-        self.supplied = supply(self.model, problem)
+        self.supplied = supply(self.model, problem.by_type)
+        least, extra = self._summed(self.kinds.runs)
         for shape, terms in enumerate(self.supplied.tasks):
-            kinds = [kind for kind, of in enumerate(self.kinds.shapes) if of == shape]
-            asked = {column: -float(x) for kind in kinds for column, x in extra[kind].items()}
-            self.model.row(sum(least[kind] for kind in kinds), math.inf, terms | asked)
+            asked = {column: -float(x) for column, x in extra.get(shape, {}).items()}
+            self.model.row(least.get(shape, 0), math.inf, terms | asked)
 
     def stops(self, values: np.ndarray) -> Stops:
         """Return who stops where in a solution."""

@@ -9,12 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base.errors import SolverError
+from ...model.devices import DeviceRoom
 from ...model.evidence import Evidence
-from ...model.packings import Packing, integer_rows, most_alone, program_rows, program_values, split, trimmed
+from ...model.packings import (
+    Packing,
+    device_room,
+    integer_rows,
+    most_alone,
+    program_rows,
+    program_values,
+    split,
+    trimmed,
+)
+from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from .integer_program import Model, Terms, UnfinishedProgram
 
-__all__ = ["SEARCH", "Supply", "columns", "packed", "placed", "solve_sum", "supply"]
+__all__ = ["SEARCH", "Supply", "columns", "device_rows", "packed", "placed", "solve_sum", "supply"]
 
 
 SEARCH = 0.7
@@ -94,6 +105,7 @@ def supply(model: Model, problem: Problem) -> Supply:
 
 def columns(problem: Problem) -> int:
     """Return how many columns `supply` adds for the machines of a problem."""
+    problem = problem.by_type
     instance, members = problem.instance, problem.members.tolist()
     users = [members[positions[0]] for positions in problem.shapes]
     total = 0
@@ -109,9 +121,11 @@ def _single_machines(model: Model, problem: Problem, k: int, shape: dict[int, in
     users = [i for i in shape if instance.fits[i, k]]
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
     alone = [min(f // d for d, f in zip(row, room, strict=True) if d) for row in demands]
+    devices = device_room(instance, k, users)
     for _ in range(int(instance.counts[k])):
         columns = [model.column(most) for most in alone]
         _capacity_rows(model, columns, demands, room)
+        device_rows(model, columns, devices)
         found.single.append((k, dict(zip(users, columns, strict=True))))
         for i, column in zip(users, columns, strict=True):
             found.tasks[shape[i]][column] = 1.0
@@ -122,21 +136,47 @@ def _capacity_rows(model: Model, columns: list[int], demands: list[list[int]], r
         model.row(0, total, {column: d for column, d in zip(columns, row, strict=True) if d})
 
 
-def placed(problem: Problem, supplied: Supply, values: np.ndarray, tasks: list[int], status: str = "optimal") -> Answer:
-    """Return whole tasks of the members as an answer, on machines with which of them runs what."""
+def device_rows(model: Model, columns: list[int], devices: DeviceRoom) -> None:
+    """Add what the devices of one machine allow of the tasks of its users, a column each."""
+    for rows in devices.rows_of(columns):
+        ways = [model.column(rows.count) for _ in range(rows.fillings)]
+        model.row(0, rows.count, dict.fromkeys(ways, 1.0) | {c: float(number) for c, number in rows.entire})
+        for terms, holds in rows.sharing:
+            filled = {way: -float(x) for way, x in zip(ways, holds, strict=True) if x}
+            model.row(-math.inf, 0, dict.fromkeys(terms, 1.0) | filled)
+
+
+def placed(
+    problem: Problem,
+    supplied: Supply,
+    values: np.ndarray,
+    tasks: list[int],
+    status: str = "optimal",
+    users: WholeUsers | None = None,
+) -> Answer:
+    """Return whole tasks of the members as an answer, on machines with which of them runs what.
+
+    Of several types `users` says how many of each there are among the tasks.
+    """
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)
-    return packed(problem, tasks, supplied.packing(values, problem.members.tolist(), tasks), status)
+    rows = problem.by_type
+    counts = tasks
+    if rows is not problem and users is not None:
+        started = users.counts(users.spread(tasks))
+        counts = [started[q] for q in rows.members.tolist()]
+    return packed(problem, tasks, supplied.packing(values, rows.members.tolist(), counts), status)
 
 
 def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: str = "optimal") -> Answer:
-    """Return whole tasks of the members and how machines run them as an answer."""
-    table = np.zeros((problem.instance.n, problem.k), dtype=np.int64)
+    """Return whole tasks of the members and how machines run them, by types, as an answer."""
+    rows = problem.by_type
+    table = np.zeros((rows.instance.n, rows.k), dtype=np.int64)
     for k, count, pattern in packing:
         for i, x in pattern.items():
             table[i, k] += count * x
-    user, machine = problem.pairs
-    amounts = table[problem.members[user], machine]
+    row, machine = rows.pairs
+    amounts = table[rows.members[row], machine]
     return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence=Evidence(packing=packing), status=status)
 
 

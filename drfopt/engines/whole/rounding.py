@@ -5,6 +5,9 @@ wishes are packed largest task first, on machines whose rest has the proportions
 true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
 Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
 
+Under rules of an organisation, and with several types of tasks, no continuous optimum is rounded: tasks are added one
+by one from the beginning, always to whom those that it has are worth least.
+
 Nothing is proven here: the certificate says how far from below the levels are the highest possible.  Evidence of the
 answer is the whole part of everybody's continuous optimum, where there was time for it: who has less is told.
 """
@@ -19,7 +22,8 @@ import numpy as np
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
-from ...model.packings import Packing, integer_rows, most_alone
+from ...model.packings import Packing, device_room, integer_rows, most_alone
+from ...model.whole_values import WholeUsers
 from ..leximin import lp_chain
 from ..problem import Answer, Problem
 from .milp import packed
@@ -38,6 +42,8 @@ CONTINUOUS = 0.5
 
 def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
+    if problem.instance.features:
+        return _task_by_task(problem)
     continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
     tasks = np.zeros(problem.instance.n)
     known = False
@@ -55,6 +61,27 @@ def solve(problem: Problem) -> Answer:
     cluster.fill_up(cluster.most)
     answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
     return replace(answer, whole_part=target) if known else answer
+
+
+def _task_by_task(problem: Problem) -> Answer:
+    """Return what task after task comes to under rules or with several types, whose values are lowest going first."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    cluster = _Cluster(problem.by_type, np.zeros(problem.m))
+    place = {q: p for p, q in enumerate(cluster.members)}
+    under, room = users.ceiling_rows
+    tasks, left = [0] * problem.n, list(room)
+    queue = [(scale.value(0), p) for p, scale in enumerate(users.scales) if scale.most]
+    heapq.heapify(queue)
+    while queue:
+        _, p = heapq.heappop(queue)
+        t = users.sequences[p].next_type(tasks[p]) if len(users.sequences[p].rows) > 1 else 0
+        need = under[users.goods_of[p][t]]
+        if all(d <= f for d, f in zip(need, left, strict=True)) and cluster.place(place[users.sequences[p].rows[t]], 1):
+            tasks[p] += 1
+            left = [f - d for f, d in zip(left, need, strict=True)]
+            if tasks[p] < users.scales[p].most:
+                heapq.heappush(queue, (users.scales[p].value(tasks[p]), p))
+    return packed(problem, tasks, cluster.packing(), status="feasible")
 
 
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:
@@ -117,6 +144,14 @@ class _Cluster:
         kind = np.int64 if max(max(map(max, rows)), max(map(max, rooms))) < LARGE else object
         self.demands, self.rooms = np.array(rows, dtype=kind), np.array(rooms, dtype=kind)
         self.eligible = instance.fits[self.members]
+        self.devices = [
+            device_room(instance, k, [i for i in self.members if instance.fits[i, k]])
+            if (instance.machines[k].devices if instance.machines else None)
+            else None
+            for k in range(instance.k)
+        ]
+        # Where each member is among those who fit on a class, whose devices know nobody else.
+        self.at = np.cumsum(self.eligible, axis=0) - 1
         exact = problem.policy.exact_rates(instance)
         self.rates = [exact[i] for i in self.members]
         self.most = [most_alone(instance, i) for i in self.members]
@@ -143,6 +178,9 @@ class _Cluster:
         """Empty the machines and pack as much of the wishes as fits, members in that order."""
         self.left = self.rooms[self.classes]
         self.load = np.zeros((len(self.members), len(self.classes)), dtype=np.int64)
+        # On devices of a machine: tasks by who runs them, and who fits there no more, which is so from then on.
+        self.running: list[dict[int, int]] = [{} for _ in self.classes]
+        self.refused = np.zeros((len(self.members), len(self.classes)), dtype=bool)
         for p in order:
             if wishes[p]:
                 self.place(p, int(wishes[p]))
@@ -170,7 +208,8 @@ class _Cluster:
         """
         demand, missing = self.demands[p], number
         needed = np.flatnonzero(demand > 0)
-        able = np.flatnonzero(self.eligible[p][self.classes] & (self.left >= demand).all(axis=1))
+        open_to = self.eligible[p][self.classes] & ~self.refused[p]
+        able = np.flatnonzero(open_to & (self.left >= demand).all(axis=1))
         wish = demand * self.price
         while missing and len(able):
             rest = self.left[able].astype(float) * self.price
@@ -178,13 +217,28 @@ class _Cluster:
             for where in able[np.argsort(-alike, kind="stable")]:
                 room = self.left[where]
                 taken = min(missing, -(-min(int(room[j] // demand[j]) for j in needed) // 2))
+                taken = self._on_devices(p, int(where), taken)
                 room -= taken * demand
                 self.load[p, where] += taken
                 missing -= taken
                 if not missing:
                     break
-            able = able[(self.left[able] >= demand).all(axis=1)]
+            able = able[(self.left[able] >= demand).all(axis=1) & ~self.refused[p, able]]
         return number - missing
+
+    def _on_devices(self, p: int, where: int, number: int) -> int:
+        """Return how many of so many tasks of a member its devices take beside what runs on a machine, and run them."""
+        k = int(self.classes[where])
+        if (devices := self.devices[k]) is None:
+            return number
+        running, at = self.running[where], int(self.at[p, k])
+        there, taken = running.get(at, 0), number
+        while taken and not devices.fit({**running, at: there + taken}):
+            taken -= 1
+        if taken:
+            running[at] = there + taken
+        self.refused[p, where] = taken < number
+        return taken
 
     def packing(self) -> list[Packing]:
         """Return the loads, those of machines that are alike together."""

@@ -1,17 +1,17 @@
 """Levels of a pool's users rising together, in whole tasks and exact integers: where must the next of them stop?
 
-Users alike in demands, level per task and most tasks form a *kind*; only how many of a kind have stopped matters.
-Levels are counted in a unit in which every kind's level of one task is an integer.
+Users alike in demands, in what tasks are worth and in most tasks form a *kind*; only how many of a kind have stopped
+matters.  Levels are values of whole tasks as `drfopt.model.whole_values` defines them, integers.
 """
 
 import heapq
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import le
+from operator import le, mul
 
-from ...model.packings import integer_rows, most_alone, shapes
+from ...model.task_types import TypeSequence
+from ...model.whole_values import WholeUsers
 from ..problem import Problem
 
 __all__ = ["BOTTOM", "KindPool", "Kinds", "Spot", "TooMany", "Vector"]
@@ -49,43 +49,70 @@ class Spot:
 
 
 class Kinds:
-    """The users who take part, by kinds, with levels as integers.
+    """The users who take part, by kinds, with what their tasks are worth and need as integers.
 
     Attributes
     ----------
-    rates, most : list of int
-        Level of one task, most tasks, of each kind.
-    shapes : list of int
-        Which shape of task (see `drfopt.model.packings.shapes`) each kind runs.
+    users : WholeUsers
+    scales : list of LevelScale
+        What tasks of each kind are worth.
     people : list of lists
         Positions of the members of each kind.
-    unit : int
-        Levels here are the policy's, times this.
+    room : tuple of int
+        What there is of what tasks need: of a pool the resources; then, as on machines, the ceilings of groups.
     """
 
     def __init__(self, problem: Problem):
-        instance, members = problem.instance, problem.members.tolist()
-        exact = problem.policy.exact_rates(instance)
-        self.unit = math.lcm(*(exact[i].denominator for i in members))
-        people: dict[tuple[int, int, int], list[int]] = {}
-        for shape, positions in enumerate(shapes(instance, members)):
-            for position in positions:
-                i = members[position]
-                kind = (shape, int(exact[i] * self.unit), most_alone(instance, i))
-                people.setdefault(kind, []).append(position)
+        self.users = users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        people: dict[tuple, list[int]] = {}
+        for p, (goods, scale) in enumerate(zip(users.goods_of, users.scales, strict=True)):
+            # Of one type nothing but the limit says how many there are.
+            counts = users.sequences[p].counts if len(goods) > 1 else (1,)
+            people.setdefault((goods, counts, scale), []).append(p)
         self.people = list(people.values())
-        self.shapes = [shape for shape, _, _ in people]
-        self.rates = [rate for _, rate, _ in people]
-        self.most = [most for _, _, most in people]
+        self.goods = [goods for goods, _, _ in people]
+        self.scales = [scale for _, _, scale in people]
+        self.sequences = [TypeSequence(goods, counts) for goods, counts, _ in people]
+        plain = all(len(scale.rows) == 1 and not scale.promise and not scale.rows[0][1] for scale in self.scales)
+        self._slopes = [scale.rows[0][0] for scale in self.scales] if plain else []
+        self._needs()
+
+    def _needs(self) -> None:
+        """Set `rows`, what a task of each type of each kind needs, and `room`."""
+        rows, room = self.users.ceiling_rows
+        self.rows = [[tuple(rows[good]) for good in goods] for goods in self.goods]
+        self.room: Vector = tuple(room)
 
     @property
     def sizes(self) -> Vector:
         """Number of users of each kind."""
         return tuple(map(len, self.people))
 
-    def level(self, level: int) -> Fraction:
-        """Return a level as the policy counts it."""
-        return Fraction(level, self.unit)
+    def level(self, value: int) -> Fraction:
+        """Return a value as the policy counts it."""
+        return self.users.told(value)
+
+    def least(self, value: int) -> Vector:
+        """Return the fewest tasks of a user of each kind that are worth so much."""
+        if self._slopes:
+            return tuple([-(-value // slope) for slope in self._slopes])
+        return tuple([scale.least(value) for scale in self.scales])
+
+    def need(self, kind: int, x: int) -> Vector:
+        """Return what x tasks of a user of a kind need."""
+        rows = self.rows[kind]
+        if len(rows) == 1:
+            return tuple(x * d for d in rows[0])
+        started = self.sequences[kind].started(x)
+        return tuple(sum(map(mul, started, column)) for column in zip(*rows, strict=True))
+
+    def runs(self, kind: int, x: int) -> dict[int, int]:
+        """Return how many tasks of each shape are x tasks of a user of a kind."""
+        found: dict[int, int] = {}
+        for good, count in zip(self.goods[kind], self.sequences[kind].started(x), strict=True):
+            shape = self.users.goods[good][1]
+            found[shape] = found.get(shape, 0) + count
+        return found
 
     def tasks(self, stops: Sequence[tuple[Vector, Vector]]) -> list[int]:
         """Return the tasks of the members, given numbers and tasks of each kind of who stopped, spot by spot."""
@@ -99,35 +126,36 @@ class Kinds:
 
 
 class KindPool(Kinds):
-    """The users of one pool by kinds, with what they need as integers.
+    """The users of one pool by kinds: what their tasks need are its resources, and ceilings of groups."""
 
-    Attributes
-    ----------
-    demands : list of tuples, one per kind
-    room : tuple of int
-    """
+    def _needs(self) -> None:
+        rows, room = self.users.pool_rows
+        self.rows = [[tuple(rows[good]) for good in goods] for goods in self.goods]
+        self.room = tuple(room)
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem)
-        instance, members = problem.instance, problem.members.tolist()
-        rows, room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        self.demands: list[Vector] = [tuple(rows[people[0]]) for people in self.people]
-        self.room: Vector = tuple(room)
+    def step(self, kind: int, x: int) -> Vector:
+        """Return what the task after the first x of a user of a kind needs."""
+        rows = self.rows[kind]
+        return rows[0] if len(rows) == 1 else rows[self.sequences[kind].next_type(x)]
+
+    def easier(self, one: int, other: int) -> bool:
+        """Say whether a kind has the values of another, may run no fewer tasks and needs no more of anything."""
+        a, b = self.scales[one], self.scales[other]
+        alike = (a.rows, a.promise) == (b.rows, b.promise) and a.most >= b.most
+        single = len(self.rows[one]) == len(self.rows[other]) == 1
+        return alike and single and all(map(le, self.rows[one][0], self.rows[other][0]))
 
     def minus(self, left: Vector, numbers: Sequence[int], tasks: Sequence[int]) -> Vector:
         """Return what is left over after so many users of each kind with so many tasks each."""
         after = list(left)
-        for row, number, x in zip(self.demands, numbers, tasks, strict=True):
+        for kind, (number, x) in enumerate(zip(numbers, tasks, strict=True)):
             if number and x:
-                amount = number * x
+                rows = self.rows[kind]
+                row, amount = (rows[0], number * x) if len(rows) == 1 else (self.need(kind, x), number)
                 for j, d in enumerate(row):
                     if d:
                         after[j] -= amount * d
         return tuple(after)
-
-    def above(self, level: int) -> list[int]:
-        """Return the fewest tasks of a user of each kind above the level."""
-        return [level // rate + 1 for rate in self.rates]
 
     # ---- where they must stop ---------------------------------------------------------------------------------
 
@@ -137,45 +165,52 @@ class KindPool(Kinds):
         if not rising:
             return None
         level = self._leap(active, left, level, rising)
-        above = self.above(level)
+        above = self.least(level + 1)
         free = list(self.minus(left, active, above))
-        queue = [(above[kind] * self.rates[kind], kind) for kind in rising]
+        has = list(above)
+        queue = [(self.scales[kind].value(above[kind]), kind) for kind in rising]
         heapq.heapify(queue)
         while True:
             level = queue[0][0]
             stuck = False
             while queue[0][0] == level:
                 _, kind = queue[0]
-                heapq.heapreplace(queue, (level + self.rates[kind], kind))
-                stuck |= level + self.rates[kind] > self.rates[kind] * self.most[kind]
-                for j, d in enumerate(self.demands[kind]):
+                for j, d in enumerate(self.step(kind, has[kind])):
                     if d:
                         free[j] -= active[kind] * d
+                has[kind] += 1
+                heapq.heapreplace(queue, (self.scales[kind].value(has[kind]), kind))
+                stuck |= has[kind] > self.scales[kind].most
             if stuck or min(free) < 0:
                 return self.spot(active, left, level)
 
     def spot(self, active: Vector, left: Vector, level: int) -> Spot:
         """Return what happens at a level that all active users can reach."""
-        tasks = [level // rate for rate in self.rates]
-        may = tuple(0 if level % rate else number for rate, number in zip(self.rates, active, strict=True))
-        must = tuple(number if x + 1 > most else 0 for number, x, most in zip(may, tasks, self.most, strict=True))
+        tasks, above = self.least(level), self.least(level + 1)
+        may = tuple(number if more > x else 0 for x, more, number in zip(tasks, above, active, strict=True))
+        must = tuple(
+            number if more > scale.most else 0 for number, more, scale in zip(may, above, self.scales, strict=True)
+        )
         rest = [number - stopping for number, stopping in zip(active, must, strict=True)]
-        free = self.minus(self.minus(left, must, tasks), rest, [x + 1 for x in tasks])
-        return Spot(level, tuple(tasks), must, may, tuple(max(0, -f) for f in free))
+        free = self.minus(self.minus(left, must, tasks), rest, above)
+        return Spot(level, tasks, must, may, tuple(max(0, -f) for f in free))
 
     def _leap(self, active: Vector, left: Vector, level: int, rising: list[int]) -> int:
         """Return a level that all can be above: the highest, if everybody has room for another task, or the same."""
+        scales = self.scales
 
         def reach(level: int) -> bool:
-            above = self.above(level)
-            if any(above[kind] > self.most[kind] for kind in rising):
+            above = self.least(level + 1)
+            if any(above[kind] > scales[kind].most for kind in rising):
                 return False
-            return min(self.minus(left, active, above)) >= 0
+            return min(self.minus(left, active, above), default=0) >= 0
 
-        low = max((level // self.rates[kind] + 1) * self.rates[kind] for kind in rising)
+        ahead = [scales[kind].value(scales[kind].least(level + 1)) for kind in rising]
+        band = self.users.band(min(ahead))
+        low = max(value for value in ahead if self.users.band(value) == band)
         if not reach(low):
             return level
-        high = min(self.rates[kind] * self.most[kind] for kind in rising)
+        high = min(scales[kind].top for kind in rising)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if reach(middle) else (low, middle)
@@ -208,12 +243,13 @@ class KindPool(Kinds):
             best, gain = -1, Fraction(-1)
             for kind, number in enumerate(spot.may):
                 if number > stopping[kind]:
-                    terms = zip(self.demands[kind], missing, strict=True)
+                    terms = zip(self.step(kind, spot.tasks[kind]), missing, strict=True)
                     covered = sum((Fraction(min(d, f), f) for d, f in terms if f), Fraction(0))
                     if covered > gain:
                         best, gain = kind, covered
             stopping[best] += 1
-            missing = [max(0, f - d) for f, d in zip(missing, self.demands[best], strict=True)]
+            freed = self.step(best, spot.tasks[best])
+            missing = [max(0, f - d) for f, d in zip(missing, freed, strict=True)]
         return tuple(stopping)
 
     def finish(self, active: Vector, left: Vector, level: int) -> Iterator[tuple[Spot, Vector]]:
@@ -230,17 +266,16 @@ class _Choice:
 
     def __init__(self, pool: KindPool, spot: Spot, kinds: list[int], budget: int):
         self.spot, self.kinds, self.budget = spot, kinds, budget
-        self.rows = [pool.demands[kind] for kind in kinds]
+        self.rows = [pool.step(kind, spot.tasks[kind]) for kind in kinds]
         self.room = [spot.may[kind] - spot.must[kind] for kind in kinds]
         self.before: list[list[int]] = [[] for _ in kinds]
         # Who may go on only after these have: positions of the kinds that are easier in every respect.
         for a, one in enumerate(kinds):
             for b, other in enumerate(kinds):
-                same = pool.rates[one] == pool.rates[other] and pool.most[one] >= pool.most[other]
-                if a != b and same and all(map(le, pool.demands[one], pool.demands[other])):
+                if a != b and pool.easier(one, other):
                     self.before[a].append(b)
         # Larger first: then, when a kind's turn comes, it is known whether all of those before it have stopped.
-        self.order = sorted(range(len(kinds)), key=lambda p: (-sum(self.rows[p]), pool.most[kinds[p]]))
+        self.order = sorted(range(len(kinds)), key=lambda p: (-sum(self.rows[p]), pool.scales[kinds[p]].most))
         self.largest = self._largest()
 
     def _largest(self) -> list[list[list[int]]]:

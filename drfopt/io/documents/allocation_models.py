@@ -139,12 +139,12 @@ class BrokenGuarantee(Keyed):
 
 
 class TypeRow(Keyed):
-    """Tasks of one type of a user: how many of how many, and where."""
+    """Tasks of one type of a user: how many of how many, and on machines where."""
 
     name: str = ""
     tasks: Amount
     of: int
-    placement: dict[str, Amount]
+    placement: dict[str, Amount] = {}
 
 
 class RoundRow(Keyed):
@@ -161,6 +161,7 @@ class PackingRow(Keyed):
     class_: str = Field(alias="class")
     machines: int
     tasks: dict[str, int]
+    devices: dict[str, list[dict[str, int]]] = {}
 
 
 class ProofTable(Keyed):

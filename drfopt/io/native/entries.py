@@ -23,6 +23,7 @@ EXPECTED = {
     "users": "a list of tables, one for each user",
     "machines": "a list of tables, one for each class of machines",
     "capacity": "a table of resource and amount, such as { cpu = 9, memory = 18 }",
+    "devices": "a table of resource and number of devices, such as { gpu = 8 }",
     "demand": "a table of resource and amount, such as { cpu = 1, memory = 4 }",
     "tasks": "a list of tables with a demand and a count",
     "count": "a whole number",
@@ -97,6 +98,26 @@ def _pool(value: Any) -> dict[str, int | float | Fraction] | None:
     return None if value is None else _amounts(value)
 
 
+def _devices(value: Any) -> dict[str, Any] | None:
+    """Return the devices of a machine: a count each, or a table of count and size."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise InstanceError(f"{shown(value)} is no table: write {EXPECTED['devices']}")
+    found: dict[str, Any] = {}
+    for resource, given in value.items():
+        try:
+            if not isinstance(given, dict):
+                found[resource] = _whole(given)
+            elif set(given) == {"count", "size"}:
+                found[resource] = {"count": _whole(given["count"]), "size": _number(given["size"])}
+            else:
+                raise InstanceError(f"{shown(given)} is no number: write 8, or {{ count = 8, size = 1 }}")
+        except InstanceError as error:
+            raise _AmountError(f"of {shown(resource)}: {error}") from None
+    return found
+
+
 class _AmountError(InstanceError):
     """One amount of a table is wrong; the message goes on from the name of the table."""
 
@@ -114,6 +135,22 @@ Whole = Annotated[Any, PlainValidator(_whole), WithJsonSchema(WHOLE)]
 Limit = Annotated[Any, PlainValidator(_limit), WithJsonSchema({"anyOf": [NUMBER, NULL]})]
 Weight = Annotated[Any, PlainValidator(_weight), WithJsonSchema({"anyOf": [NUMBER, TABLE, NULL]})]
 Amounts = Annotated[Any, PlainValidator(_amounts), WithJsonSchema(TABLE)]
+DEVICES: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            WHOLE,
+            {
+                "type": "object",
+                "properties": {"count": WHOLE, "size": NUMBER},
+                "required": ["count", "size"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+    "description": "resource and how many devices of it one machine has, of one size each",
+}
+OptionalDevices = Annotated[Any, PlainValidator(_devices), WithJsonSchema({"anyOf": [DEVICES, NULL]})]
 OptionalAmounts = Annotated[Any, PlainValidator(_pool), WithJsonSchema({"anyOf": [TABLE, NULL]})]
 
 
@@ -174,6 +211,7 @@ class MachineEntry(_Table):
     name: str
     capacity: Amounts
     count: Whole = 1
+    devices: OptionalDevices = None
 
 
 class InstanceFile(_Table):

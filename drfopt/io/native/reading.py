@@ -1,6 +1,6 @@
 """The instance file of this package, in TOML, JSON or YAML: values kept exactly, every error one line.
 
-    [capacity]                          or     [[machines]]  name, capacity = {...}, count
+    [capacity]                          or     [[machines]]  name, capacity = {...}, count, devices
     cpu = 9
     memory = 18
 
@@ -105,7 +105,7 @@ def built(tree: Any, place: str) -> Instance:
 def _instance(file: InstanceFile) -> Instance:
     machines = None
     if file.machines is not None:
-        machines = [Machine(entry.name, entry.capacity, entry.count) for entry in file.machines]
+        machines = [Machine(entry.name, entry.capacity, entry.count, entry.devices) for entry in file.machines]
     return Instance(
         [_demand(user) for user in file.users],
         file.capacity,

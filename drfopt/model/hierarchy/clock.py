@@ -67,6 +67,12 @@ class Breakpoint:
         """What the clock shows."""
         return self.point.time
 
+    def in_floats(self) -> "Breakpoint":
+        """Return the same stop, where it was found in fractions, as near as floats come to it."""
+        point = BranchPoint(self.point.phase, float(self.point.time), float(self.point.part))
+        prices, bounds = (np.asarray(given, dtype=np.float64) for given in (self.prices, self.bounds))
+        return replace(self, point=point, prices=prices, bounds=bounds)
+
 
 class Trajectory(Branch):
     """The whole cluster at a state: `curve` is what is used as the clock runs, `tasks` what everybody has."""

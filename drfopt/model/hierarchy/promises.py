@@ -11,17 +11,21 @@ from .clock import Clock
 __all__ = ["broken"]
 
 
-def broken(clock: Clock, tasks: np.ndarray) -> tuple[Broken, ...]:
-    """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file."""
+def broken(clock: Clock, tasks: np.ndarray, whole: bool = False) -> tuple[Broken, ...]:
+    """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file.
+
+    Of `whole` tasks, in fractions, a guarantee is worth those that it is worth in full.
+    """
     instance, rules, found = clock.instance, clock.organisation, list[Broken]()
+    promised = np.floor(clock.promised) if whole else clock.promised
     for i, guarantee in enumerate(rules.guarantees):
-        here, worth = np.array([i]), clock.promised
+        here, worth = np.array([i]), promised
         if guarantee and instance.unplaced()[i]:
-            worth = clock.promised.copy()
-            worth[i] = _asked(clock, i, guarantee)
+            worth = promised.copy()
+            worth[i] = _asked(clock, i, guarantee) // 1 if whole else _asked(clock, i, guarantee)
         found += _missed(clock, instance.users[i], False, here, guarantee, tasks, worth)
     for group in rules.groups:
-        found += _missed(clock, group.name, True, clock.below[group.name], group.guarantee, tasks, clock.promised)
+        found += _missed(clock, group.name, True, clock.below[group.name], group.guarantee, tasks, promised)
     return tuple(found)
 
 

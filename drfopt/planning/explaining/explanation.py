@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, PolicyError, suggestion
+from ...base.errors import InstanceError, PolicyError, SolverError, suggestion
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
@@ -92,8 +92,11 @@ class Explained:
 
     @cached_property
     def remedy(self) -> str:
-        """One sentence on what would raise her level."""
-        return self.advice()
+        """One sentence on what would raise her level, or why that is not known."""
+        try:
+            return self.advice()
+        except SolverError as error:
+            return f"what would help is not known: {error}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of ``drfopt explain --json``."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import PolicyError
+from ...base.errors import PolicyError, SolverError
 from ...base.tolerances import LEVEL
 from ...certificates.chain import CERTAIN, DEARER, excess, firm, unit_costs
 from ...model.allocation import Allocation
@@ -178,8 +178,14 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
     instance, rates = allocation.instance, policy.rates(allocation.instance)
     closed_by = np.full((instance.n, instance.k), -1)
     room = instance.room
+    proven = allocation.certificate.proof(ChainEvidence).rounds
+    if any(chained.prices.dtype == object for chained in proven):
+        raise SolverError(
+            "this division was proven in fractions, users differ by more than floats hold, and so would its rates of "
+            "change: compare two clusters with whatif instead"
+        )
     rounds: list[BindingRound] = []
-    for chained in allocation.certificate.proof(ChainEvidence).rounds:
+    for chained in proven:
         finished = chained.finished[~capped[chained.finished]]
         if not finished.size:
             continue

@@ -156,9 +156,7 @@ class _Clocked(Divided):
             if given is None
             else given
         )
-        self.breakpoints = tuple(
-            replace(breakpoint, prices=np.array(breakpoint.prices, dtype=float)) for breakpoint in found
-        )
+        self.breakpoints = tuple(breakpoint.in_floats() for breakpoint in found)
         self.room = Room(self.instance, self.policy, allocation.tasks)
         # By the same arithmetic as the divisions beside it, so that differences have no rounding of another engine.
         self.base = self._run(self.instance.room, self.breakpoints, self.instance.room) or self.base

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, suggestion
-from ...model.instance import Instance, Machine
+from ...model.instance import Instance
 from ...model.naming import some
 from ...model.task_types import given_types
 
@@ -153,8 +153,8 @@ def grown(instance: Instance, unit: Unit, amount: float) -> tuple[Instance, floa
     else:
         counts, times = instance.counts, 1.0
         rows = (instance.room + amount * unit.growth) / instance.counts[:, None]
-    named = zip(instance.machine_names, rows, counts.tolist(), strict=True)
-    machines = [Machine(name, row, count) for name, row, count in named if count]
+    named = zip(instance.machines, rows, counts.tolist(), strict=True)
+    machines = [one.settled(instance.resources, row, count) for one, row, count in named if count]
     there = counts > 0
     eligible = np.ascontiguousarray(instance.eligible[:, there])
     limits = instance.limits * times
@@ -172,8 +172,8 @@ def _grown_exactly(instance: Instance, unit: Unit, amount: float) -> tuple[Insta
         counts = instance.counts * FINE + np.where(unit.growth.any(axis=1), round(FINE * amount), 0)
     else:
         counts, rows = instance.counts, (instance.room + amount * unit.growth) / instance.counts[:, None]
-    named = zip(instance.machine_names, rows, counts.tolist(), strict=True)
-    parts["machines"] = [Machine(name, row, count) for name, row, count in named]
+    named = zip(instance.machines, rows, counts.tolist(), strict=True)
+    parts["machines"] = [one.settled(instance.resources, row, count) for one, row, count in named]
     if times > 1:
         parts["demands"] = [
             [replace(kind, count=kind.count * times) for kind in row] if given_types(row) else row

@@ -30,8 +30,8 @@ from ...base.errors import SolverError
 from ...base.progress import report
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import Model, UnfinishedProgram
-from ...engines.whole.milp import Supply, supply
-from ...model.packings import Packing, integer_rows, most_alone, program_rows
+from ...engines.whole.milp import Supply, device_rows, supply
+from ...model.packings import Packing, device_room, integer_rows, most_alone, program_rows
 from .current import Current
 
 __all__ = ["Fairest", "Placement", "Tasks", "Within"]
@@ -105,7 +105,9 @@ class Tasks:
             able = [p for p, i in enumerate(self.members) if instance.fits[i, k]]
             columns = [self.model.column(self.limits[p]) for p in able]
             self.column |= {(p, place): column for p, column in zip(able, columns, strict=True)}
-            self._capacity(columns, [self.members[p] for p in able], instance.exact_machine_capacity[k])
+            users = [self.members[p] for p in able]
+            self._capacity(columns, users, instance.exact_machine_capacity[k])
+            device_rows(self.model, columns, device_room(instance, k, users))
         for p, most in enumerate(self.limits):
             self.model.row(0, most, self.of(p))
 

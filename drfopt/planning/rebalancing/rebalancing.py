@@ -234,7 +234,7 @@ def rebalance(
     chosen = policy_named(policy)
     if chosen.objective != "leximin":
         raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
-    chosen.check(instance, integer=True)
+    chosen.check(instance, integer=True, knows=())
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):

@@ -131,6 +131,7 @@ class Shop:
                 instance.machine_names[k],
                 dict(zip(instance.resources, instance.exact_machine_capacity[k], strict=True)),
                 total[k],
+                instance.machines[k].devices,
             )
             for k in kept
         ]

@@ -12,7 +12,7 @@ from ...base.errors import InstanceError, PolicyError, TimeLimitError
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
-from ...model.instance import Instance
+from ...model.instance import FEATURES, Instance
 from ...model.policies import AnyPolicy, policy_named
 from .branch_and_bound import PurchaseSearch
 from .concessions import Concession, concessions
@@ -259,7 +259,7 @@ def size(
         raise PolicyError(f"{chosen.name} is a formulation file, whose answers are not proven: name a policy")
     if chosen.path is not None:
         raise PolicyError(f"{chosen.name}: how much to buy is not known of levels along a path: use drf")
-    chosen.check(instance, integer, knows=("types", "types on machines", "organisation"))
+    chosen.check(instance, integer, knows=("organisation",) if integer else FEATURES)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     sale = shop(instance, costs, most, steps, from_nothing)

@@ -14,8 +14,8 @@ Amounts = Mapping[str, Amount]
 
 def added(*parts: Amounts) -> dict[str, Amount]:
     """Return the sum, resource by resource."""
-    total: dict[str, Amount] = {}
-    for part in parts:
+    total = dict(parts[0]) if parts else {}
+    for part in parts[1:]:
         for resource, amount in part.items():
             total[resource] = total.get(resource, 0) + amount
     return total

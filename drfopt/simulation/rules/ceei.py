@@ -4,8 +4,9 @@ At every moment the users who run tasks or have tasks waiting stand for an insta
 up, each user with the average demand of her tasks.  Its competitive equilibrium from equal incomes says how many tasks
 each should run; served is who runs the smallest part of its own.  A user with fewer tasks than its part has a limit.
 
-A task that ends changes its user's limit, hence the equilibrium, and Newton's method has to find the prices again: that
-is what a task costs here, whatever else is kept.
+A task that ends lowers its user's limit.  Where the limit does not bind, the equilibrium stays what it is; where it
+does, or where the average demand is another, Newton's method has to find the prices again, which takes as long as fifty
+tasks under `drf`.
 
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 5.2, for the policy; recomputing it as tasks come
 and go is the obvious way of scheduling by it.
@@ -19,6 +20,9 @@ from ..state import ClusterState
 from ..turns import LowestFirst
 
 __all__ = ["Ceei"]
+
+SLACK = 1e-6
+"""A limit further than this above the tasks of an equilibrium does not bind it: tasks are found to 1e-8."""
 
 KNOWN = 10_000
 """Equilibria that are kept, for the same users ask for the same again and again."""
@@ -34,15 +38,14 @@ class Ceei(LowestFirst):
         super().resized(cluster)
         self._known: dict[tuple, list[float]] = {}
         self._there: dict[int, tuple] = {}
-        self._asking: tuple = ()
         self._tasks: list[float] = [0.0] * cluster.n
-        self._due = self._fresh = False
+        self._stale = self._due = self._fresh = False
 
     def dispatch(self, cluster: ClusterState) -> None:
         """Work out the equilibrium of the moment if anybody can be served, then serve."""
         for user in cluster.moved:
             self._meet(cluster, user)
-        self._due = any(cluster.waiting)
+        self._due = self._stale and any(cluster.waiting)
         if cluster.opened or any(self._full.fitting(cluster, machine) for machine in cluster.freed):
             self._catch_up(cluster)
         if self._fresh:
@@ -66,21 +69,25 @@ class Ceei(LowestFirst):
     def _catch_up(self, cluster: ClusterState) -> None:
         """Have the equilibrium of the moment, if somebody waits."""
         if self._due:
-            self._due = False
-            asking = tuple(self._there[user] for user in sorted(self._there))
-            if asking != self._asking:
-                self._asking, self._fresh = asking, True
-                self._tasks = self._equilibrium(cluster, asking)
+            self._due, self._stale, self._fresh = False, False, True
+            self._tasks = self._equilibrium(cluster, tuple(self._there[user] for user in sorted(self._there)))
 
     def _meet(self, cluster: ClusterState, user: int) -> None:
         """Write down for tasks of which average demand a user asks, up to which limit."""
         tasks = cluster.running[user] + cluster.waiting[user]
         if not tasks:
-            self._there.pop(user, None)
+            self._stale |= self._there.pop(user, None) is not None
             return
         demand = tuple(amount / tasks for amount in cluster.wanted[user])
         most = min((room / need for room, need in zip(cluster.totals, demand, strict=True) if need), default=0.0)
-        self._there[user] = user, demand, None if tasks >= most or tasks > ENDLESS // 2 else tasks
+        before, new = self._there.get(user), (user, demand, tasks if tasks < min(most, ENDLESS // 2) else None)
+        self._there[user] = new
+        if before is None or before[1] != demand:
+            self._stale = True
+        elif before != new:
+            # A limit that does not bind, neither before nor now, can go without moving a price.
+            room = self._tasks[user] * (1 + SLACK)
+            self._stale |= any(limit is not None and limit < room for limit in (before[2], new[2]))
 
     def _equilibrium(self, cluster: ClusterState, asking: tuple) -> list[float]:
         """Return the tasks of each user in the equilibrium, (n,)."""

@@ -7,7 +7,7 @@ share instead of the cluster, with the next task and then without.  Who would us
 0 comes last.  Nobody is kept waiting while something fits: shares order users, they do not bound them.
 
 A task that ends changes what its user requests, and where there is not enough for all, the fair shares of all others:
-beside rules that look at one user at a time this one costs more the more users there are.
+a task costs more the more users there are, for a hundred of them five times what it costs under `drf`.
 
 Source: NVIDIA KAI-Scheduler, pkg/scheduler/plugins/proportion/queue_order/queue_order.go.
 
@@ -24,12 +24,15 @@ Source: NVIDIA KAI-Scheduler, pkg/scheduler/plugins/proportion/resource_division
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from operator import add, gt
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ..levels import Requests, quick, whole_guarantees, whole_weights
+import numpy as np
+from numpy.typing import NDArray
+
+from ..levels import Requests, quick, rows_of, whole_guarantees, whole_weights
 from ..state import ClusterState
 from ..turns import Ranked
 from .amounts import Amount
@@ -38,6 +41,9 @@ __all__ = ["Kai", "KaiQueue", "divide"]
 
 
 Name = TypeVar("Name", bound=Hashable)
+
+Row = NDArray[Any]
+"""Amounts (n,), in machine integers where these suffice."""
 
 
 @dataclass(frozen=True)
@@ -71,59 +77,79 @@ def divide(total: Amount, queues: Mapping[Name, KaiQueue], unit: int = 1) -> tup
     >>> {name: int(share) for name, share in shares.items()}
     {'a': 3, 'b': 8}
     """
-    wanted = {name: queue.wanted for name, queue in queues.items()}
-    if (spare := total - sum(wanted.values())) >= 0 and all(queue.weight for queue in queues.values()):
+    names = sorted(queues, key=lambda name: (queues[name].created, name))
+    rows = [queues[name] for name in names]
+    wanted, deserved, weights = rows_of(
+        [queue.wanted for queue in rows],
+        [queue.deserved for queue in rows],
+        [queue.weight for queue in rows],
+        most=_most(
+            total + sum(queue.wanted + queue.deserved for queue in rows), [queue.weight for queue in rows], unit
+        ),
+    )
+    shares, rest = _divide(
+        total, wanted, deserved, weights, _classes([queue.priority for queue in rows], weights.tolist()), unit
+    )
+    found = dict(zip(names, shares.tolist(), strict=True))
+    return {name: found[name] for name in queues}, rest if isinstance(rest, Fraction) else int(rest)
+
+
+def _most(total: Amount, weights: Sequence[Amount], unit: int) -> Amount:
+    """Return a bound on all that is made of amounts, weights and units on the way."""
+    return total * (len(weights) + sum(weights)) * unit
+
+
+def _classes(priorities: Sequence[int], weights: Sequence[Amount]) -> list[NDArray[np.intp]]:
+    """Return the positions of those of each priority that have a weight, the highest first."""
+    ranked = [priority if weight else None for priority, weight in zip(priorities, weights, strict=True)]
+    row = np.array(ranked, dtype=object)
+    return [np.flatnonzero(row == priority) for priority in sorted(set(priorities), reverse=True)]
+
+
+def _divide(
+    total: Amount, wanted: Row, deserved: Row, weights: Row, classes: Sequence[NDArray[np.intp]], unit: int
+) -> tuple[Row, Amount]:
+    """Return the fair shares (n,) of queues in the order of their creation, and what nobody gets."""
+    if (spare := total - wanted.sum()) >= 0 and sum(map(len, classes)) == len(wanted):
         # Round after round would come to the same: while anybody lacks something, somebody's part is more than enough.
         return wanted, spare
-    shares = {name: min(queue.deserved, wanted[name]) for name, queue in queues.items()}
-    rest = max(0, total - sum(shares.values()))
-    classes = [
-        {name: queue for name, queue in queues.items() if queue.priority == priority}
-        for priority in sorted({queue.priority for queue in queues.values()}, reverse=True)
-    ]
-    remainders: list[dict[Name, Amount]] = []
+    shares = np.minimum(deserved, wanted)
+    rest = max(0, total - shares.sum())
+    remainders = []
     for members in classes:
-        rest, left = _rounds(rest, members, shares, wanted, unit)
-        remainders.append(left)
-    for left in remainders:
-        for name in sorted(left, key=lambda name: (-left[name], queues[name].created, name)):
-            given = min(unit, rest)
-            shares[name] += given
-            rest -= given
+        rest, first = _rounds(rest, members, shares, wanted, weights, unit)
+        remainders.append(first)
+    for first in remainders:
+        whole = int(rest // unit)
+        shares[first[:whole]] += unit
+        rest -= unit * len(first[:whole])
+        if len(first) > whole:
+            shares[first[whole]] += rest
+            rest -= rest
     return shares, rest
 
 
 def _rounds(
-    rest: Amount,
-    members: Mapping[Name, KaiQueue],
-    shares: dict[Name, Amount],
-    wanted: Mapping[Name, Amount],
-    unit: int,
-) -> tuple[Amount, dict[Name, Amount]]:
-    """Share what is left inside a class; return what then is left, and what rounding took, times the weight of all."""
-    lost: dict[Name, Amount] = {}
-    asking = [(name, queue.weight) for name, queue in members.items() if queue.weight and shares[name] < wanted[name]]
-    while rest and asking:
-        weight, pot, again = sum(part for _, part in asking), rest, False
-        lost.clear()
-        for name, own in asking:
-            # Parts, pot * own / weight, are compared and rounded without a fraction.
-            part, missing = pot * own, wanted[name] - shares[name]
-            if missing * weight <= part:
-                given, again = missing, again or missing * weight < part
-            else:
-                given = part // (weight * unit) * unit
-                if given * weight < part:
-                    lost[name] = part - given * weight
-            shares[name] += given
-            rest -= given
-        if not again:
+    rest: Amount, asking: NDArray[np.intp], shares: Row, wanted: Row, weights: Row, unit: int
+) -> tuple[Amount, NDArray[np.intp]]:
+    """Share what is left inside a class; return what then is left, and from whom rounding took, the most first."""
+    asking = asking[shares[asking] < wanted[asking]]
+    lost, losers = np.zeros(0), asking[:0]
+    while rest and len(asking):
+        own, missing = weights[asking], wanted[asking] - shares[asking]
+        # Parts, rest * own / weight, are compared and rounded without a fraction.
+        weight, parts = own.sum(), rest * own
+        needs = missing * weight
+        enough = needs <= parts
+        given = np.where(enough, missing, parts // (weight * unit) * unit)
+        shares[asking] += given
+        rest -= given.sum()
+        lost, losers = np.where(enough, 0, parts - given * weight), asking
+        if not (needs < parts).any():
             break
-        asking = [(name, own) for name, own in asking if shares[name] < wanted[name]]
-    return rest, lost
-
-
-NONE = Fraction(0)
+        asking = asking[~enough]
+    # Of equals the one created first comes first: the sort is stable.
+    return rest, losers[np.argsort(-lost, kind="stable")[: np.count_nonzero(lost)]]
 
 
 class Kai(Ranked):
@@ -134,36 +160,37 @@ class Kai(Ranked):
     def begin(self, cluster: ClusterState) -> None:
         """Take note of what users deserve."""
         super().begin(cluster)
-        users = cluster.plan.scenario.users
         self._deserved = whole_guarantees(cluster.plan)
-        weights = whole_weights([1 / weight for weight in cluster.plan.weights])
-        self._queues = [
-            {
-                i: KaiQueue(deserved[j], 0, weight=weights[i], priority=user.tier, created=i)
-                for i, (user, deserved) in enumerate(zip(users, self._deserved, strict=True))
-            }
-            for j in range(cluster.m)
-        ]
+        self._weights = whole_weights([1 / weight for weight in cluster.plan.weights])
+        self._tiers = [user.tier for user in cluster.plan.scenario.users]
+        self._classes = _classes(self._tiers, self._weights)
         self._requests = Requests(cluster)
-        self._fair: list[list[Amount]] = [[0] * cluster.n for _ in range(cluster.m)]
+        self._divided: list[Row] = [np.zeros(cluster.n)] * cluster.m
+        self._fair = [[0] * cluster.n for _ in range(cluster.m)]
 
     def resized(self, cluster: ClusterState) -> None:
         """Divide what is there now."""
         super().resized(cluster)
-        self._divided: list[bool] = [False] * cluster.m
+        self._due = set(range(cluster.m))
+        self._rows = [
+            rows_of(deserved, self._weights, most=_most(total + max(deserved), self._weights, unit))
+            for deserved, total, unit in zip(
+                zip(*self._deserved, strict=True), cluster.totals, cluster.plan.units, strict=True
+            )
+        ]
 
     def survey(self, cluster: ClusterState, users: Collection[int]) -> Iterable[int]:
         """Divide every resource anew of which something else is requested."""
         again = set(users)
-        for user, j in self._requests.renew(cluster, users):
-            queues = self._queues[j]
-            queues[user] = replace(queues[user], request=self._requests.columns[j][user])
-            self._divided[j] = False
-        for j, (total, unit) in enumerate(zip(cluster.totals, cluster.plan.units, strict=True)):
-            if not self._divided[j]:
-                fair = list(divide(total, self._queues[j], unit)[0].values())
-                again.update(i for i, (new, old) in enumerate(zip(fair, self._fair[j], strict=True)) if new != old)
-                self._fair[j], self._divided[j] = fair, True
+        self._due.update(j for _, j in self._requests.renew(cluster, users))
+        for j in self._due:
+            deserved, weights = self._rows[j]
+            wanted = np.array(self._requests.columns[j], dtype=deserved.dtype)
+            total, unit = cluster.totals[j], cluster.plan.units[j]
+            fair = _divide(total, wanted, deserved, weights, self._classes, unit)[0]
+            again.update(np.flatnonzero(fair != self._divided[j]).tolist())
+            self._divided[j], self._fair[j] = fair, fair.tolist()
+        self._due.clear()
         return again
 
     def rank(self, cluster: ClusterState, user: int, kind: int) -> tuple:
@@ -173,14 +200,18 @@ class Kai(Ranked):
         over = any(map(gt, held, fair))
         beyond = any(map(gt, after, self._deserved[user]))
         none = any(amount and not share for amount, share in zip(after, fair, strict=True))
-        tier = cluster.plan.scenario.users[user].tier
-        return over, beyond, -tier, none, *quick(_dominant(after, fair)), *quick(_dominant(held, fair))
+        return over, beyond, -self._tiers[user], none, *quick(*_dominant(after, fair)), *quick(*_dominant(held, fair))
 
     def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> Fraction:
         """Return how much of its fair share a user has who holds so much."""
         self.catch_up(cluster)
-        return _dominant(used, [column[user] for column in self._fair])
+        return Fraction(*_dominant(used, [column[user] for column in self._fair]))
 
 
-def _dominant(amounts: Sequence[int], fair: Sequence[Amount]) -> Fraction:
-    return max((Fraction(amount) / share for amount, share in zip(amounts, fair, strict=True) if share), default=NONE)
+def _dominant(amounts: Sequence[int], fair: Sequence[int]) -> tuple[int, int]:
+    """Return numerator and denominator of the largest part of a fair share."""
+    most, of = 0, 1
+    for amount, share in zip(amounts, fair, strict=True):
+        if amount * of > most * share:
+            most, of = (amount, share) if share else (most, of)
+    return most, of

@@ -235,7 +235,8 @@ class Kueue(Turns):
             best: dict[str | None, tuple] = {}
             for name, user in levels.get(depth, ()):
                 kind = asking[user]
-                share = self._share(cluster, name, kind)
+                known = self._shares[name]
+                share = known[kind] if kind in known else self._share(cluster, name, kind)
                 rank = share, -users[user].tier, cluster.queues[user][kind][0].number, user
                 above = nodes[name].parent
                 if above not in best or rank < best[above]:
@@ -247,11 +248,9 @@ class Kueue(Turns):
 
     def _share(self, cluster: ClusterState, name: str, kind: int) -> int:
         """Return the share that a node would have with another task of the kind."""
-        known = self._shares[name]
-        if kind not in known:
-            grown = added(self._used[name], self._amounts(cluster.demands[kind]))
-            known[kind] = self._tree.share(name, grown).value
-        return known[kind]
+        grown = added(self._used[name], self._amounts(cluster.demands[kind]))
+        self._shares[name][kind] = share = self._tree.share(name, grown).value
+        return share
 
     def _amounts(self, row: Sequence[int]) -> Amounts:
         return dict(zip(self._names, row, strict=True))

@@ -9,7 +9,8 @@ not offered to it again, unless more is free on it than it refused, or tasks of 
 is offered in the next cycle, `interval` seconds later, to the next one.  Frameworks that have nothing waiting take
 part in no offers; those that have are offered machines on which none of their tasks fit, and refuse.  Offers of a
 machine on which nobody's task fits are not made, for nothing would come of them.  Machines are taken in the order of
-the scenario, where Mesos takes them at random.
+the scenario, where Mesos takes them at random.  Offers that are refused are most of what a task costs, five times what
+it costs under `drf`.
 
 Source: Apache Mesos, src/master/allocator/mesos/hierarchical.cpp; `drfopt.simulation.rules.mesos_offers`.
 
@@ -86,6 +87,8 @@ class Mesos(Rule):
         if self.priorities:
             for role, row in zip(self._roles, scenario.users, strict=True):
                 self._tiers[role] = max(row.tier, self._tiers.get(role, row.tier))
+        if len(set(self._tiers.values())) == 1:
+            self._tiers.clear()
         self._held = [[0] * cluster.m for _ in range(cluster.n)]
         self._kinds: list[set[int]] = [set() for _ in range(cluster.n)]
         self._refused: list[dict[int, tuple[float, Amounts]]] = [{} for _ in range(cluster.n)]
@@ -142,8 +145,7 @@ class Mesos(Rule):
                 self._note(cluster, user)
         self._changed.clear()
 
-        def idle(role: str) -> bool:
-            return not any(cluster.waiting[user] for user in self._members[role])
+        self._asking = {self._roles[user] for user, waiting in enumerate(cluster.waiting) if waiting}
 
         def refused(offer: MesosOffer) -> bool:
             user = int(offer.framework)
@@ -154,7 +156,7 @@ class Mesos(Rule):
             return self._accept(cluster, offer)
 
         rooms = {machine: self._amounts(cluster.free[machine]) for machine in sorted(self._open)}
-        self._offering.cycle(rooms, accept, refused, self._tiers, idle)
+        self._offering.cycle(rooms, accept, refused, self._tiers, self._asking)
         self._prune(cluster)
         return cluster.started - before
 
@@ -167,6 +169,9 @@ class Mesos(Rule):
             while kind in queue and cluster.fits(kind, machine) and all(map(int.__le__, need, left)):
                 cluster.start(user, kind, machine)
                 left = [amount - part for amount, part in zip(left, need, strict=True)]
+        role = self._roles[user]
+        if not queue and not any(cluster.waiting[member] for member in self._members[role]):
+            self._asking.discard(role)
         self._refused[user][machine] = cluster.now + self.refusal, self._amounts(left)
         self._held[user] = cluster.used[user]
         rest = self._amounts(left)

@@ -97,7 +97,7 @@ class Offering:
         accept: Callable[[MesosOffer], Amounts],
         refused: Callable[[MesosOffer], bool] = lambda offer: False,
         tiers: Mapping[str, int] | None = None,
-        idle: Callable[[str], bool] = lambda role: False,
+        asking: Collection[str] | None = None,
     ) -> None:
         """Offer what is free on agents, each amount once.
 
@@ -107,19 +107,20 @@ class Offering:
         accept : is told an offer and returns what is taken of it, which is held from then on
         refused : whether an offer is not to be made (the framework said no to as much a moment ago)
         tiers : by role; roles of a higher one come first, whatever their shares
-        idle : whether all frameworks of a role refuse whatever it is
+        asking : the roles whose frameworks may take something, by default all; `accept` may change it
         """
+        asking = self.frameworks if asking is None else asking
         rooms = {k: dict(free) for k, free in agents.items()}
         for k, room in rooms.items() if self._quotas else ():
             for role in self._order(tiers) if any(self._lack.values()) else ():
-                if role in self._quotas and not idle(role):
+                if role in self._quotas and role in asking:
                     lack = self._lacks[role]
                     self._offer(
                         k, role, {j: min(room.get(j, 0), most) for j, most in lack.items()}, room, accept, refused
                     )
         for k, room in rooms.items():
             for role in self._order(tiers):
-                if not idle(role):
+                if role in asking:
                     self._offer(k, role, self._allowed(role, room), room, accept, refused)
                     if not any(room.values()):
                         break

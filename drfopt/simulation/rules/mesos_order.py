@@ -14,6 +14,7 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from .amounts import Amount, Amounts, added
@@ -81,6 +82,7 @@ class RoleTree:
                 node = node.children.setdefault(step, _Node(below, self.weights.get(below, 1), node))
                 self._steps[path].append(node)
             node.client = path
+        self._deep = any(child.children for child in self._root.children.values())
         self.resize(total)
         for path, client in clients.items():
             self.put(path, client)
@@ -104,7 +106,8 @@ class RoleTree:
 
     def order(self) -> Iterator[str]:
         """Yield the paths of the clients, first served first; the tree must not change meanwhile."""
-        return self._below(self._root)
+        # Nearly always nobody is inside anybody: all are clients then.
+        return self._below(self._root) if self._deep else map(attrgetter("client"), self._root.sorted())
 
     def shares(self) -> dict[str, Fraction]:
         """Return the weighted dominant share of every node, by path."""
@@ -165,7 +168,7 @@ class _Node:
                 child.rank = child._rank()
                 insort(ranked, (child.rank, child))
         moved.clear()
-        return (child for _, child in ranked)
+        return map(itemgetter(1), ranked)
 
     def _rank(self) -> "Rank":
         held = self.held

@@ -8,6 +8,7 @@ begin, and what they say is decided in fractions, with equations of their own an
 exact answers are compared they are the engines, and others compute in fractions beside them.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,9 @@ from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
-from ...model.packings import most_alone
+from ...model.packings import machine_rows
 from ...model.policies import policy_named
+from ...model.whole_values import WholeUsers
 from ..allocating import solve
 from ..scheduling import schedule
 from . import slow_chain, slow_dual, slow_exact, slow_market, slow_sum, slow_tree
@@ -280,27 +282,53 @@ def _enumeration(problem: Problem) -> Found:
         "sum": lambda: enumeration.total([rates[i] for i in members]),
     }[policy.objective]()
     pool = instance.machines is None
-    machines = (
-        [(instance.exact_capacity, 1)]
-        if pool
-        else [(row, int(count)) for row, count in zip(instance.exact_machine_capacity, instance.counts, strict=True)]
-    )
+    if policy.objective == "leximin" and instance.features:
+        return _enumerated_values(problem)
     best = enumeration.optimum(
         objective,
         [instance.exact_demands[i] for i in members],
-        machines,
+        machine_rows(instance),
         [instance.exact_limits[i] for i in members],
         None if pool else [list(map(bool, instance.fits[i])) for i in members],
     )
     return _from_members(problem, list(best.tasks))
 
 
+def _enumerated_values(problem: Problem) -> Found:
+    """Take the best of all whole tasks that can be run and that rules allow."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    cluster = users.cluster
+    eligible = None if cluster.machines is None else [list(map(bool, cluster.fits[q])) for q in users.rows]
+    demands = [cluster.exact_demands[q] for q in users.rows]
+    able = [q for q in range(len(demands)) if eligible is None or any(eligible[q])]
+    loads = enumeration.packable(
+        [demands[q] for q in able],
+        machine_rows(cluster),
+        [Fraction(max(users.most)) for _ in able],
+        None if eligible is None else [eligible[q] for q in able],
+    )
+    best: tuple = ()
+    tasks: tuple[int, ...] = ()
+    for found in itertools.product(*(range(most + 1) for most in users.most)):
+        if (score := users.score(users.spread(found))) <= best:
+            continue
+        counts = users.counts(users.spread(found))
+        asked = [counts[users.rows[q]] for q in able]
+        within = all(
+            sum((users.use(p, found[p], j) for p in inside), Fraction(0)) <= most for inside, j, most in users.ceilings
+        )
+        if within and any(all(x <= y for x, y in zip(asked, load, strict=True)) for load in loads):
+            best, tasks = score, found
+    return _from_members(problem, list(tasks))
+
+
 def _enumeration_takes(problem: Problem) -> bool:
     if not problem.integer or problem.policy.objective not in WHOLE or not problem.n:
         return False
     vectors = 1
-    for i in problem.members.tolist():
-        vectors *= most_alone(problem.instance, i) + 1
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    for most in users.most:
+        vectors *= most + 1
         if vectors > ENUMERATED:
             return False
     return True
@@ -310,7 +338,8 @@ def _cbc(problem: Problem) -> Found:
     """Improve on a schedule with the second solver until it finds nothing better."""
     instance, policy = problem.instance, problem.policy
     order = "drf" if policy.objective != "leximin" else policy.name
-    tasks = [int(x) for x in schedule(instance, order, trace=False).tasks]
+    # A schedule follows rules, and orders types, in its own way.
+    tasks = [0] * instance.n if instance.features else [int(x) for x in schedule(instance, order, trace=False).tasks]
     for _ in range(IMPROVEMENTS):
         better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
@@ -323,7 +352,8 @@ def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[i
     """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
     users = [i for i in members if instance.fits[i, k]]
     try:
-        loads = enumeration.loads([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
+        row, _, devices = machine_rows(instance)[k]
+        loads = enumeration.loads([instance.exact_demands[i] for i in users], row, devices)
     except SolverError:
         # Too many: then every machine has columns of its own.
         return None
@@ -333,6 +363,11 @@ def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[i
 def _from_members(problem: Problem, tasks: list[int]) -> Found:
     everybody = np.zeros(problem.instance.n, dtype=np.int64)
     everybody[problem.members] = tasks
+    if problem.policy.objective == "leximin":
+        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        levels = np.zeros(problem.instance.n)
+        levels[problem.members] = [float(users.level(p, int(x))) for p, x in enumerate(tasks)]
+        return found(problem, levels, everybody)
     rates = problem.policy.exact_rates(problem.instance)
     levels = np.array([float(rate * Fraction(int(x))) for rate, x in zip(rates, everybody, strict=True)])
     return found(problem, levels, everybody)

@@ -33,9 +33,7 @@ RESOURCES = ("cpu", "memory", "gpu")
 
 SOURCE = (
     "openb trace (Weng et al., USENIX ATC 2023): {pods:,} pods of {pod_file} on {nodes:,} "
-    "nodes of {node_file}; cpu in cores, memory in GiB, gpu in devices; "
-    "the GPUs of a node are pooled (half-free devices add up), "
-    "so fragmentation of whole GPUs is not modelled"
+    "nodes of {node_file}; cpu in cores, memory in GiB, gpu in devices"
 )
 
 
@@ -62,8 +60,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Conversion:
     Returns
     -------
     Conversion
-        Its instance has cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``). The GPUs of
-        a node are pooled. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
+        Its instance has cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``), and a node has
+        its GPUs as devices. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
 
     Raises
     ------
@@ -143,7 +141,8 @@ def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:
         cpu = Fraction(milli, 1000)
         parts = [model, f"{_decimal(cpu)}cpu", _memory(mib), f"{gpu}gpu" if gpu else ""]
         capacity = {"cpu": cpu, "memory": Fraction(mib, 1024), "gpu": Fraction(gpu)}
-        machines.append(Machine("-".join(part for part in parts if part), capacity, count))
+        devices = {"gpu": gpu} if gpu else None
+        machines.append(Machine("-".join(part for part in parts if part), capacity, count, devices))
     return machines, [model for _, _, _, model in counts]
 
 
@@ -156,6 +155,12 @@ def _users(pods: _List) -> dict[tuple[Fraction, Fraction, Fraction, str], int]:
         milli = row.count("gpu_milli") if devices or row["gpu_milli"] else 0
         spec = row["gpu_spec"]
         cpu, memory = Fraction(row.count("cpu_milli"), 1000), Fraction(row.count("memory_mib"), 1024)
+        if devices > 1 and milli != 1000:
+            raise failure(
+                row.place,
+                f"the pod asks for {milli} thousandths of each of {devices} GPUs: a pod takes a part of one GPU, or "
+                "whole ones (gpu_milli 1000)",
+            )
         shape = (cpu, memory, Fraction(devices * milli, 1000), spec)
         if not any(shape[:3]):
             raise failure(row.place, "the pod demands nothing: give it some cpu, memory or gpu, or leave it out")

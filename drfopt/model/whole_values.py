@@ -1,0 +1,372 @@
+"""What whole tasks are worth: one number for each number of tasks of a user, so that leximin of the numbers is fair.
+
+Given   f[i]      whole tasks that the guarantee of user i is worth: those of the divisible definition, rounded down
+        r[i]      the place of her tier in the order of service, 0 for the highest; weight 0 comes last in its tier
+        l[i](x)   her level with x whole tasks, as the policy and the meaning of guarantees count it
+
+Value   v[i](x) = (0, x / f[i])                  where x < f[i]
+                  (1 + r[i], l[i](x))            otherwise, compared like words in a dictionary
+
+Fair is the allocation of whole tasks whose sorted values are lexicographically largest: the parts of guarantees first,
+wherever somebody is below hers; then the levels of the highest tier, and so on.  Limits, ceilings of users and groups
+and capacities bound what is possible.  Without rules v is the level, and this the leximin of whole tasks.
+
+l[i] is the largest of the policy's shares of x tasks over the weight; of a *surplus* each share is what is above the
+guarantee (less than 0 where rounding down leaves a part of the guarantee out), of *normalised* levels it is a part of
+the guarantee where there is one.  In x it rises by a task's share at least, so that v is strictly rising.
+
+Types   A user with several types of tasks runs them in the proportions of their counts, one sequence of tasks (see
+        `TypeSequence`); types that fit nowhere, on no empty machine, are left out.  Her level counts tasks as it does
+        of divisible ones, by her average task; what they use is what their types need.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from .allocation import Broken
+from .hierarchy import Clock, broken
+from .instance import Instance
+from .packings import integer_rows, most_alone, shapes
+from .policies import Policy
+from .task_types import TypeSequence
+
+__all__ = ["LevelScale", "WholeUsers", "by_types"]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelScale:
+    """Values of a user's tasks, as integers; strictly rising.
+
+    Attributes
+    ----------
+    most : int
+        Most tasks of the user.
+    rows : tuple of (slope, offset)
+        The value of x tasks from `promise` on is the largest of ``slope * x + offset``.
+    promise, part : int
+        Tasks that are promised; below so many the value is ``part * x``.
+    """
+
+    most: int
+    rows: tuple[tuple[int, int], ...]
+    promise: int = 0
+    part: int = 0
+
+    def value(self, x: int) -> int:
+        """Return the value of x tasks."""
+        if x < self.promise:
+            return self.part * x
+        if len(self.rows) == 1:
+            slope, offset = self.rows[0]
+            return slope * x + offset
+        return max(slope * x + offset for slope, offset in self.rows)
+
+    def least(self, value: int) -> int:
+        """Return the fewest tasks that are worth so much, which may be more than `most`."""
+        if self.promise and (x := -(-value // self.part)) < self.promise:
+            return max(x, 0)
+        if len(self.rows) == 1:
+            slope, offset = self.rows[0]
+            x = -((offset - value) // slope)
+        else:
+            x = min(-((offset - value) // slope) for slope, offset in self.rows)
+        return max(x, self.promise)
+
+    def at(self, value: int) -> bool:
+        """Say whether a number of tasks is worth exactly so much."""
+        x = self.least(value)
+        return x <= self.most and self.value(x) == value
+
+    @property
+    def top(self) -> int:
+        """The value of the most tasks."""
+        return self.value(self.most)
+
+
+def by_types(instance: Instance) -> Instance:
+    """Return the cluster with every task type as a user of its own, without rules; itself where nobody has several."""
+    if instance.task_types is None:
+        return instance
+    rows: list = []
+    fits: list = []
+    limits: list = []
+    for i, (mine, limit) in enumerate(zip(instance.task_types, instance.exact_limits, strict=True)):
+        rows += [list(kind.demand) for kind in mine] if mine else [list(instance.exact_demands[i])]
+        limits += [None] * len(mine) if mine else [limit]
+        if instance.fits is not None:
+            fits += instance.type_fits[i].tolist() if mine else [instance.fits[i].tolist()]
+    parts = instance.parts()
+    pool = instance.machines is None
+    return Instance(
+        rows,
+        parts["capacity"],
+        machines=parts["machines"],
+        resources=instance.resources,
+        max_tasks=limits,
+        eligible=None if pool else np.array(fits),
+    )
+
+
+class WholeUsers:
+    """The users of an instance who take part, with what their whole tasks are worth and need.
+
+    Attributes
+    ----------
+    members : list of int
+        Their rows of the instance; all lists below are in this order.
+    cluster : Instance
+        The instance by types, whose rows sequences speak of.
+    rows : list of int
+        The rows of all types of the members, user by user.
+    sequences : list of TypeSequence
+        Of the types that fit somewhere.
+    ceilings : list of (users as positions, resource, amount)
+        What groups may use.
+    """
+
+    def __init__(self, instance: Instance, policy: Policy, members: Sequence[int]):
+        self.instance, self.policy, self.members = instance, policy, list(members)
+        self.cluster = by_types(instance)
+        self.rows: list[int] = []
+        self.sequences = self._sequences()
+        self.ruled = "organisation" in instance.features
+        place = {i: p for p, i in enumerate(self.members)}
+        self.ceilings: list[tuple[frozenset[int], int, Fraction]] = []
+        if self.ruled and instance.organisation is not None:
+            below = self._clock.below
+            self.ceilings = [
+                (
+                    frozenset(place[i] for i in below[group.name].tolist() if i in place),
+                    instance.resources.index(resource),
+                    Fraction(amount),
+                )
+                for group in instance.organisation.groups
+                for resource, amount in group.ceiling.items()
+            ]
+
+    @cached_property
+    def _clock(self) -> Clock:
+        leximin = self.policy if self.policy.objective == "leximin" else replace(self.policy, objective="leximin")
+        return Clock(self.instance, leximin, exact=True)
+
+    def _sequences(self) -> list[TypeSequence]:
+        kinds = self.instance.task_types or (None,) * self.instance.n
+        first, place = [], 0
+        for mine in kinds:
+            first.append(place)
+            place += len(mine) if mine else 1
+        found = []
+        for i in self.members:
+            mine = kinds[i]
+            self.rows.extend(range(first[i], first[i] + (len(mine) if mine else 1)))
+            if not mine:
+                found.append(TypeSequence((first[i],)))
+                continue
+            own = self.instance.type_sequences[i]
+            found.append(TypeSequence(tuple(first[i] + t for t in own.rows), own.counts))
+        return found
+
+    # ---- what tasks need ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def shapes(self) -> list[list[int]]:
+        """Rows of the members' types whose tasks are alike, shape by shape."""
+        return [[self.rows[p] for p in positions] for positions in shapes(self.cluster, self.rows)]
+
+    @cached_property
+    def goods(self) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Tasks that are alike to machines and to ceilings: a row of the cluster, its shape, the ceilings it is under.
+
+        Without ceilings of groups there is one for each shape, in the same order.
+        """
+        return list(self._goods[0])
+
+    @cached_property
+    def goods_of(self) -> list[tuple[int, ...]]:
+        """The goods that are each member's tasks, type by type."""
+        return self._goods[1]
+
+    @cached_property
+    def _goods(self) -> tuple[list[tuple[int, int, tuple[int, ...]]], list[tuple[int, ...]]]:
+        shape_of = {q: s for s, rows in enumerate(self.shapes) for q in rows}
+        found: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+        mine = []
+        for p, sequence in enumerate(self.sequences):
+            under = tuple(b for b, (users, _, _) in enumerate(self.ceilings) if p in users)
+            mine.append(tuple(found.setdefault((shape_of[q], under), (len(found), q))[0] for q in sequence.rows))
+        return [(q, shape, under) for (shape, under), (_, q) in found.items()], mine
+
+    @cached_property
+    def ceiling_rows(self) -> tuple[list[list[int]], list[int]]:
+        """What a task of each good takes of each ceiling, and the ceilings, in integers."""
+        if not self.ceilings:
+            return [[] for _ in self.goods], []
+        demands = self.cluster.exact_demands
+        rows = [
+            [demands[q][j] if b in under else Fraction(0) for b, (_, j, _) in enumerate(self.ceilings)]
+            for q, _, under in self.goods
+        ]
+        return integer_rows(rows, [amount for _, _, amount in self.ceilings])
+
+    @cached_property
+    def pool_rows(self) -> tuple[list[list[int]], list[int]]:
+        """What a task of each good takes of each resource of a pool, and the pool; ceilings are further columns."""
+        demands = [self.cluster.exact_demands[q] for q, _, _ in self.goods]
+        rows, room = integer_rows(demands, self.cluster.exact_capacity)
+        more, ceilings = self.ceiling_rows
+        return [[*row, *extra] for row, extra in zip(rows, more, strict=True)], [*room, *ceilings]
+
+    def spread(self, tasks: Sequence[int]) -> list[int]:
+        """Return the tasks of every user of the instance, (n,), given those of the members."""
+        found = [0] * self.instance.n
+        for i, x in zip(self.members, tasks, strict=True):
+            found[i] = x
+        return found
+
+    def counts(self, tasks: Sequence[int]) -> list[int]:
+        """Return the tasks of every row of the cluster, given those of every user of the instance, (n,)."""
+        found = [0] * self.cluster.n
+        for i, sequence in zip(self.members, self.sequences, strict=True):
+            for q, x in zip(sequence.rows, sequence.started(tasks[i]), strict=True):
+                found[q] = x
+        return found
+
+    def use(self, p: int, x: int, j: int) -> Fraction:
+        """Return how much of a resource x tasks of a member use."""
+        sequence = self.sequences[p]
+        demands = self.cluster.exact_demands
+        return sum(
+            (count * demands[q][j] for q, count in zip(sequence.rows, sequence.started(x), strict=True) if count),
+            Fraction(0),
+        )
+
+    @cached_property
+    def most(self) -> list[int]:
+        """The most tasks of each member: what its limit and ceilings allow and, but for types on machines, fits."""
+        return [self._most(p) for p in range(len(self.members))]
+
+    def _most(self, p: int) -> int:
+        i, sequence, instance = self.members[p], self.sequences[p], self.instance
+        if instance.task_types is None or instance.task_types[i] is None:
+            return most_alone(instance, i)
+        ceilings = {} if instance.organisation is None else instance.organisation.ceilings[i]
+        limit = instance.exact_limits[i]
+        alone = [most_alone(self.cluster, q) for q in sequence.rows]
+
+        def possible(x: int) -> bool:
+            started = sequence.started(x)
+            if any(y > most for y, most in zip(started, alone, strict=True)):
+                return False
+            held = {name: self.use(p, x, instance.resources.index(name)) for name in ceilings}
+            if any(held[name] > amount for name, amount in ceilings.items()):
+                return False
+            pool = instance.exact_capacity if instance.machines is None else ()
+            return all(self.use(p, x, j) <= c for j, c in enumerate(pool))
+
+        low, high = 0, sum(sequence.counts) if limit is None else min(sum(sequence.counts), math.floor(limit))
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if possible(middle) else (low, middle - 1)
+        return low
+
+    # ---- what they are worth --------------------------------------------------------------------------------------
+
+    @cached_property
+    def promises(self) -> list[int]:
+        """Whole tasks that each member's guarantee is worth."""
+        if not self.ruled:
+            return [0] * len(self.members)
+        promised = self._clock.promised
+        return [math.floor(promised[i]) for i in self.members]
+
+    @cached_property
+    def _levels(self) -> list[tuple[tuple[Fraction, Fraction], ...]]:
+        """Slopes and offsets of each member's level."""
+        if not self.ruled:
+            rates = self.policy.exact_rates(self.instance)
+            return [((rates[i], Fraction(0)),) for i in self.members]
+        leaves = self._clock.leaves
+        found = []
+        for i in self.members:
+            rows = {(Fraction(a), -Fraction(o)) for a, o in zip(leaves.rows[i], leaves.offsets[i], strict=True) if a}
+            kept = [(a, o) for a, o in rows if not any((b, c) != (a, o) and b >= a and c >= o for b, c in rows)]
+            found.append(tuple(sorted(kept)))
+        return found
+
+    def level(self, p: int, x: int) -> Fraction:
+        """Return the level of x tasks of a member."""
+        return max(slope * x + offset for slope, offset in self._levels[p])
+
+    @cached_property
+    def _ranks(self) -> list[int]:
+        """The place of each member's tier, from 0."""
+        rules = self.instance.organisation
+        if not self.ruled or rules is None:
+            return [0] * len(self.members)
+        own = [(-rules.tiers[i], rules.last[i]) for i in self.members]
+        order = {rank: place for place, rank in enumerate(sorted(set(own)))}
+        return [order[rank] for rank in own]
+
+    @cached_property
+    def unit(self) -> int:
+        """What makes all levels integers."""
+        return math.lcm(*(x.denominator for rows in self._levels for row in rows for x in row))
+
+    @cached_property
+    def _bands(self) -> list[tuple[int, int]]:
+        """Where the values of each tier begin, and what is added to its levels; parts of promises come first."""
+        promised = [f for f in self.promises if f]
+        begin = math.lcm(*promised) if promised else 0
+        found = []
+        for rank in range(max(self._ranks, default=-1) + 1):
+            inside = [p for p, r in enumerate(self._ranks) if r == rank]
+            ends = [
+                (self.level(p, self.promises[p]), self.level(p, max(self.most[p], self.promises[p]))) for p in inside
+            ]
+            low = min(min(low for low, _ in ends), Fraction(0))
+            shift = begin - int(low * self.unit)
+            found.append((begin, shift))
+            begin = shift + int(max(high for _, high in ends) * self.unit) + 1
+        return found
+
+    @cached_property
+    def scales(self) -> list[LevelScale]:
+        """What each member's tasks are worth, in integers."""
+        whole = math.lcm(*(f for f in self.promises if f)) if any(self.promises) else 0
+        found = []
+        for rows, most, promise, rank in zip(self._levels, self.most, self.promises, self._ranks, strict=True):
+            shift = self._bands[rank][1]
+            integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
+            found.append(LevelScale(most, integers, promise, whole // promise if promise else 0))
+        return found
+
+    def broken(self, tasks: Sequence[int]) -> tuple[Broken, ...]:
+        """Return the guarantees that whole tasks (n,) do not keep, in the whole tasks that they are worth."""
+        if not self.ruled:
+            return ()
+        return broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
+
+    def band(self, value: int) -> int:
+        """Return which tier a value is of, from 0; -1 for a part of a guarantee."""
+        return bisect_right([begin for begin, _ in self._bands], value) - 1
+
+    def told(self, value: int) -> Fraction:
+        """Return the level, or the part of a guarantee, that a value stands for."""
+        band = self.band(value)
+        if band < 0:
+            return Fraction(value, self._bands[0][0] if self._bands else self.unit)
+        return Fraction(value - self._bands[band][1], self.unit)
+
+    def score(self, tasks: Sequence[int]) -> tuple[Fraction, ...]:
+        """Return the sorted values of tasks (n,): without rules the levels."""
+        return tuple(sorted(Fraction(value, self.unit) for value in self.values(tasks)))
+
+    def values(self, tasks: Sequence[int]) -> list[int]:
+        """Return what tasks (n,) are worth to each member."""
+        return [scale.value(tasks[i]) for i, scale in zip(self.members, self.scales, strict=True)]

@@ -1,0 +1,112 @@
+"""Whole tasks on devices: every engine finds what writing all allocations down finds, and a schedule tears none."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from drfopt import Instance, Machine, crosscheck, solve
+from drfopt.certificates import second_solver, whole
+from drfopt.certificates.feasibility import exactly_feasible
+from drfopt.engines.problem import Problem
+from drfopt.engines.reference.enumeration import packable
+from drfopt.engines.registry import engine_for, engines_for
+from drfopt.model import packings
+from drfopt.model.policies import policy_named
+from drfopt.solving.methods import second_methods
+from drfopt.solving.scheduling import schedule
+
+PARTS = np.array(["1/2", "1/3", "2/3", "3/5", "2/5", 1, 1, 2, 0, "81/100"], dtype=object)
+
+
+def shared(seed: int) -> Instance:
+    """Return 2 to 4 users on 1 or 2 classes, some of which have devices; parts that tie, and that fit badly."""
+    rng = np.random.default_rng([seed, 18])
+    n, k = int(rng.integers(2, 5)), int(rng.integers(1, 3))
+    demands = [{"cpu": int(rng.integers(0, 3)), "gpu": rng.choice(PARTS)} for _ in range(n)]
+    demands = [row if row["cpu"] or row["gpu"] else {"cpu": 1} for row in demands]
+    machines = []
+    for c in range(k):
+        gpus = int(rng.integers(1, 4))
+        capacity = {"cpu": int(rng.integers(1, 7)), "gpu": gpus}
+        machines.append(
+            Machine(f"c{c}", capacity, int(rng.integers(1, 3)), {"gpu": gpus} if rng.random() < 0.8 else None)
+        )
+    limits = np.where(rng.random(n) < 0.3, rng.integers(0, 4, n), np.inf)
+    return Instance(
+        {f"u{i}": row for i, row in enumerate(demands)},
+        machines=machines,
+        resources=("cpu", "gpu"),
+        weights=rng.choice([1.0, 2.0], n),
+        max_tasks=limits,
+        eligible=rng.random((n, k)) < 0.9,
+    )
+
+
+def enumerated(instance, policy):
+    problem = Problem(instance, policy, True)
+    return second_methods._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
+
+
+def check(seeds, policies):
+    for seed, name in itertools.product(seeds, policies):
+        instance, policy = shared(seed), policy_named(name)
+        expected = enumerated(instance, policy)
+        for engine in engines_for(Problem(instance, policy, True)):
+            problem = Problem(instance, policy, True)
+            tasks, packing = np.zeros(instance.n, dtype=int), []
+            if problem.n:
+                answer = engine_for(engine.name, problem).solve(problem)
+                tasks[problem.members], packing = answer.tasks, answer.evidence.packing
+            assert exactly_feasible(instance, tasks.tolist(), packing) == "", (seed, name, engine.name)
+            if not engine.heuristic:
+                assert whole.score(instance, policy, tasks.tolist()) == expected, (seed, name, engine.name)
+
+
+def test_all_engines_find_the_best_of_all():
+    check(range(12), ("drf", "asset", "ceei", "throughput"))
+
+
+@pytest.mark.slow
+def test_all_engines_find_the_best_of_many():
+    check(range(12, 300), ("drf", "asset", "tasks", "ceei", "utilitarian", "throughput"))
+
+
+def test_machines_with_columns_of_their_own(monkeypatch):
+    # Where patterns are too many to list, devices are rows of the program, and of the second solver's own.
+    for module in (packings, second_solver):
+        monkeypatch.setattr(module, "maximal_patterns", lambda *_: None)
+    monkeypatch.setattr("drfopt.engines.problem.maximal_patterns", lambda *_: None)
+    monkeypatch.setattr("drfopt.certificates.refutation.maximal_patterns", lambda *_: None)
+    check(range(12), ("drf", "throughput"))
+    for seed in range(6):
+        instance, policy = shared(seed), policy_named("throughput")
+        found = second_solver.optimum(instance, policy, [0] * instance.n, packings=lambda *_: None)
+        assert whole.score(instance, policy, found) == enumerated(instance, policy), seed
+
+
+def test_the_answer_is_proven_and_crosschecked():
+    for seed in range(6):
+        for policy in ("drf", "throughput"):
+            assert solve(shared(seed), policy, integer=True).certificate.valid, seed
+    assert crosscheck(shared(3), "drf", integer=True).agree is True
+
+
+def test_pooled_is_above_packed():
+    for seed in range(20):
+        instance = shared(seed)
+        pooled, packed = (solve(instance, "throughput", integer=whole).tasks.sum() for whole in (False, True))
+        assert packed <= pooled + 1e-9, seed
+
+
+def test_a_schedule_tears_no_device():
+    for seed in range(20):
+        instance = shared(seed)
+        found = schedule(instance)
+        fits = instance.fits.tolist()
+        every = packable(instance.exact_demands, packings.machine_rows(instance), instance.exact_limits, fits)
+        assert any(all(y >= x for y, x in zip(row, found.tasks.tolist(), strict=True)) for row in every), seed
+    one = Instance({"A": {"gpu": "0.6"}, "B": {"gpu": 2}}, machines=[Machine("m", {}, devices={"gpu": 4})])
+    # A 0.6, B 2, A 0.6, and no two devices are free for B again; nor a part of 0.6 on a device that is shared.
+    assert schedule(one).tasks.tolist() == [2, 1]
+    assert [step.user for step in schedule(one).trace] == [0, 1, 0]

@@ -1,0 +1,161 @@
+"""Whole tasks under guarantees, tiers, ceilings and of several types: engines, proofs and enumeration agree."""
+
+import numpy as np
+import pytest
+from whole_reference import Enumeration, awkward
+
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
+from drfopt.certificates import whole
+from drfopt.model.policies import policy_named
+from drfopt.model.task_types import TypeSequence
+
+POLICIES = ("drf", "drf", "asset", "tasks")
+KINDS = {
+    "rules": {},
+    "rules on machines": {"machines": True},
+    "types": {"types": True, "rules": False},
+    "types on machines": {"types": True, "rules": False, "machines": True},
+    "types under rules": {"types": True},
+    "types under rules on machines": {"types": True, "machines": True},
+}
+
+
+def compared(kind: str, seeds: range) -> int:
+    """Compare engines and enumeration; return how many instances could be taken."""
+    number = 0
+    for seed in seeds:
+        instance, policy = awkward(seed, **KINDS[kind]), POLICIES[seed % len(POLICIES)]
+        try:
+            found = solve(instance, policy, integer=True)
+        except PolicyError as error:
+            assert "count" in str(error) or "excluded" in str(error)
+            continue
+        reference = Enumeration(instance, policy)
+        assert reference.score(found.tasks) == reference.best(), (kind, seed)
+        assert found.certificate.valid
+        assert found.certificate.rigorous
+        number += 1
+    return number
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_engines_equal_enumeration(kind):
+    assert compared(kind, range(12)) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_engines_equal_enumeration_at_length(kind):
+    assert compared(kind, range(100, 400)) > 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_the_best_is_not_proven(kind):
+    """Of all that can be run nothing else is called the best, and what cannot be run is called so."""
+    rejected = 0
+    for seed in range(6):
+        instance = awkward(seed, **KINDS[kind])
+        try:
+            found = solve(instance, integer=True)
+        except PolicyError:
+            continue
+        reference = Enumeration(instance, "drf")
+        best = reference.score(found.tasks)
+        for i in reference.playing:
+            for step in (-1, 1):
+                tasks = np.array(found.tasks)
+                tasks[i] += step
+                if tasks[i] < 0:
+                    continue
+                packing = None if instance.machines is None else found.certificate.evidence.packing
+                proof = whole.certify(instance, policy_named("drf"), tasks, packing)
+                if instance.machines is None:
+                    possible = all(
+                        x <= most for x, most in zip(tasks, reference.most, strict=True)
+                    ) and reference.possible(tasks)
+                    assert bool(proof.valid) == (possible and reference.score(tasks) == best)
+                else:
+                    assert not proof.valid, "it is not what was packed"
+                rejected += not proof.valid
+    assert rejected > 5
+
+
+def three(organisation: Organisation, **rest: object) -> list[int]:
+    """Return the tasks of A, B and C, alike but for the rules, on 12 cpus, on machines of 4 as in a pool."""
+    demands = {u: {"cpu": 1} for u in "ABC"}
+    pool = solve(Instance(demands, {"cpu": 12}, organisation=organisation, **rest), integer=True)
+    machines = Instance(demands, machines=[Machine("m", {"cpu": 4}, 3)], organisation=organisation, **rest)
+    assert sorted(solve(machines, integer=True).tasks) == sorted(pool.tasks)
+    return pool.tasks.tolist()
+
+
+def test_what_each_rule_means():
+    assert three(Organisation(guarantees={"A": {"cpu": 6}})) == [6, 3, 3]
+    assert three(Organisation(guarantees={"A": {"cpu": 6}, "B": {"cpu": 3}}, meaning="surplus")) == [7, 4, 1]
+    assert three(Organisation(guarantees={"A": {"cpu": 6}, "B": {"cpu": 2}}, meaning="normalised")) == [6, 2, 4]
+    assert three(Organisation(tiers={"A": 1, "B": 1}), max_tasks={"A": 5, "B": 4}) == [5, 4, 3]
+    assert three(Organisation(), weights={"A": 0}, max_tasks={"B": 5, "C": 5}) == [2, 5, 5]
+    group = Group("g", ceiling={"cpu": 8})
+    assert three(Organisation(paths=dict.fromkeys("ABC", "g"), groups=[group]), max_tasks={"C": 2}) == [3, 3, 2]
+
+
+def test_guarantees_that_do_not_fit_are_kept_to_the_best_parts_and_named():
+    found = solve(
+        Instance(
+            {u: {"cpu": 1} for u in "AB"},
+            {"cpu": 8},
+            organisation=Organisation(guarantees={"A": {"cpu": 9}, "B": {"cpu": 3}}),
+        ),
+        integer=True,
+    )
+    assert found.tasks.tolist() == [6, 2]
+    assert [str(row) for row in found.broken] == ["A has 6 of 9 cpu", "B has 2 of 3 cpu"]
+
+
+def test_a_guarantee_is_worth_whole_tasks():
+    rules = Organisation(guarantees={"A": {"cpu": "5/2"}})
+    found = solve(Instance({u: {"cpu": 1} for u in "AB"}, {"cpu": 4}, organisation=rules), integer=True)
+    assert found.tasks.tolist() == [2, 2]
+    assert found.broken == ()
+
+
+def test_a_surplus_is_less_than_nothing_where_whole_tasks_do_not_reach_the_guarantee():
+    rules = Organisation(guarantees={"A": {"cpu": "5/2"}}, meaning="surplus")
+    found = solve(Instance({u: {"cpu": 1} for u in "AB"}, {"cpu": 4}, organisation=rules), integer=True)
+    assert found.tasks.tolist() == [3, 1]
+    assert found.levels.tolist() == [0.125, 0.25]
+
+
+# ---- several types --------------------------------------------------------------------------------------------------
+
+
+def test_tasks_of_several_types_come_in_the_proportions_of_their_counts():
+    order = TypeSequence((0, 1, 2), (4, 2, 1))
+    assert [order.next_type(x) for x in range(7)] == [0, 1, 0, 2, 0, 1, 0]
+    assert [order.started(x) for x in (0, 3, 7)] == [(0, 0, 0), (2, 1, 0), (4, 2, 1)]
+
+
+def test_what_types_use_is_what_is_told():
+    kinds = [TaskType({"cpu": 1, "memory": 4}, 3, name="map"), TaskType({"cpu": 2}, 1, name="reduce")]
+    instance = Instance({"A": kinds, "B": {"cpu": 1, "memory": 2}}, {"cpu": 6, "memory": 18})
+    found = solve(instance, integer=True)
+    # Its average task is 5/4 of 6 cpu; the first two are maps, which need 2 cpu.
+    assert found.tasks.tolist() == [2, 4]
+    assert found.levels[0] == pytest.approx(2 * 5 / 24)
+    assert found.usage[0].tolist() == [2, 8]
+    assert found.used.tolist() == [6, 16]
+    assert found.types == {"A": [{"name": "map", "tasks": 2, "of": 3}, {"name": "reduce", "tasks": 0, "of": 1}]}
+    assert type(found).from_dict(found.to_dict()) == found
+
+
+def test_one_type_is_as_none():
+    for machines in ({"capacity": [7, 9]}, {"machines": [Machine("m", [3, 4], 2)]}):
+        one = Instance({"A": [TaskType([1, 2], 3)], "B": [2, 1]}, **machines)
+        none = Instance({"A": [1, 2], "B": [2, 1]}, max_tasks={"A": 3}, **machines)
+        assert solve(one, integer=True).tasks.tolist() == solve(none, integer=True).tasks.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_methods_agree(kind):
+    for seed in range(40, 43):
+        assert crosscheck(awkward(seed, **KINDS[kind]), integer=True).agree is not False

@@ -1,0 +1,215 @@
+"""Whole tasks under rules and of several types by enumeration: seeded clusters, awkward on purpose, and what they run.
+
+Values are stated here once more, in fractions and pairs, from the file's own words; `drfopt.model.whole_values` is not
+used, and packing is tried machine by machine.
+"""
+
+import itertools
+import random
+from fractions import Fraction
+
+from drfopt import Group, Instance, Machine, Organisation, TaskType
+from drfopt.model.hierarchy import Clock
+from drfopt.model.policies import policy_named
+
+MEANINGS = ("floor", "floor", "surplus", "normalised")
+PROMISE = (-(10**7), False)
+"""Before every tier."""
+
+MANY = 60
+"""More tasks than any of these clusters runs."""
+
+
+def awkward(seed: int, types: bool = False, rules: bool = True, machines: bool = False) -> Instance:
+    """Return a cluster of a few users: ties, zero demands, limits and promises of 0, promises that do not fit."""
+    chance = random.Random(seed)
+    resources = [f"r{j}" for j in range(chance.randint(1, 2))]
+    users = [f"u{i}" for i in range(chance.randint(1, 4))]
+    demands = {
+        u: [TaskType(_demand(chance, resources), chance.choice([1, 1, 2, 3])) for _ in range(chance.randint(1, 3))]
+        if types and chance.random() < 0.7
+        else _demand(chance, resources)
+        for u in users
+    }
+    cluster: dict = {"capacity": {r: chance.choice([1, 2, 3, 5, 7, 9]) for r in resources}}
+    if machines:
+        names = [f"c{k}" for k in range(chance.randint(1, 2))]
+        rooms = [{r: chance.choice([1, 2, 3, 4]) for r in resources} for _ in names]
+        listed = [Machine(c, room, chance.randint(1, 2)) for c, room in zip(names, rooms, strict=True)]
+        open_to = {u: [chance.choice(names)] for u in users} if chance.random() < 0.3 else None
+        cluster = {"machines": listed, "eligible": open_to}
+    limits = {u: chance.choice([None, None, 0, 1, 2, Fraction(5, 2)]) for u in users}
+    return Instance(
+        demands,
+        **cluster,
+        weights={u: chance.choice([0, 1, 1, 2, Fraction(1, 2)] if rules else [1, 2]) for u in users},
+        max_tasks={u: None if isinstance(demands[u], list) else limit for u, limit in limits.items()},
+        organisation=_rules(chance, users, resources) if rules else None,
+    )
+
+
+def _demand(chance: random.Random, resources: list[str]) -> dict:
+    demand = {r: chance.choice([0, 1, 1, 2, 3]) for r in resources}
+    return demand if any(demand.values()) else {resources[0]: 1}
+
+
+def _rules(chance: random.Random, users: list[str], resources: list[str]) -> Organisation:
+    amounts = [0, 1, 2, 3, Fraction(1, 2), 5]
+    promised = {
+        u: {r: chance.choice(amounts) for r in resources if chance.random() < 0.7}
+        for u in users
+        if chance.random() < 0.6
+    }
+    together = chance.random() < 0.3
+    of_group = {r: chance.choice([1, 2, 4]) for r in resources if chance.random() < 0.4}
+    most = {r: max(of_group.get(r, 0), chance.choice([2, 3, 5])) for r in resources if chance.random() < 0.6}
+    ceilings = {
+        u: {r: max(promised.get(u, {}).get(r, 0), chance.choice([1, 2, 4])) for r in resources if chance.random() < 0.4}
+        for u in users
+        if chance.random() < 0.3
+    }
+    return Organisation(
+        guarantees=promised,
+        ceilings=ceilings,
+        tiers={u: chance.choice([0, 0, 1]) for u in users},
+        paths=dict.fromkeys(users, "g") if together else {},
+        groups=[Group("g", chance.choice([1, 2]), of_group, most)] if together else (),
+        meaning=chance.choice(MEANINGS),
+        excluded=resources[-1:] if len(resources) > 1 and chance.random() < 0.15 else (),
+    )
+
+
+class Enumeration:
+    """What the users of a cluster can run, and what it is worth to them."""
+
+    def __init__(self, instance: Instance, policy: str):
+        self.instance, self.policy, self.n = instance, policy_named(policy), instance.n
+        pool = instance.machines is None
+        rooms = [instance.exact_capacity] if pool else instance.exact_machine_capacity
+        self.machines = list(zip(rooms, [1] if pool else map(int, instance.counts), strict=True))
+        self.tasks = [self._sequence(i) for i in range(self.n)]
+        self.ruled = "organisation" in instance.features
+        self.rules = instance.organisation
+        promised = Clock(instance, self.policy, exact=True).promised if self.ruled else [0] * self.n
+        self.promised = [int(p // 1) for p in promised]
+        limits = instance.exact_limits
+        self.playing = [i for i in range(self.n) if self.tasks[i] and (limits[i] is None or limits[i] >= 1)]
+        self.most = [self._most(i) if i in self.playing else 0 for i in range(self.n)]
+
+    def _classes(self, i: int, demand: tuple, named: object = None) -> list[int]:
+        instance = self.instance
+        return [
+            k
+            for k, (room, _) in enumerate(self.machines)
+            if all(d <= c for d, c in zip(demand, room, strict=True))
+            and (instance.machines is None or (instance.eligible[i][k] and _open(instance.machine_names[k], named)))
+        ]
+
+    def _sequence(self, i: int) -> list[tuple[tuple, list[int]]]:
+        kinds = self.instance.task_types and self.instance.task_types[i]
+        if not kinds:
+            demand = self.instance.exact_demands[i]
+            return [(demand, classes)] * MANY if (classes := self._classes(i, demand)) else []
+        able = [(kind, classes) for kind in kinds if (classes := self._classes(i, kind.demand, kind.machines))]
+        places = sorted(
+            (Fraction(2 * k - 1, 2 * kind.count), t)
+            for t, (kind, _) in enumerate(able)
+            for k in range(1, kind.count + 1)
+        )
+        return [(able[t][0].demand, able[t][1]) for _, t in places]
+
+    def _most(self, i: int) -> int:
+        limit, x = self.instance.exact_limits[i], 0
+        top = len(self.tasks[i]) if limit is None else min(len(self.tasks[i]), int(limit))
+        while x < top and self.possible([x + 1 if p == i else 0 for p in range(self.n)]):
+            x += 1
+        return x
+
+    def used(self, tasks: list[int], users: list[int], j: int) -> Fraction:
+        """Return what some users hold of a resource."""
+        return sum((demand[j] for i in users for demand, _ in self.tasks[i][: tasks[i]]), Fraction(0))
+
+    def possible(self, tasks: list[int]) -> bool:
+        """Say whether tasks (n,) can be run, and rules allow them."""
+        instance = self.instance
+        rules, resources = instance.organisation, instance.resources
+        if rules is not None:
+            bounds = [(rules.ceilings[i], [i]) for i in range(self.n)]
+            below = {
+                g.name: [i for i, p in enumerate(rules.paths) if f"{p}/".startswith(f"{g.name}/")] for g in rules.groups
+            }
+            bounds += [(group.ceiling, below[group.name]) for group in rules.groups]
+            for ceiling, users in bounds:
+                if any(self.used(tasks, users, resources.index(r)) > most for r, most in ceiling.items()):
+                    return False
+        everybody = list(range(self.n))
+        if any(self.used(tasks, everybody, j) > c for j, c in enumerate(instance.exact_capacity)):
+            return False
+        return instance.machines is None or self._packed(
+            sorted((task for i in everybody for task in self.tasks[i][: tasks[i]]), key=lambda t: -sum(t[0]))
+        )
+
+    def _packed(self, tasks: list[tuple[tuple, list[int]]]) -> bool:
+        rooms = [(k, list(room)) for k, (room, count) in enumerate(self.machines) for _ in range(count)]
+
+        def place(at: int) -> bool:
+            if at == len(tasks):
+                return True
+            demand, classes = tasks[at]
+            seen = set()
+            for k, room in rooms:
+                if (
+                    k not in classes
+                    or (k, tuple(room)) in seen
+                    or any(d > c for d, c in zip(demand, room, strict=True))
+                ):
+                    continue
+                seen.add((k, tuple(room)))
+                room[:] = [c - d for d, c in zip(demand, room, strict=True)]
+                if place(at + 1):
+                    return True
+                room[:] = [c + d for d, c in zip(demand, room, strict=True)]
+            return False
+
+        return place(0)
+
+    def level(self, i: int, x: int) -> Fraction:
+        """Return the level of x tasks, rules and weights included."""
+        instance, rules = self.instance, self.rules
+        levels = []
+        for j, r in enumerate(instance.resources):
+            d, unit, off = instance.exact_demands[i][j], instance.exact_capacity[j], Fraction(0)
+            if not unit or (self.ruled and rules is not None and r in rules.excluded):
+                continue
+            if self.ruled and rules is not None and (promise := rules.guarantees[i].get(r)):
+                unit = promise if rules.meaning == "normalised" else unit
+                off = promise if rules.meaning == "surplus" else off
+            levels.append((d, (d * x - off) / (unit * instance.exact_weights[i])))
+        if self.policy.measure == "asset":
+            return sum((level for _, level in levels), Fraction(0))
+        if self.policy.measure == "tasks":
+            return x / instance.exact_weights[i]
+        return max(level for d, level in levels if d)
+
+    def value(self, i: int, x: int) -> tuple:
+        """Return what x tasks are worth."""
+        if x < self.promised[i]:
+            return PROMISE, Fraction(x, self.promised[i])
+        rank = (-self.rules.tiers[i], self.rules.last[i]) if self.ruled and self.rules else (0, False)
+        return rank, self.level(i, x)
+
+    def score(self, tasks: list[int]) -> list[tuple]:
+        """Return the sorted values."""
+        return sorted(self.value(i, int(tasks[i])) for i in self.playing)
+
+    def best(self) -> list[tuple]:
+        """Return the largest score of all that is possible."""
+        found: list[tuple] = []
+        for tasks in itertools.product(*(range(most + 1) for most in self.most)):
+            if (score := self.score(list(tasks))) > found and self.possible(list(tasks)):
+                found = score
+        return found
+
+
+def _open(name: str, named: object) -> bool:
+    return named is None or name in named  # type: ignore[operator]
