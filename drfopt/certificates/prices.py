@@ -33,6 +33,7 @@ from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
+from .point_errors import DoublePoint, point_error
 from .task_errors import FinePoint, Spending, fine_error, pool_error
 
 __all__ = ["Buyers", "certify", "certify_parts"]
@@ -51,7 +52,7 @@ def certify(
     placement: np.ndarray | None,
     prices: np.ndarray,
     rates: np.ndarray | None = None,
-    fine: FinePoint | None = None,
+    fine: FinePoint | DoublePoint | None = None,
 ) -> Certificate:
     """Return the certificate of tasks (n,), placed as (n, k), at prices (k, m) of one unit of each class.
 
@@ -68,9 +69,16 @@ def certify(
         partial(_cell, instance),
         "use exact=True",
         stopped=buyers.bottlenecks,
-        fine=None if fine is None else partial(fine_error, instance, policy, tasks, fine),
+        fine=None if fine is None else partial(_fine, instance, policy, tasks, fine),
         pool=placement is None,
     )
+
+
+def _fine(instance: Instance, policy: Policy, tasks: np.ndarray, fine: FinePoint | DoublePoint) -> float:
+    """Return the bound of everybody's error that a point of more digits gives."""
+    if isinstance(fine, DoublePoint):
+        return point_error(instance, policy, tasks, fine)
+    return fine_error(instance, policy, tasks, fine)
 
 
 def _cell(instance: Instance, k: int, j: int) -> str:

@@ -112,6 +112,14 @@ class PairTable:
         """Return what one unit of each pair costs at prices (k, m) of whole classes."""
         return self.need[block.groups] @ (prices * self.place_rate).T
 
+    def fullest(self, block: PairBlock) -> np.ndarray:
+        """Return the part of a class that one unit of each pair takes, of the resource of which it takes most."""
+        need, rate = self.need[block.groups], self.place_rate
+        found = need[:, :1] * rate[:, 0]
+        for j in range(1, self.m):
+            np.maximum(found, need[:, j : j + 1] * rate[:, j], out=found)
+        return found
+
     def filled(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return what values of the pairs fill of each row, (k, m)."""
         return (values.T @ self.need[block.groups]) * self.place_rate
@@ -185,6 +193,11 @@ class PairList:
         """Return what one unit of each pair costs at prices (k, m) of whole classes."""
         rates = (prices * self.place_rate)[self.place[block.pairs]]
         return np.einsum("pj,pj->p", self.need[self.owner[block.pairs]], rates)
+
+    def fullest(self, block: PairBlock) -> np.ndarray:
+        """Return the part of a class that one unit of each pair takes, of the resource of which it takes most."""
+        taken = self.need[self.owner[block.pairs]] * self.place_rate[self.place[block.pairs]]
+        return np.asarray(taken.max(axis=1))
 
     def filled(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return what values of the pairs fill of each row, (k, m)."""

@@ -15,6 +15,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.errors import SolverError
 from ..base.parallel import ALONE, Workers
 from ..base.solvers.table import DIRECT
+from ..certificates.point_errors import DoublePoint
 from ..certificates.task_errors import FinePoint
 from ..model.evidence import Evidence
 from ..model.instance import Instance
@@ -281,7 +282,7 @@ class Answer:
         Name of the engine that answered, where it is not the one that was asked: a search that fell back on another.
     exact : Answer or None
         The answer in fractions of which these are the nearest floats.
-    fine : FinePoint or None
+    fine : FinePoint, DoublePoint or None
         Of a market the point of more digits of which these are the nearest floats.
     levels : array (n,) or None
         Where they do not follow from the tasks by the policy's rates.
@@ -298,7 +299,7 @@ class Answer:
     status: str = "optimal"
     engine: str = ""
     exact: "Answer | None" = None
-    fine: FinePoint | None = None
+    fine: FinePoint | DoublePoint | None = None
     levels: np.ndarray | None = None
     whole_part: np.ndarray | None = None
     reason: str = ""

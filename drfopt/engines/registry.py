@@ -157,15 +157,15 @@ ENGINES = Registry(
         "Newton's method on the prices, in a few passes over the users",
         ALPHA,
         POOL,
-        then=("barrier", "enclosure", "decimal-barrier", "conic"),
+        then=("barrier", "decimal-barrier", "enclosure", "conic"),
     ),
     Engine(
         "barrier",
         "nash.barrier",
-        "primal-dual interior point, then Newton on the optimality conditions",
+        "primal-dual interior point that factorises the classes only, then Newton to 32 digits",
         ALPHA,
         ANYWHERE,
-        then=("enclosure", "decimal-barrier", "conic"),
+        then=("decimal-barrier", "enclosure", "conic"),
     ),
     Engine(
         "decimal-barrier",

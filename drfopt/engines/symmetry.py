@@ -8,18 +8,15 @@ Letters: user i of level l adds ``scale_i l`` to the amount of her group; one un
 fills ``a_qj,g`` of the kind's resource j.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from ..base.errors import SolverError
-from ..model.instance import Instance
-from ..model.machine import Machine
-from .problem import Answer, Problem
+from .problem import Problem
 
-__all__ = ["Merged", "market_without_copies"]
+__all__ = ["Merged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,50 +141,6 @@ class Merged:
         if (placed[tasks > 0] == 0).any():
             raise SolverError("a user has a level and no place: the instance is too badly scaled for floats")
         return share * (tasks / np.where(placed > 0, placed, 1.0))[user]
-
-
-def market_without_copies(problem: Problem) -> tuple[Problem, Callable[[Answer], Answer]] | None:
-    """Return a smaller problem of CEEI or alpha fairness and how to split its answer; None when there are no copies.
-
-    In a market users of one group are one user with the sum of their weights, whatever alpha is: at the same prices
-    each has what is in proportion to her weight.  With limits only those are one who reach them together.
-    """
-    limited = np.isfinite(problem.limits)
-    largest = problem.instance.demands[problem.members].max(axis=1)
-    weight = largest / problem.weights
-    merged = Merged.of(problem, np.where(limited, np.where(limited, problem.limits, 0) * weight, np.inf))
-    if merged.groups == problem.n and len(merged.room) == (merged.kind >= 0).sum():
-        return None
-    fits = np.zeros((merged.groups, len(merged.room) + 1), dtype=bool)
-    fits[merged.owner, merged.place] = True
-    # Shares are of the whole cluster, so classes on which nobody's task fits stay, as one that nobody may use.
-    nobody = problem.instance.room[merged.kind < 0].sum(axis=0)
-    rooms = np.vstack([merged.room, nobody])
-    first = np.zeros(merged.groups, dtype=np.intp)
-    first[merged.group[::-1]] = np.arange(problem.n)[::-1]
-    demands = problem.instance.demands[problem.members[first]]
-    for kind, room in enumerate(rooms):
-        # A task that fits to the last digit still does where the room was added up.
-        np.maximum(room, demands[fits[:, kind]].max(axis=0, initial=0.0), out=room)
-    per_task = largest[first]
-    weights = np.bincount(merged.group, weights=problem.weights)
-    limits = np.bincount(merged.group, weights=problem.limits * largest) / per_task
-    small = Instance(
-        demands,
-        machines=[Machine(f"kind {q}", row) for q, row in enumerate(rooms)],
-        eligible=fits,
-        weights=weights,
-        max_tasks=limits,
-    )
-
-    def split(answer: Answer) -> Answer:
-        tasks = (answer.tasks * per_task / weights)[merged.group] / weight
-        tasks = np.where(answer.tasks[merged.group] >= limits[merged.group], problem.limits, tasks)
-        reached = np.zeros(len(merged.owner)) if answer.amounts is None else answer.amounts
-        prices = np.zeros((len(rooms), problem.m)) if answer.prices is None else answer.prices
-        return Answer(tasks, amounts=merged.amounts(problem, reached, tasks), prices=prices[merged.kind])
-
-    return Problem(small, problem.policy, problem.integer, problem.deadline), split
 
 
 def _alike(values: np.ndarray, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -186,9 +185,13 @@ def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> t
         raise
     except (SolverError, CertificateError) as error:
         for other in others(runner, problem) if next_ones and problem.n else ():
-            with suppress(EngineError, PolicyError, SolverError, CertificateError):
+            try:
                 answer, *rest = _attempt(problem, other, exact)
-                return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
+            except TimeLimitError:
+                raise
+            except (EngineError, PolicyError, SolverError, CertificateError):
+                continue
+            return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
         raise error
 
 

@@ -9,8 +9,9 @@ import pytest
 from drfopt import Machine, SolverError, solve, solve_many
 from drfopt.base.numbers.enclosures import lower, upper
 from drfopt.certificates import prices
+from drfopt.certificates.point_errors import point_error
 from drfopt.certificates.task_errors import FinePoint, fine_error
-from drfopt.engines.nash import barrier, newton
+from drfopt.engines.nash import barrier, decimal_barrier, newton
 from drfopt.engines.problem import Problem
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
@@ -75,7 +76,7 @@ CLASSES = Instance([[1, 4], [3, 1], [1, 1]], machines=[Machine("a", [9, 18]), Ma
 
 def test_a_fine_point_bounds_and_a_wrong_one_does_not():
     problem = Problem(CLASSES, CEEI)
-    answer = barrier.solve(problem)
+    answer = decimal_barrier.solve(problem)
     fine = answer.fine
     assert fine_error(CLASSES, CEEI, answer.tasks, fine) <= 1e-14
     for i in range(3):
@@ -87,6 +88,45 @@ def test_a_fine_point_bounds_and_a_wrong_one_does_not():
     assert fine_error(CLASSES, CEEI, answer.tasks, less) > 1e-8
     assert not prices.certify(CLASSES, CEEI, answer.tasks, problem.placement(answer.amounts), answer.prices).valid
     assert fine_error(CLASSES, CEEI, answer.tasks, replace(fine, amounts={})) == np.inf
+
+
+CAPPED = Instance(
+    [[1, 4], [3, 1], ["1/3", 1]],
+    machines=[Machine("a", [9, 18]), Machine("b", [6, 7])],
+    weights=[1, 2, "1/7"],
+    max_tasks=[None, "1.7", None],
+)
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:1.5", "alpha:0.5"])
+@pytest.mark.parametrize("instance", [CLASSES, CAPPED], ids=["free", "capped"])
+def test_a_double_point_bounds_and_a_wrong_one_does_not(instance, policy):
+    chosen = policy_named(policy)
+    answer = barrier.solve(Problem(instance, chosen))
+    point = answer.fine
+    assert point_error(instance, chosen, answer.tasks, point) <= 1e-11
+    for i in range(3):
+        moved = answer.tasks * (1 + 1e-7 * (np.arange(3) == i))
+        assert point_error(instance, chosen, moved, point) >= 0.99e-7
+    for factor in (1 - 1e-7, 1 + 1e-7):
+        assert point_error(instance, chosen, answer.tasks, replace(point, prices=point.prices * factor)) > 1e-8
+        assert point_error(instance, chosen, answer.tasks, replace(point, amounts=point.amounts * factor)) > 1e-8
+    free = replace(point, prices=point.prices * 0.0)
+    assert point_error(instance, chosen, answer.tasks, free) == np.inf
+    nobody = replace(point, amounts=point.amounts * 0.0)
+    assert point_error(instance, chosen, answer.tasks, nobody) == np.inf
+
+
+def test_a_double_point_of_another_answer_bounds_no_less_than_its_error():
+    # Amounts of one user are moved from class to class and to another user, both possible: only the sums say so.
+    answer = barrier.solve(Problem(CLASSES, CEEI))
+    best = solve(CLASSES, "ceei", exact=True).tasks
+    for part in (1e-3, 1e-5, 1e-7):
+        amounts = answer.fine.amounts[:]
+        amounts[0] = amounts[0] * (1 - part)
+        point = replace(answer.fine, amounts=amounts)
+        tasks = np.array([float(sum(point.amounts.fraction(q) for q in (2 * i, 2 * i + 1))) for i in range(3)])
+        assert off(tasks, best) <= point_error(CLASSES, CEEI, tasks, point)
 
 
 def limited(seed):

@@ -121,9 +121,9 @@ def answers(instance, policy):
 
 
 def test_users_who_differ_by_more_than_floats_resolve():
-    ((_, policy, instance),) = skewed_markets(7, [65])
+    ((_, policy, instance),) = skewed_markets(11, [60])
     floats, exact = answers(instance, policy)
-    assert floats.engine == "enclosure after barrier"
+    assert floats.engine == "decimal-barrier after barrier"
     assert exact.certificate.evidence.start == "decimal-barrier"
     decimals = solve(instance, policy, engine="decimal-barrier")
     assert decimals.tasks == pytest.approx(floats.tasks, rel=1e-12)

@@ -1,225 +1,405 @@
-"""CEEI and alpha fairness by a primal-dual interior point method, for pools and machines.
+"""CEEI and alpha fairness by a primal-dual interior point method that factorises the classes only, and then Newton.
 
-Every iterate keeps capacities, limits and signs strictly; Mehrotra's predictor and corrector drive the products of
-each inequality and its dual to a common, shrinking value (S. Wright, Primal-Dual Interior-Point Methods, SIAM 1997).
-An iteration costs one small Cholesky factorisation over the rows, whatever the number of users.  The end is Newton on
-the optimality conditions of the constraints found active.
+In the letters of `scaled_market`.  The marginal utility y_i is a variable of its own, tied to the amounts by
+``y t^alpha = g``: then all dual conditions are linear, and that one is a product like the others, only that its value
+stays.  With D = v / s, h = u - t the slacks of limits and z those of rows, and b = alpha y / t + nu / h, every user is
+eliminated by itself, and the matrix over the rows is the *grounded* Laplacian of `pair_layout`,
+
+    sum_i (diag(D_i) - D_i D_i' / (1 / b_i + sum_k D_ik))  (x)  a_i a_i'   +   diag(z / p),
+
+summed without a difference.  What has the size of the pairs is computed for some users at a time.  Predictor and
+corrector are S. Mehrotra's (On the implementation of a primal-dual interior point method, SIAM Journal on Optimization
+1992).  The end is Newton on the optimality conditions of the constraints found active (`polish`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ...base.errors import SolverError
 from ...base.progress import report
+from ..interior_point import RowMatrix
+from ..pair_layout import PairBlock, laplacian, summed
 from ..problem import Answer, Problem
-from ..symmetry import market_without_copies
-from .conditions import sharpened
 from .polish import polish
-from .scaled_market import MarketPoint, Reduced, ScaledMarket
+from .scaled_market import MarketPoint, ScaledMarket
 
 __all__ = ["solve"]
 
 ITERATIONS = 200
-CLOSE = 1e-9
-"""Gap, relative to all money, at which the active constraints are told apart; below it, slacks drown in rounding."""
+
+FINEST = 1e-13
+"""Gap, relative to all money, at which floats tell no more."""
+
+ENOUGH = 1e-8
+"""The same, with which the active constraints may be told apart where rounding stopped it."""
+
+SATISFIED = 1e-10
+"""Error of the equations that is rounding, and Newton's to mend."""
+
+PATIENCE = 4
+"""Iterations in which the gap does not fall by half after which rounding has the word, once it is `ENOUGH`."""
 
 FASTEST = 1e-6
 """Largest fall of the products in one step; faster, and the next step starts too close to the boundary."""
 
 RESOLVED = 1e-6
-"""Smallest part of the mean that a user's money may be for her to be resolved; below it floats run out."""
+"""Smallest part of the mean that a user's money may be for it to be resolved; below it floats run out."""
 
 IDLE = 1e-3
-"""Part of what her tasks are worth to a user that she pays at least, unless her limit holds her."""
+"""Part of what its tasks are worth to a user that it pays at least, unless its limit holds it."""
 
 KEEP = 0.995
 """Part of the way to the boundary that a step takes."""
 
+CLOSED = 1e200
+"""Reduced cost of a closed pair in a table."""
+
+CARRIED = 1e-300
+"""What a closed pair in a table carries."""
+
+DRIFT = 1e-13
+"""Relative error of a user's reduced costs from which on it is made good."""
+
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
-    copies = None if problem.instance.machines is None else market_without_copies(problem)
-    if copies is not None:
-        smaller, split = copies
-        return sharpened(problem, split(_solved(smaller)))
-    return sharpened(problem, _solved(problem))
-
-
-def _solved(problem: Problem) -> Answer:
     market = ScaledMarket(problem)
-    with np.errstate(all="ignore"):
-        start = _interior(market)
-    # Only what is paid for prices is resolved; what limits are worth to those at them may be any amount more.
-    return market.answer(polish(market, start, float(start.p @ (market.matrix @ start.v))))
+    return polish(market, _Barrier(market).run())
 
 
-def _interior(market: ScaledMarket) -> MarketPoint:
-    """Return a point near the optimum, strictly inside every constraint."""
-    state = _State.start(market)
-    near: _State | None = None
-    for iteration in range(ITERATIONS):
-        gap, off = state.gap() / state.money(), state.residual()
-        if not np.isfinite(gap + off):
-            break
-        report(f"iteration {iteration}: gap {gap:.1e}")
-        market.problem.deadline.check("the interior point method", f"the gap was {gap:.1e}")
-        if off <= np.sqrt(CLOSE):
-            if gap <= CLOSE:
-                return state.point()
-            near = state
-        state = state.next()
-    # Rounding may stop it short of resolving the poorest; whether that is enough, the certificate decides.
-    if near is None:
-        raise SolverError("the interior point method did not converge: the levels differ too much for this policy")
-    return near.point()
+class _Barrier:
+    """An iterate: amounts v, marginal utilities y, prices p, slacks z and h, duals nu of limits and s of signs."""
 
+    def __init__(self, market: ScaledMarket):
+        self.problem, self.layout, self.alpha = market.problem, market.layout, market.alpha
+        self.n, self.g, self.u, self.limited = market.n, market.g, market.u, market.limited
+        self.v = market.spread.copy()
+        # The tie of y and t is a product of powers of which neither grows faster than linearly.
+        self.power = max(self.alpha, 1.0)
 
-@dataclass(eq=False)
-class _State:
-    """An iterate: amounts v, marginal utilities y of the users, prices p, duals nu of limits and s of signs.
+    def run(self) -> MarketPoint:
+        """Return a point near the optimum, strictly inside every constraint.
 
-    The marginal utility is a variable of its own, tied to the amounts by ``y t^alpha = g``: then all the dual
-    conditions are linear, and that one is a product like the others, only that its value stays: a Newton step from
-    far away goes in the right direction.
-    """
+        Raises
+        ------
+        SolverError
+            When rounding, or what users differ by, leaves too much open.
+        """
+        with np.errstate(all="ignore"):
+            self._begin()
+            best, waited = np.inf, 0
+            near: MarketPoint | None = None
+            for iteration in range(ITERATIONS):
+                gap, off = self._gap(), self._off()
+                part = gap / self._money()
+                if not np.isfinite(gap + off):
+                    break
+                report(f"iteration {iteration}: gap {part:.1e}")
+                self.problem.deadline.check("the interior point method", f"the gap was {part:.1e}")
+                near_enough = off <= np.sqrt(ENOUGH) and part <= ENOUGH
+                if near_enough and (near is None or max(part, off) < best):
+                    near = self._point()
+                best, waited = (max(part, off), 0) if max(part, off) < best / 2 else (best, waited + 1)
+                if part <= FINEST and off <= SATISFIED:
+                    return self._point()
+                if near is not None and waited >= PATIENCE:
+                    break
+                self._step(gap)
+        if near is None:
+            raise SolverError("the interior point method did not converge: the levels differ too much for this policy")
+        return near
 
-    market: ScaledMarket
-    v: np.ndarray
-    y: np.ndarray
-    p: np.ndarray
-    nu: np.ndarray
-    s: np.ndarray
+    def _point(self) -> MarketPoint:
+        shape = (self.layout.k, self.layout.m)
+        return MarketPoint(
+            self.layout.flat(self.v).copy(),
+            self.layout.flat(self.s).copy(),
+            self.p.reshape(shape).copy(),
+            self.z.reshape(shape).copy(),
+            self.t.copy(),
+            self.nu.copy(),
+        )
 
-    @classmethod
-    def start(cls, market: ScaledMarket) -> "_State":
-        """Return a point that satisfies every condition but the products: prices so high that nobody would buy more."""
-        v = market.spread.copy()
-        limited = np.isfinite(market.u)
-        prices = 1 / (1 - market.matrix @ v)
-        dearest = 2 * float((market.g[market.user] / market.cost(prices)).max())
-        p = dearest * prices
-        nu = np.where(limited, float(np.mean(market.g)) / np.where(limited, market.u - 1, 1), 0.0)
-        s = market.cost(p) + (nu - market.g)[market.user]
-        return cls(market, v, market.g.copy(), p, nu, s)
+    def _begin(self) -> None:
+        """Start inside: prices so high that nobody would buy more."""
+        layout = self.layout
+        for block in layout.blocks():
+            layout.close(block, self.v[block.pairs], CARRIED)
+        self._fill()
+        reach = summed(layout, lambda block: (layout.filled(block, layout.ones(block)),))[0].ravel() > 0
+        self.there = np.flatnonzero(reach)
+        self.z = np.where(reach, 1 - self.f, 1.0)
+        self.p = np.where(reach, 1 / self.z, 0.0)
+        self.s = np.empty(layout.shape)
 
-    def __post_init__(self) -> None:
-        market = self.market
-        self.t = market.total(self.v)
-        self.slack = 1 - market.matrix @ self.v
-        self.limited = np.isfinite(market.u)
-        self.h = np.where(self.limited, market.u - self.t, 1.0)
-        self.count = len(self.v) + len(self.slack) + int(self.limited.sum())
-        self.dual = (self.y - self.nu)[market.user] - market.cost(self.p) + self.s
-        # To the power 1/a the tie is the product of y^(1/a) and t^(alpha/a): neither factor grows faster than linearly.
-        a = max(market.alpha, 1.0)
-        self.bend = a * np.expm1((np.log(market.g) - np.log(self.y) - market.alpha * np.log(self.t)) / a)
+        def price(block: PairBlock) -> tuple:
+            self.s[block.pairs] = layout.cost(block, self._table(self.p))
+            return ()
 
-    def point(self) -> MarketPoint:
-        """Return what the Newton steps start from."""
-        return MarketPoint(self.v, self.p, self.nu)
+        summed(layout, price)
+        cheapest = np.concatenate([layout.cheapest(block, self.s[block.pairs]) for block in layout.blocks()])
+        dearest = 2 * float((self.g / cheapest).max())
+        self.p *= dearest
+        self.y, self.h = self.g.copy(), np.where(self.limited, self.u - self.t, 1.0)
+        self.nu = np.where(self.limited, float(np.mean(self.g)) / self.h, 0.0)
+        for block in layout.blocks():
+            here = self.s[block.pairs]
+            here *= dearest
+            here += layout.spread(block, (self.nu - self.g)[block.groups])
+            layout.close(block, here, CLOSED)
+        self.products = layout.count + len(self.there) + int(self.limited.sum())
 
-    def gap(self) -> float:
+    def _table(self, rows: np.ndarray) -> np.ndarray:
+        return rows.reshape(self.layout.k, self.layout.m)
+
+    def _fill(self) -> None:
+        """Compute what rows and users have, f and t."""
+        layout, self.t = self.layout, np.empty(self.n)
+
+        def fill(block: PairBlock) -> tuple:
+            here = self.v[block.pairs]
+            self.t[block.groups] = layout.total(block, here)
+            return (layout.filled(block, here),)
+
+        self.f = summed(layout, fill)[0].ravel()
+
+    def _gap(self) -> float:
         """Products of all inequalities and their duals, added up."""
-        return float(self.s @ self.v + self.p @ self.slack + (self.nu * self.h)[self.limited].sum())
+        pairs = summed(self.layout, lambda block: (float(np.vdot(self.v[block.pairs], self.s[block.pairs])),))[0]
+        return pairs + float(self.p @ self.z) + float((self.nu * self.h)[self.limited].sum())
 
-    def money(self) -> float:
-        """What users pay for what they have, as if all paid as little as the poorest: she too is to be resolved."""
+    def _money(self) -> float:
+        """What users pay for what they have, as if all paid as little as the poorest: it too is to be resolved."""
         worth = self.y * self.t
         paid = worth - self.nu * self.t
-        # Whoever is held by her limit pays next to nothing, and nothing about her hangs on prices.
+        # Whoever is held by its limit pays next to nothing, and nothing about it hangs on prices.
         paid = paid[paid > IDLE * worth]
         if not paid.size:
             return float(worth.sum())
         return max(float(paid.min()) * len(worth), RESOLVED * float(paid.sum()))
 
-    def residual(self) -> float:
-        """Largest relative error of the equations."""
-        dual = np.abs(self.dual) / self.y[self.market.user]
-        return max(float(dual.max()), float(np.abs(self.bend).max()))
+    def _drift(self) -> np.ndarray | None:
+        """Return what roundings have left of ``y - nu - cost + s`` of every pair; None where it is nothing to anybody.
 
-    def next(self) -> "_State":
-        """Return the iterate after a predictor and a corrector."""
-        market = self.market
-        reduced = Reduced(
-            market, np.arange(len(self.p)), self.s / self.v, market.alpha * self.y / self.t + self.nu / self.h
+        Who is poor began with more, and the roundings of that stay.
+        """
+        layout, lost = self.layout, np.empty(self.layout.shape)
+        prices, off = self._table(self.p), np.empty(self.n)
+
+        def look(block: PairBlock) -> tuple:
+            here = self.s[block.pairs] - layout.cost(block, prices)
+            here += layout.spread(block, (self.y - self.nu)[block.groups])
+            layout.close(block, here, 0.0)
+            lost[block.pairs] = here
+            off[block.groups] = layout.total(block, np.abs(here)) / self.y[block.groups]
+            return ()
+
+        summed(layout, look)
+        self.drift = float(off.max())
+        return lost if self.drift > DRIFT else None
+
+    def _tie(self) -> np.ndarray:
+        a = self.power
+        return a * np.expm1((np.log(self.g) - np.log(self.y) - self.alpha * np.log(self.t)) / a)
+
+    def _off(self) -> float:
+        """Return the largest error of rows, limits and ties."""
+        rows = np.abs(self.f + self.z - 1)[self.there].max(initial=0)
+        limits = np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0)
+        return float(max(rows, limits, np.abs(self._tie()).max()))
+
+    def _step(self, gap: float) -> None:
+        """Go one step: a predictor, whose lengths say how far to aim, and a corrector."""
+        layout, v, s, y, t, nu, h, p, z = (
+            getattr(self, name) for name in ("layout", "v", "s", "y", "t", "nu", "h", "p", "z")
         )
-        aim = self._direction(reduced, self.bend, -self.s * self.v, -self.p * self.slack, -self.nu * self.h)
-        primal, along = self._lengths(aim)
-        mean = self.gap() / self.count
-        after = self._moved(aim, primal, along)
-        target = mean * min(max((after / (mean * self.count)) ** 3, FASTEST), 1.0)
-        # Products far below what is asked for help nobody, and their slacks would drown before the equations hold.
-        target = max(target, 0.1 * CLOSE * self.money() / self.count)
+        limited, tie, n = self.limited, self._tie(), self.n
+        b = self.alpha * y / t + np.where(limited, nu / h, 0.0)
+        total, missed = np.empty(n), np.zeros(n)
+
+        def open_(block: PairBlock) -> np.ndarray:
+            return v[block.pairs] / s[block.pairs]
+
+        lost = self._drift()
+
+        def weigh(block: PairBlock) -> tuple:
+            d = open_(block)
+            total[block.groups] = layout.total(block, d)
+            if lost is not None:
+                missed[block.groups] = layout.total(block, d * lost[block.pairs])
+            return ()
+
+        summed(layout, weigh)
+        ground = 1 / b
+        taken = 1 / (ground + total)
+        matrix = laplacian(layout, open_, total + ground, ground)
+        inside = np.where(p > 0, p, 1.0)
+        matrix.flat[:: len(matrix) + 1] += np.where(p > 0, z / inside, 0.0)
+        rows = RowMatrix(matrix, self.there)
+        del matrix
+        missing = np.where(p > 0, 1 - self.f - z, 0.0)
+        over = np.where(limited, self.u - t - h, 0.0)
+
+        def users(tied: np.ndarray, rn: Any) -> np.ndarray:
+            return y * tied - np.where(limited, (rn - nu * over) / h, 0.0)
+
+        def dearer(dt: np.ndarray, tied: np.ndarray, rn: Any) -> tuple[np.ndarray, np.ndarray]:
+            """Return the changes of y and nu."""
+            return y * (tied - self.alpha * dt / t), np.where(limited, (rn - nu * (over - dt)) / h, 0.0)
+
+        # The predictor.
+        aim_users = users(tie, -nu * h)
+        pushed = taken * (aim_users * ground + t - missed)
+
+        def weighed(block: PairBlock) -> np.ndarray:
+            """Return D times what users are pushed by, and what their reduced costs have lost."""
+            found = layout.spread(block, pushed[block.groups]) + (0.0 if lost is None else lost[block.pairs])
+            return open_(block) * found
+
+        def filled_by(block: PairBlock) -> tuple:
+            return (layout.filled(block, weighed(block)),)
+
+        price = rows.solve(summed(layout, filled_by)[0].ravel() - self.f - missing - z)
+        change, one, two = np.empty(n), np.empty(n), np.empty(n)
+        spent = self._spent(price, open_)
+        change[:] = (total * aim_users - t + missed - spent) * ground * taken
+        dy, dnu = dearer(change, tie, -nu * h)
+        # dnu - dy, but not as a difference: at a limit both are large.
+        lift = -taken * (aim_users * ground + t - missed + spent)
+        far = _Lengths()
+        far.see(-dy / y, dual=True)
+        dz = -z - np.where(p > 0, z / inside, 0) * price
+        dh = over - change
+        far.see(-(dz / z)[self.there])
+        far.see(-(price / inside)[self.there], dual=True)
+        far.see(-(dh / h)[limited])
+        far.see(-(dnu / nu)[limited], dual=True)
+
+        def relative(block: PairBlock, price: np.ndarray, lift: np.ndarray) -> np.ndarray:
+            """Return the change of the reduced costs."""
+            along = layout.cost(block, self._table(price))
+            along += layout.spread(block, lift[block.groups])
+            if lost is not None:
+                along -= lost[block.pairs]
+            return along
+
+        def predict(block: PairBlock) -> tuple:
+            here, costs = v[block.pairs], s[block.pairs]
+            along = relative(block, price, lift)
+            along /= costs
+            layout.close(block, along, 0.0)
+            far.see(1 + along)
+            far.see(-along, dual=True)
+            money = here * costs
+            one[block.groups] = layout.total(block, 1 / costs)
+            two[block.groups] = layout.total(block, here * along * (1 + along))
+            return float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along))
+
+        sums = np.array(summed(layout, predict))
+        first, dual = far.lengths(KEEP)
+        # Products after: (v + first dv)(s + dual ds), with dv = -v (1 + along), ds = s along.
+        after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
+        after += (p + dual * price) @ (z + first * np.where(p > 0, dz, 0.0))
+        after += ((nu + dual * dnu) * (h + first * dh))[limited].sum()
+        mean = gap / self.products
+        target = mean * min(max((float(after) / gap) ** 3, FASTEST), 1.0)
+        # Products far below what is asked for help nobody, and would drown in rounding.
+        target = max(target, 0.1 * FINEST * self._money() / self.products)
         # Second-order terms count for as much of the way to zero as could be gone, and will be.
-        part = primal * along * max(1 - target / mean, 0.0) ** 2
-        step = self._direction(
-            reduced,
-            self.bend - part * market.alpha / max(market.alpha, 1.0) * (aim.y / self.y) * (aim.t / self.t),
-            target - self.s * self.v - part * aim.s * aim.v,
-            target - self.p * self.slack + part * aim.p * (market.matrix @ aim.v),
-            target - self.nu * self.h + part * aim.nu * aim.t,
-        )
-        primal, along = self._lengths(step)
-        return _State(
-            market,
-            self.v + primal * step.v,
-            self.y + along * step.y,
-            self.p + along * step.p,
-            self.nu + along * step.nu,
-            self.s + along * step.s,
-        )
+        part = first * dual * max(1 - target / mean, 0.0) ** 2
+        # The corrector.
+        tied = tie - part * self.alpha / self.power * (dy / y) * (change / t)
+        rn = target - nu * h - part * dnu * dh
+        wanted = users(tied, rn)
+        brought = target * one - t + part * two + missed
+        pushed = taken * (wanted * ground - brought)
+        room = np.where(p > 0, target / inside - z - part * price * dz / inside, 0.0)
+        before = (price, lift)
 
-    def _direction(self, reduced: Reduced, bend: np.ndarray, rs: np.ndarray, rp: np.ndarray, rn: np.ndarray) -> "_Step":
-        market = self.market
-        users = self.y * bend - np.where(self.limited, rn / self.h, 0.0)
-        right = self.dual + users[market.user] + rs / self.v - market.cost(rp / self.slack)
-        v, t, prices = reduced.solve(self.slack / self.p, right, np.zeros(len(self.p)))
-        return _Step(
-            v=v,
-            t=t,
-            y=self.y * (bend - market.alpha * t / self.t),
-            p=rp / self.slack + prices,
-            nu=np.where(self.limited, (rn + self.nu * t) / self.h, 0.0),
-            s=(rs - self.s * v) / self.v,
-        )
+        def aimed(block: PairBlock) -> np.ndarray:
+            """Return what products at `target` bring each pair beside its price."""
+            here, costs = v[block.pairs], s[block.pairs]
+            along = relative(block, *before)
+            along /= costs
+            layout.close(block, along, 0.0)
+            along *= 1 + along
+            along *= part * here
+            along += target / costs
+            return along
 
-    def _moved(self, step: "_Step", primal: float, along: float) -> float:
-        """Return the gap after a step."""
-        slack = self.slack - primal * (self.market.matrix @ step.v)
-        limits = (self.nu + along * step.nu) * (self.h - primal * step.t)
-        pairs = (self.s + along * step.s) @ (self.v + primal * step.v)
-        return float(pairs + (self.p + along * step.p) @ slack + limits[self.limited].sum())
+        def corrected(block: PairBlock) -> tuple:
+            found = aimed(block)
+            found += weighed(block)
+            return (layout.filled(block, found),)
 
-    def _lengths(self, step: "_Step") -> tuple[float, float]:
-        """Return how far amounts, and how far duals, go along a step."""
-        limited = self.limited
-        primal = min(
-            _room(self.v, step.v),
-            _room(self.slack, -(self.market.matrix @ step.v)),
-            _room(self.h[limited], -step.t[limited]),
-        )
-        along = min(
-            _room(self.y, step.y),
-            _room(self.p, step.p),
-            _room(self.nu[limited], step.nu[limited]),
-            _room(self.s, step.s),
-        )
-        return min(1.0, KEEP * primal), min(1.0, KEEP * along)
+        side = summed(layout, corrected)[0].ravel() - self.f - missing + room
+        price = rows.solve(side)
+        spent = self._spent(price, open_)
+        change = (total * wanted + brought - spent) * ground * taken
+        dy, dnu = dearer(change, tied, rn)
+        lift = -taken * (wanted * ground - brought + spent)
+        moves, dears = np.empty(layout.shape), np.empty(layout.shape)
+        far = _Lengths()
+
+        def correct(block: PairBlock) -> tuple:
+            here, costs = v[block.pairs], s[block.pairs]
+            dear = relative(block, price, lift)
+            more = aimed(block)
+            more -= here
+            open_ = here / costs
+            more -= open_ * dear
+            layout.close(block, more, 0.0)
+            # Differences between a user's classes may be huge; what they leave of its total is rounding.
+            more += open_ * layout.spread(
+                block, (change[block.groups] - layout.total(block, more)) / total[block.groups]
+            )
+            layout.close(block, dear, 0.0)
+            moves[block.pairs], dears[block.pairs] = more, dear
+            far.see(-more / here)
+            far.see(-dear / costs, dual=True)
+            return ()
+
+        summed(layout, correct)
+        dz = room - np.where(p > 0, z / inside * price, 0.0)
+        dh = np.where(limited, over - change, 0.0)
+        far.see(-(dz / z)[self.there])
+        far.see(-(price / inside)[self.there], dual=True)
+        far.see(-(dh / h)[limited])
+        far.see(-(dnu / nu)[limited], dual=True)
+        far.see(-dy / y, dual=True)
+        first, dual = far.lengths(KEEP)
+        for block in layout.blocks():
+            v[block.pairs] += first * moves[block.pairs]
+            s[block.pairs] += dual * dears[block.pairs]
+        self.z, self.h = z + first * dz, h + first * dh
+        self.p, self.y, self.nu = p + dual * price, y + dual * dy, nu + dual * dnu
+        self._fill()
+
+    def _spent(self, price: np.ndarray, open_: Callable[[PairBlock], np.ndarray]) -> np.ndarray:
+        """Return what users pay at changed prices for their D, (n,)."""
+        layout, spent = self.layout, np.empty(self.n)
+
+        def spend(block: PairBlock) -> tuple:
+            spent[block.groups] = layout.total(block, layout.cost(block, self._table(price)) * open_(block))
+            return ()
+
+        summed(layout, spend)
+        return spent
 
 
-@dataclass(eq=False)
-class _Step:
-    """A direction, in the letters of an iterate."""
+class _Lengths:
+    """How far a step may go: the largest relative falls seen, of amounts and of duals."""
 
-    v: np.ndarray
-    t: np.ndarray
-    y: np.ndarray
-    p: np.ndarray
-    nu: np.ndarray
-    s: np.ndarray
+    def __init__(self) -> None:
+        self.falls = [0.0, 0.0]
 
+    def see(self, falls: np.ndarray, dual: bool = False) -> None:
+        """Take notice of relative falls."""
+        self.falls[dual] = max(self.falls[dual], float(falls.max(initial=0.0)))
 
-def _room(values: np.ndarray, change: np.ndarray) -> float:
-    falling = change < 0
-    return float((-values[falling] / change[falling]).min(initial=np.inf))
+    def lengths(self, part: float) -> tuple[float, float]:
+        """Return the lengths of the steps that go `part` of the way to the boundary, at most 1."""
+        first, second = (min(1.0, part / fall) if fall > 0 else 1.0 for fall in self.falls)
+        return first, second

@@ -3,7 +3,7 @@
 import decimal
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from ...base.errors import SolverError, TimeLimitError
+from ...base.errors import SolverError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ...certificates.task_errors import FinePoint
@@ -20,7 +20,7 @@ from ...model.evidence import PriceEvidence
 from ..problem import Answer, Problem
 from ..sums import largest
 
-__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded", "sharpened"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -40,10 +40,6 @@ DIAGONAL = 1e-14
 
 STEPS = 200
 """Corrections; each adds ten digits or so, and the precision asked for is rarely beyond a thousand."""
-
-
-WIDTH = Fraction(1, 10**12)
-"""Width to which a float answer is sharpened: its square root is far below what floats hold."""
 
 
 NONE = Fraction(0)
@@ -396,21 +392,6 @@ class Decimals(KKTEquations):
 
 def _decimals(rows: Sequence[Sequence[Any]]) -> Any:
     return [[None if v is None else Decimal(v.numerator) / Decimal(v.denominator) for v in row] for row in rows]
-
-
-def sharpened(problem: Problem, answer: Answer) -> Answer:
-    """Return a float answer corrected by Newton steps in decimals, with the point they end at as evidence.
-
-    Where they do not end, the answer stays as it is.
-    """
-    finer = replace(problem, precision=WIDTH)
-    try:
-        market = Conditions.of(finer, answer)
-        return market.pointed(*market.newton())
-    except TimeLimitError:
-        raise
-    except (SolverError, ArithmeticError):
-        return answer
 
 
 def root_above(value: Fraction, digits: int) -> Fraction:

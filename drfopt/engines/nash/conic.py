@@ -15,7 +15,6 @@ from scipy import sparse
 from ...base.errors import SolverError, TimeLimitError
 from ...base.tolerances import FIRST_ORDER
 from ..problem import Answer, Problem
-from .conditions import sharpened
 from .polish import polish
 from .scaled_market import MarketPoint, ScaledMarket
 
@@ -26,24 +25,24 @@ def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
     market = ScaledMarket(problem)
     start, filled = _cone(problem, market)
-    # Clarabel's tolerance is relative to the objective, which is about all users, at their limits or not.
-    t = market.total(start.v)
-    point = polish(market, start, float(market.marginal(t) @ t))
-    _agree(market, point, filled(point.v))
-    return sharpened(problem, market.answer(point))
+    answer = polish(market, start)
+    _agree(answer, filled)
+    return answer
 
 
-def _agree(market: ScaledMarket, point: MarketPoint, filled: np.ndarray) -> None:
+def _agree(answer: Answer, filled: Callable[[np.ndarray], np.ndarray]) -> None:
     """Hold the polished point against the rows of the conic statement: a slip in either is found here."""
-    over, idle = float((filled - 1).max(initial=0)), float(np.abs(1 - filled)[point.p > 0].max(initial=0))
+    rows = filled(answer.tasks if answer.amounts is None else answer.amounts)
+    priced = np.asarray(answer.prices) > 0
+    over, idle = float((rows - 1).max(initial=0)), float(np.abs(1 - rows)[priced].max(initial=0))
     if max(over, idle) > FIRST_ORDER:
         raise SolverError(f"the conic statement and the equations disagree about a capacity by {max(over, idle):.1e}")
 
 
 def _cone(problem: Problem, market: ScaledMarket) -> tuple[MarketPoint, Callable[[np.ndarray], np.ndarray]]:
-    """Return Clarabel's answer, and the function that fills the statement's own capacity rows.
+    """Return Clarabel's answer, and the function that fills the statement's own capacity rows, (k, m), by tasks.
 
-    One unit of a pair is ``market.scale`` tasks; rows are returned in the market's order.
+    One unit of a pair is ``market.scale`` tasks.
     """
     import cvxpy as cp
 
@@ -71,22 +70,20 @@ def _cone(problem: Problem, market: ScaledMarket) -> tuple[MarketPoint, Callable
         raise TimeLimitError("the time limit ran out in Clarabel")
     if model.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise SolverError(f"Clarabel ended with status {model.status!r}: try engine 'barrier'")
-    order = {
-        cell: r for r, cell in enumerate(zip(market.rows.machine.tolist(), market.rows.resource.tolist(), strict=True))
-    }
-    place = np.array([order[cell] for cell in cells], dtype=np.intp)
-    p, nu = np.zeros(len(order)), np.zeros(problem.n)
-    p[place] = [max(float(constraint.dual_value), 0.0) for constraint in capacities]
+    p, nu = np.zeros((problem.k, problem.m)), np.zeros(problem.n)
+    where = tuple(np.array(cells).T)
+    p[where] = [max(float(constraint.dual_value), 0.0) for constraint in capacities]
     if limits:
         nu[limited] = np.maximum(limits[0].dual_value, 0)
+    found = np.maximum(np.asarray(v.value), 0)
 
     def filled(amounts: np.ndarray) -> np.ndarray:
-        v.value = amounts
-        rows = np.zeros(len(order))
-        rows[place] = [float(constraint.args[0].value) for constraint in capacities]
+        v.value = amounts / market.scale[user]
+        rows = np.zeros((problem.k, problem.m))
+        rows[where] = [float(constraint.args[0].value) for constraint in capacities]
         return rows
 
-    return MarketPoint(np.maximum(np.asarray(v.value), 0), p, nu), filled
+    return market.point(found, p, nu), filled
 
 
 def _utility(cp: Any, tasks: Any, market: ScaledMarket) -> Any:

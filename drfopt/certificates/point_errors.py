@@ -1,0 +1,190 @@
+"""How far every user's tasks in CEEI and alpha fairness can be from the optimum's, from a point of 32 digits nearby.
+
+**Theorem.**  Let z >= 0 be amounts that are possible, x_i = sum_k z_ik, and p >= 0 any prices; q_i what a task costs i
+on its cheapest class, y_i what i would buy at that, its limit at most, and m_i its marginal utility.  The tangent at
+y_i, concavity, and p . used(x*) <= p . c for the optimum x* give
+
+    sum_i loss_i(x*_i)  <=  G  =  p . c  -  sum_i q_i x_i  +  sum_i (m_i(x_i) - q_i)(y_i - x_i)
+
+where loss_i(x) = u_i(y_i) - u_i(x) - m (y_i - x) for the slope m of its utility at y_i, which is q_i below the limit
+and no less at it.  Indeed sum u_i(x_i) <= sum u_i(x*_i); what x_i is worth to a user net of its cost is less than what
+y_i is by at most (m_i(x_i) - q_i)(y_i - x_i), and what x*_i is worth to it, net of its cost, is less by loss_i(x*_i)
+at least.  With x*_i = y_i (1 + r),
+
+    loss_i  >=  m_i y_i alpha r^2 / (2 + 2 max(1, alpha) r)   for r > 0,   m_i y_i alpha r^2 / 2   for r < 0,
+
+so r is at most the root of that at G.  Nothing is assumed about what is unique or active, nor about how the point was
+found.  Since r goes with the root of G, the first two terms, which nearly cancel, are added up in double-double numbers
+of the instance's exact ones; what these may err by is added to G.
+
+Users are looked at block by block.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from ..base.numbers.double_double import UNIT, DoubleDouble
+from ..model.arrays import in_blocks
+from ..model.instance import Instance
+from ..model.policies import Policy
+
+__all__ = ["DoublePoint", "point_error"]
+
+
+MIDDLE = 1e-200
+"""Amounts, costs and marginal utilities below this, or above one over it, have lost digits at the ends of the range."""
+
+
+FLOATS = 1e-9
+"""Far more than the roundings of a few numbers in floats: what is added to those that must not be too small."""
+
+
+@dataclass(frozen=True, eq=False)
+class DoublePoint:
+    """Amounts and prices to 32 digits.
+
+    Attributes
+    ----------
+    users, classes : int arrays (pairs,)
+        Rows of the instance, in ascending order, and their classes.
+    amounts : DoubleDouble (pairs,)
+        Tasks.
+    prices : DoubleDouble (k, m)
+        Of one unit of each resource of a class.
+    """
+
+    users: np.ndarray
+    classes: np.ndarray
+    amounts: DoubleDouble
+    prices: DoubleDouble
+
+
+def point_error(instance: Instance, policy: Policy, tasks: np.ndarray, point: DoublePoint) -> float:
+    """Return a bound of the relative error of every user's tasks (n,), floats; inf where there is none."""
+    with np.errstate(all="ignore"):
+        error = _Bound(instance, policy, point).worst(tasks)
+    return error if error >= 0 else math.inf
+
+
+class _Bound:
+    def __init__(self, instance: Instance, policy: Policy, point: DoublePoint):
+        self.instance, self.point = instance, point
+        self.exponent = Fraction(str(policy.alpha))
+        self.alpha = float(self.exponent)
+        pool = instance.machines is None
+        counts = [1] if pool else [machine.count for machine in instance.machines or ()]
+        one = [instance.exact_capacity] if pool else instance.exact_machine_capacity
+        rows = [count * c for count, row in zip(counts, one, strict=True) for c in row]
+        self.k, self.m = len(counts), instance.m
+        self.room = DoubleDouble.of(rows, (self.k, self.m))
+        self.rates = policy.exact_rates(instance) if self.exponent != 1 else None
+        self.starts = np.searchsorted(point.users, np.arange(instance.n + 1))
+
+    def worst(self, tasks: np.ndarray) -> float:
+        """Return the largest bound of a user's error."""
+        n = self.instance.n
+        parts = in_blocks(n, self._used)
+        over = max(ratio for _, ratio in parts)
+        filled = parts[0][0]
+        for part, _ in parts[1:]:
+            filled = filled + part
+        ratio = filled / self.room
+        ratio[(self.room.high == 0) & (filled.high == 0)] = 0.0
+        over = max(over, float(((ratio - 1.0).high).max()))
+        # The amounts are shrunk until they are possible, roundings included.
+        self.shrunk = DoubleDouble(1.0) - (max(over, 0.0) * (1 + FLOATS) + self._rounding(n))
+        seen = in_blocks(n, partial(self._look, tasks))
+        spent = seen[0][0]
+        for looked in seen[1:]:
+            spent = spent + looked[0]
+        money = (self.point.prices * self.room).reshape(-1).sum()
+        gain = float((money - spent).high) + sum(looked[1] for looked in seen)
+        gain += 4 * self._rounding(n) * (float(money.high) + sum(looked[2] for looked in seen))
+        error = 0.0
+        for _, _, _, worth, off in seen:
+            lost = max(gain, 0.0) / worth
+            curve = max(1 / self.alpha, 1.0) * lost
+            error = max(error, float((curve + np.sqrt(curve**2 + 2 * lost / self.alpha) + off).max(initial=0)))
+        return error if gain < math.inf else math.inf
+
+    def _rounding(self, n: int) -> float:
+        """Return what sums over all users may err by, relative to their terms, which are positive."""
+        powers = 2 * (self.exponent.numerator + self.exponent.denominator)
+        return UNIT * (2 * math.ceil(math.log2(n + 1)) + 3 * self.k + 3 * self.m + powers + 20)
+
+    def _table(self, rows: slice) -> DoubleDouble:
+        """Return the amounts of some users on each class, (b, k)."""
+        point, pairs = self.point, slice(int(self.starts[rows.start]), int(self.starts[rows.stop]))
+        table = DoubleDouble(np.zeros((rows.stop - rows.start, self.k)))
+        table[point.users[pairs] - rows.start, point.classes[pairs]] = point.amounts[pairs]
+        return table
+
+    def _demands(self, rows: slice) -> DoubleDouble:
+        exact = self.instance.exact_demands
+        return DoubleDouble.of((d for i in range(rows.start, rows.stop) for d in exact[i]), (-1, self.m))
+
+    def _used(self, rows: slice) -> tuple[DoubleDouble, float]:
+        """Return what some users use of each row, (k, m), and by what part the first is beyond its limit."""
+        table, demands = self._table(rows), self._demands(rows)
+        found = DoubleDouble(np.zeros((self.k, self.m)))
+        for j in range(self.m):
+            found[:, j] = (table * demands[:, j].reshape(-1, 1)).sum()
+        limits = self.instance.exact_limits[rows.start : rows.stop]
+        bound = np.flatnonzero([u is not None and u > 0 for u in limits])
+        if not bound.size:
+            return found, 0.0
+        over = table.sum(axis=1)[bound] / DoubleDouble.of(limits[i] or Fraction(1) for i in bound.tolist()) - 1.0
+        return found, float(over.high.max())
+
+    def _look(self, tasks: np.ndarray, rows: slice) -> tuple[DoubleDouble, float, float, np.ndarray, np.ndarray]:
+        """Return what some users pay at least, what they miss, what that may err by, their worths and distances."""
+        instance = self.instance
+        x = self._table(rows).sum(axis=1) * self.shrunk
+        cost = self._cheapest(rows)
+        some = x.high > 0
+        tasks = tasks[rows]
+        if ((tasks > 0) & ~some).any():
+            return DoubleDouble(0.0), math.inf, 0.0, np.ones(1), np.zeros(1)
+        here = (np.flatnonzero(some) + rows.start).tolist()
+        x, cost, tasks = x[some], cost[some], tasks[some]
+        weights = DoubleDouble.of(instance.exact_weights[i] for i in here)
+        if self.rates is None:
+            marginal = weights / x
+        else:
+            rates = DoubleDouble.of(self.rates[i] for i in here)
+            power = (rates * x).power(self.exponent.numerator).root(self.exponent.denominator)
+            marginal = weights * rates / power
+            marginal[power.high > 1 / MIDDLE] = 0.0
+        if not all(((v.high >= MIDDLE) & (v.high <= 1 / MIDDLE)).all() for v in (x, cost[cost.high > 0], marginal)):
+            return DoubleDouble(0.0), math.inf, 0.0, np.ones(1), np.zeros(1)
+        # Relative distances, which are all that is left to floats.
+        apart = ((marginal - cost) / marginal).high
+        limits = instance.limits[here]
+        nearest = DoubleDouble.of(
+            (u if u is not None else Fraction(0) for u in (instance.exact_limits[i] for i in here)), (-1,)
+        )
+        left = np.where(np.isfinite(limits), ((nearest - x) / x).high, np.inf)
+        wanted = np.where(cost.high > 0, np.expm1(-np.log1p(-apart) / self.alpha), np.inf)
+        reach = np.minimum(wanted, np.maximum(left, 0.0))
+        worth = (marginal * x).high
+        missed = float((worth * np.abs(apart * reach)).sum())
+        off = np.abs(((tasks - x) / x).high) + np.abs(reach)
+        size = float((cost.high * x.high).sum() + worth.sum())
+        # What y_i is worth.
+        worth = worth * np.minimum(1.0, (1 + reach) ** (1 - self.alpha)) * (1 - FLOATS)
+        return (cost * x).sum(), missed * (1 + FLOATS), size, worth, off
+
+    def _cheapest(self, rows: slice) -> DoubleDouble:
+        """Return what a task of some users costs at least, (b,)."""
+        demands, prices = self._demands(rows), self.point.prices
+        cost = demands[:, 0].reshape(-1, 1) * prices[:, 0].reshape(1, -1)
+        for j in range(1, self.m):
+            cost = cost + demands[:, j].reshape(-1, 1) * prices[:, j].reshape(1, -1)
+        if self.instance.fits is not None:
+            closed = ~self.instance.fits[rows]
+            cost[closed] = np.inf
+        return cost.least(axis=1)
