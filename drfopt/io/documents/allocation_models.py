@@ -283,6 +283,7 @@ class WholeTasks(Keyed):
     continuous: float | None
     optimum: float
     greedy: float | None
+    min_max: float | None = None
     rounded: float | None
     users_above_and_below: dict[str, list[int]]
 
@@ -343,6 +344,18 @@ class StepRow(Keyed):
     used: ByName
 
 
+class ScheduleDistanceRow(Keyed):
+    """How far a schedule is from the optimum of whole tasks."""
+
+    tasks: dict[str, int]
+    lowest: float
+    lowest_of_schedule: float
+    higher: int
+    lower: int
+    proven: bool
+    bound: float | None
+
+
 class ScheduleDocument(Headed):
     """Progressive filling, task by task."""
 
@@ -350,6 +363,7 @@ class ScheduleDocument(Headed):
     placement: dict[str, dict[str, int]] = {}
     types: dict[str, Any] = {}
     unplaced: list[str]
+    optimum: ScheduleDistanceRow | None = None
     trace: list[StepRow] | None
 
 
