@@ -29,6 +29,7 @@ __all__ = [
     "Keyed",
     "MethodRow",
     "PackingRow",
+    "PartitionedDocument",
     "Placement",
     "PoolDocument",
     "ProofTable",
@@ -237,6 +238,42 @@ class BatchDocument(Headed):
 
     policy: str
     pools: list[PoolDocument]
+
+
+class PartitionedResource(Keyed):
+    """One resource of the pool, and the highest level on it, or its price."""
+
+    name: str
+    capacity: float
+    used: float
+    utilization: float
+    level: float | None = None
+    price: float | None = None
+
+
+class PartitionedProof(Keyed):
+    """What the sums over all partitions say; `error` bounds that of every level."""
+
+    kind: str
+    valid: bool
+    violation: float
+    gap: float | None
+    error: float
+
+
+class PartitionedDocument(Headed):
+    """Users in tables, whose tasks and levels are in the files of a folder."""
+
+    policy: str
+    engine: str
+    status: str
+    users: int
+    partitions: int
+    unplaced: int
+    resources: list[PartitionedResource]
+    certificate: PartitionedProof
+    folder: str
+    seconds: float
 
 
 class WholeTasks(Keyed):
