@@ -36,6 +36,9 @@ SHORT = 0.05
 IDLE = 60
 """Seconds after which workers without work end."""
 
+TRIES = 3
+"""Times that workers are started."""
+
 THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMEXPR", "NUMBA")
 """Libraries whose threads would compete with the other workers: ``OMP_NUM_THREADS`` and so on."""
 
@@ -113,6 +116,7 @@ class Crew:
         """Yield what became of the items, in their order; where workers die `without` this crew does the rest."""
         watch = Thread(target=self._watch, daemon=True)
         watch.start()
+        ended = False
         try:
             while True:
                 while self._taken and self._taken[0][1].done():
@@ -124,7 +128,8 @@ class Crew:
                 elif self._taken:
                     self._taken[0][1].exception()
                 else:
-                    break
+                    ended = True
+                    return
         except BrokenProcessPool:
             self._dismiss(watch, at_once=True)
             yield from self._rest(without)
@@ -133,12 +138,10 @@ class Crew:
             self._over.set()
             for _, future in list(self._taken) if self._there else ():
                 future.exception()
-            raise
-        except BaseException:
-            self._dismiss(watch, at_once=True)
+            ended = True
             raise
         finally:
-            self._dismiss(watch, at_once=not self._there)
+            self._dismiss(watch, at_once=not (ended and self._there))
 
     def _take(self) -> tuple[Any, Future[Any]] | None:
         """Return the next item, for whoever asks; None when there is none."""
@@ -150,12 +153,10 @@ class Crew:
         return None
 
     def _do(self, item: Any, future: Future[Any]) -> None:
-        """Do an item in this process; an error comes when its turn has come."""
+        """Do an item in this process."""
         mark = WORKING.set(True)
         try:
             future.set_result(call((self._function, item)))
-        except Exception as error:
-            future.set_exception(error)
         finally:
             WORKING.reset(mark)
         self._done += 1
@@ -170,14 +171,20 @@ class Crew:
 
         try:
             self._written = dumps(self._function)
-        except Exception:
+        except (pickle.PicklingError, TypeError, AttributeError):
             # What cannot be sent to anybody is done here.
             return
         env = {f"{name}_NUM_THREADS": "1" for name in THREADS}
-        self._executor = get_reusable_executor(self._others, timeout=IDLE, env=env)
-        for _ in range(self._others):
-            # Nothing waits for who is not there yet: this process goes on meanwhile, to the end if that comes first.
-            self._executor.submit(_ready, self._written).add_done_callback(self._welcome)
+        for _ in range(TRIES):
+            self._executor = get_reusable_executor(self._others, timeout=IDLE, env=env)
+            try:
+                # Nothing waits for who is not there yet: this process goes on, to the end if that comes first.
+                starting = [self._executor.submit(_ready, self._written) for _ in range(self._others)]
+            except RuntimeError:  # those who were left from work before have died just now
+                continue
+            for each in starting:
+                each.add_done_callback(self._welcome)
+            return
 
     def _welcome(self, ready: Future[Any]) -> None:
         """Give a worker that has started its first item; one that cannot start is not counted on."""
