@@ -243,9 +243,10 @@ class Bounded:
 BOUNDED = (
     Bounded(
         "verify",
-        lambda a: a.ruled or a.whole or a.family == "formulation",
-        "of rules, whole tasks and formulation files feasibility is decided; whether nothing is better is not, but for "
-        "whole tasks of a small pool",
+        lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
+        "of guarantees, tiers and groups, of whole tasks of several types of one user and of formulation files "
+        "feasibility is decided, and whether nothing is better is not; of whole tasks it is where the file has trees, "
+        "which it has unless their proof grew too large",
     ),
     Bounded(
         "crosscheck",

@@ -299,7 +299,21 @@ ENGINES = Registry(
         exact=True,
     ),
     Engine(
-        "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE
+        "servers",
+        "leximin.filling:solve_servers",
+        "progressive filling of every machine by itself",
+        SERVERS,
+        ANYWHERE,
+        then=("rational-servers",),
+    ),
+    Engine(
+        "rational-servers",
+        "leximin.filling:solve_servers_exactly",
+        "the same in rational numbers",
+        SERVERS,
+        ANYWHERE,
+        exact=True,
+        most=20_000,
     ),
     Engine(
         "tree-filling",

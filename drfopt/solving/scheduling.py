@@ -15,7 +15,7 @@ import numpy as np
 from ..base.errors import PolicyError, suggestion
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
-from ..engines.reference.algorithm1 import Lines, Mix, Step, discrete_filling, kinds_started
+from ..engines.reference.algorithm1 import Free, Lines, Mix, Step, discrete_filling, kinds_started
 from ..engines.whole.bulk_filling import bulk_filling
 from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
@@ -52,6 +52,8 @@ class Schedule(Result):
         ``algorithm-1`` or ``sequential-min-max``.
     types : dict from user to list of int
         Of every user with several task types, how many of each were started.
+    free : list by class of lists
+        What is left, and on which devices, of the machines that were tried; empty where a trace was kept.
     """
 
     _schema = "drfopt schedule 1"
@@ -64,6 +66,7 @@ class Schedule(Result):
     trace: tuple[Step, ...] | None
     rule: str = "algorithm-1"
     types: dict[str, list[int]] = field(default_factory=dict)
+    free: Free = field(default_factory=list, compare=False, repr=False)
 
     @property
     def unplaced(self) -> tuple[str, ...]:
@@ -239,7 +242,10 @@ def schedule(
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
     steps = tuple(discrete_filling(*run)[1]) if trace else None
-    started = kinds_started(*run) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
+    free: Free = []
+    started = (
+        kinds_started(*run, free=free) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
+    )
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
     types = {i: [0] * len(mix.kinds) for i, mix in mixes.items()}
     for (user, kind, machine), count in Counter(started).items():
@@ -255,6 +261,7 @@ def schedule(
         steps,
         rule,
         {instance.users[i]: counts for i, counts in types.items()},
+        free,
     )
 
 

@@ -49,7 +49,7 @@ from ...certificates.servers import ON_EACH, pool_of
 from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
 
-__all__ = ["fill", "solve", "solve_exactly", "solve_servers"]
+__all__ = ["fill", "solve", "solve_exactly", "solve_servers", "solve_servers_exactly"]
 
 FLOAT_MAX = float(np.finfo(np.float64).max)
 
@@ -295,16 +295,23 @@ def solve(problem: Problem) -> Answer:
     return Answer(tasks)
 
 
-def solve_servers(problem: Problem) -> Answer:
+def solve_servers(problem: Problem, exact: bool = False) -> Answer:
     """Return what filling every class by itself gives, added up."""
-    instance = problem.instance
+    instance, one = problem.instance, solve_exactly if exact else solve
     if instance.machines is None:
-        return solve(Problem(instance, ON_EACH, deadline=problem.deadline))
+        return one(Problem(instance, ON_EACH, deadline=problem.deadline))
     user, machine = problem.pairs
-    amounts = np.zeros(len(user))
+    amounts = np.full(len(user), Fraction(0), dtype=object) if exact else np.zeros(len(user))
     for k in np.unique(machine).tolist():
         problem.deadline.check("the filling of every machine")
         here = np.flatnonzero(machine == k)
-        pool = Problem(pool_of(instance, problem.members[user[here]], k), ON_EACH)
-        amounts[here[pool.members]] = solve(pool).tasks
-    return Answer(np.bincount(user, weights=amounts, minlength=problem.n), amounts=amounts)
+        pool = Problem(pool_of(instance, problem.members[user[here]], k, exact), ON_EACH)
+        amounts[here[pool.members]] = one(pool).tasks
+    tasks = np.zeros(problem.n, dtype=amounts.dtype)
+    np.add.at(tasks, user, amounts)
+    return Answer(tasks, amounts=amounts)
+
+
+def solve_servers_exactly(problem: Problem) -> Answer:
+    """Return the same in rational numbers."""
+    return solve_servers(problem, exact=True)

@@ -170,6 +170,7 @@ class ProofTable(Keyed):
     prices: Anything = {}
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
+    trees: Annotated[list[list[Anything]], Field(description="branches and leaves, a tree each level")] = []
 
 
 class AllocationDocument(Headed):
