@@ -10,9 +10,9 @@ from drfopt.solving.allocating import solve
 
 from . import peers
 from .families import cluster, regions, uneven
-from .measure import Bench, Case, Row, Verdict, Way, proven
+from .measure import Bench, Case, Row, Verdict, Way, proven, without
 from .pools import engine_way, levels_of, market, one_lp
-from .reference import attempt, off
+from .reference import attempt, lowest, off
 
 __all__ = ["Scale", "Uneven", "many_users", "scale"]
 
@@ -81,6 +81,9 @@ OTHERS, RULER = 1_000, 10_000
 
 WHY = "it takes minutes"
 
+CONIC = {"one LP, cvxpy + Clarabel": "CLARABEL", "one LP, cvxpy + SCS": "SCS"}
+"""The same program by conic solvers."""
+
 
 def many_users(bench: Bench, size: Uneven) -> list[Row]:
     """Measure complete DRF with its proof against one program of HiGHS."""
@@ -96,13 +99,17 @@ def many_users(bench: Bench, size: Uneven) -> list[Row]:
         ways=(
             _chain("interior-chain", None),
             replace(ruler, largest=RULER, why=WHY),
-            *(
-                replace(one_lp(f"one LP, cvxpy + {solver}", MINUTES, levels), role="peer", largest=OTHERS, why=WHY)
-                for solver in ("Clarabel", "SCS")
-            ),
+            *(_conic(label, solver, levels) for label, solver in CONIC.items()),
         ),
     )
     return replace(bench, limit=MINUTES).measure("many-users-on-machines", case)
+
+
+def _conic(label: str, solver: str, levels: np.ndarray | None) -> Way:
+    def judge(instance: Instance, level: float) -> Verdict:
+        return without(None if levels is None else abs(level / lowest(levels, instance) - 1))
+
+    return Way(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), judge, OTHERS, WHY)
 
 
 def _chain(engine: str, levels: np.ndarray | None) -> Way:

@@ -30,8 +30,6 @@ STATEMENTS = {
     "one LP, a row a user, interior point": lambda i, seconds: peers.lowest_level(i, "highs-ipm", seconds),
     "one LP, a row a user, no crossover": lambda i, seconds: peers.lowest_level(i, "ipm", seconds),
     "one LP, no row a user": peers.lowest_level_without_rows,
-    "one LP, cvxpy + Clarabel": lambda i, seconds: peers.lowest_level(i, "CLARABEL", seconds),
-    "one LP, cvxpy + SCS": lambda i, seconds: peers.lowest_level(i, "SCS", seconds),
 }
 """Ways to state and solve one max-min program; the last is for pools only."""
 
@@ -58,7 +56,7 @@ def leximin(bench: Bench, size: tuple[str, int]) -> list[Row]:
                 engine_way("drf", name, bench.limit, lambda allocation: off(allocation.levels, levels))
                 for name in ("filling", "lp-chain")
             ),
-            *(one_lp(statement, bench.limit, levels) for statement in STATEMENTS if "cvxpy" not in statement),
+            *(one_lp(statement, bench.limit, levels) for statement in STATEMENTS),
             levels_of("one LP a user", peers.one_lp_a_user, levels, SLOW_CHAIN, "thousands of programs"),
             *(
                 levels_of(
