@@ -106,13 +106,13 @@ QUESTIONS = (
         smoke=(Uneven(200, 10, 0.3), Uneven(200, 10, scattered=True)),
         happened=(
             "On two cores that others shared, so the seconds say little and the ratios more: 0.80 times one LP with "
-            "four levels on 1,000 x 100, 0.67 times with scattered capacities (on which the method went round in circles "
-            "before), 0.79 and 0.19 times on 10,000 x 30 with 30 % and all open. On 10,000 x 500 with 5 % open the "
-            "four levels take 2.8 times one LP: missed by far, as an iteration's matrix of 2,000 rows is full whatever is "
-            "open, while few pairs fill the rows of HiGHS. For that 100,000 x 30 was left out; by hand, half of "
-            "the users with limits, four levels: 8 s of processor time and 0.36 GiB, and a million users 74 s and "
-            "2.1 GiB, nine times as much, with proofs below 1e-12. Clarabel takes 1.4 to 2.1 times HiGHS; SCS was not "
-            "installed where this ran."
+            "four levels on 1,000 x 100, 0.67 times with scattered capacities (on which the method went round in "
+            "circles before), 0.79 and 0.19 times on 10,000 x 30 with 30 % and all open. On 10,000 x 500 with 5 % "
+            "open the four levels take 2.8 times one LP: missed by far, as an iteration's matrix of 2,000 rows is "
+            "full whatever is open, while few pairs fill the rows of HiGHS. For that 100,000 x 30 was left out; by "
+            "hand, half of the users with limits, four levels: 8 s of processor time and 0.36 GiB, and a million "
+            "users 74 s and 2.1 GiB, nine times as much, with proofs below 1e-12. Clarabel takes 1.4 to 2.1 times "
+            "HiGHS; SCS was not installed where this ran."
         ),
     ),
     Question(
