@@ -74,7 +74,7 @@ __all__ = [
 CERTAIN = 0.1
 """Part of the promised accuracy that one round may spend."""
 
-DEARER = 1e-4
+DEARER = 1e-7
 """Part of what a class costs a user that it must cost too much to be closed to her: far above what prices are off by;
 what stays open by it does no harm."""
 

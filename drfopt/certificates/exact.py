@@ -78,7 +78,7 @@ def rounded(
     off = max((max(abs(Fraction(x) - end) for end in (lower(y), upper(y))) / (upper(y) or 1) for x, y in pairs))
     infeasible, reason = infeasibility(instance, tasks, placement)
     violation = max(proof.violation, float(off), infeasible)
-    accuracy = LEVEL if policy.objective == "leximin" else LEVEL_CEEI
+    accuracy = LEVEL if policy.objective in ("leximin", "servers") else LEVEL_CEEI
     valid = bool(proof.valid) and violation <= accuracy and infeasible <= CAPACITY
     reason = proof.reason or reason or ("" if valid else f"the nearest floats are {violation:.1e} off the exact answer")
     return replace(proof, valid=valid, violation=violation, reason=reason)

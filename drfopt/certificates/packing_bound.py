@@ -4,6 +4,7 @@ A pool prices its resources: a task costs what it uses, and no tasks together co
 price the tasks of each shape: no machine can carry more worth than its most valuable load.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 
@@ -11,12 +12,15 @@ from ..model.devices import DeviceRoom
 from ..model.packings import device_room, integer_rows
 from ..model.whole_values import WholeUsers
 
-__all__ = ["Machines", "Pool", "Prices", "worth_of"]
+__all__ = ["Bounds", "Machines", "Pool", "Prices", "cheapest", "worth_of"]
 
 LOADS = 20_000
 """Steps in listing the loads of one machine; a class that needs more is priced by its resources."""
 
 Prices = tuple[tuple[int, ...], ...]
+
+Bounds = dict[tuple[int, tuple[int, ...]], tuple[int, int]]
+"""Least and most machines of a class with a load."""
 
 
 class Pool:
@@ -30,7 +34,7 @@ class Pool:
         """Prices at which everything costs nothing."""
         return ((0,) * len(self.room),)
 
-    def priced(self, prices: Prices) -> tuple[list[int], int] | None:
+    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
         """Return the cost of a task of each good, and of the room."""
         (row,) = prices
         used = [(j, price) for j, price in enumerate(row) if price]
@@ -50,8 +54,8 @@ class Machines:
     under, ceilings : lists
         What a task of each good takes of each ceiling, and what there is of it.
     loads : list, one per class
-        All loads (tasks of each shape that fits on the class) of one machine that no other of them contains by its
-        last shape; None where there are too many.
+        All loads (tasks of each shape that fits on the class) of one machine to which no task can be added; None where
+        there are too many.
     fitting : list, one per class
         Shapes that fit on it.
     """
@@ -77,15 +81,26 @@ class Machines:
         bounds = [(0,) * len(self.ceilings)] if self.ceilings else []
         return ((0,) * len(self.users), *((0,) * len(room) for _, room in self.rows), *bounds)
 
-    def priced(self, prices: Prices) -> tuple[list[int], int] | None:
-        """Return the price of a task of each good, and the most valuable load of every machine and all ceilings."""
+    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
+        """Return the price of a task of each good, and the most valuable load of every machine and all ceilings.
+
+        `bounds` are the least and most machines with some loads, by class and load; None where they cannot be kept.
+        """
         worth, *by_class = prices
-        bounds = by_class.pop() if self.ceilings else ()
-        total = sum(map(mul, bounds, self.ceilings))
-        for shapes, loads, (rows, room), row, count in zip(
-            self.fitting, self.loads, self.rows, by_class, self.counts, strict=True
+        capped = by_class.pop() if self.ceilings else ()
+        total = sum(map(mul, capped, self.ceilings))
+        for k, (shapes, loads, (rows, room), row, count) in enumerate(
+            zip(self.fitting, self.loads, self.rows, by_class, self.counts, strict=True)
         ):
             values = [worth[s] for s in shapes]
+            mine = {key[1]: ends for key, ends in (bounds or {}).items() if key[0] == k}
+            if loads is not None and mine:
+                each = [-sum(map(mul, load, values)) for load in loads]
+                least = cheapest(each, [mine.get(load, (0, count)) for load in loads], count)
+                if least is None:
+                    return None
+                total -= least
+                continue
             if loads is not None:
                 total += count * max((sum(map(mul, load, values)) for load in loads), default=0)
                 continue
@@ -98,12 +113,25 @@ class Machines:
                 if value:
                     most = max(most, Fraction(value * whole, cost))
             total += count * -(-most.numerator // most.denominator)
-        costs = [worth[s] + sum(map(mul, bounds, row)) for s, row in zip(self.shapes, self.under, strict=True)]
+        costs = [worth[s] + sum(map(mul, capped, row)) for s, row in zip(self.shapes, self.under, strict=True)]
         return costs, total
 
 
+def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], number: int) -> int | None:
+    """Return the least price at which so many take options within bounds; None when they cannot."""
+    left = number - sum(low for low, _ in ends)
+    price = sum(cost * low for cost, (low, _) in zip(each, ends, strict=True))
+    if left < 0 or any(low > high for low, high in ends):
+        return None
+    for cost, (low, high) in sorted(zip(each, ends, strict=True)):
+        taken = min(left, high - low)
+        price += cost * taken
+        left -= taken
+    return None if left else price
+
+
 def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[tuple[int, ...]] | None:
-    """Return what one machine can carry, of the last shape as much as fits; None after `LOADS` steps."""
+    """Return what one machine can carry, and no task besides; None after `LOADS` steps."""
     partial: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
     for position, row in enumerate(rows):
@@ -118,7 +146,13 @@ def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[
             if steps > LOADS:
                 return None
         partial = longer
-    return [load for load, _ in partial]
+
+    def takes(load: tuple[int, ...], left: list[int], s: int) -> bool:
+        return all(d <= f for d, f in zip(rows[s], left, strict=True)) and bool(
+            devices.fit({**dict(enumerate(load)), s: load[s] + 1})
+        )
+
+    return [load for load, left in partial if not any(takes(load, left, s) for s in range(len(rows)))]
 
 
 def worth_of(users: WholeUsers) -> Pool | Machines:

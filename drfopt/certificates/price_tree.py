@@ -1,263 +1,219 @@
-"""Has anything a larger Nash product than these whole tasks of a pool?  Branch and bound on prices, in integers.
+"""Has anything a larger sum, or Nash product, than these whole tasks?  Branch and bound on prices, in integers.
 
-For prices p >= 0 and any whole tasks x within the capacities c and within a box l <= x <= u,
+For prices p >= 0 at which a task of user i costs q_i, and all that the cluster can run is worth W, any whole tasks x
+within a box l <= x <= u have
 
-    sum_i w_i log x_i  <=  p . c  +  sum_i max over l_i <= v <= u_i of ( w_i log v - v (p . d_i) )
+    sum_i f_i(x_i)  <=  W  +  sum_i max over l_i <= v <= u_i of ( f_i(v) - v q_i )
 
-A leaf of the tree is a box with prices at which the right side is no more than the value of the tasks at hand, or a
-box of one allocation, which is compared exactly.  A branch splits the numbers of tasks of one user.
+where f_i is what tasks are worth, and concave: r_i v in a sum, w_i log v in a product, with more for the first task
+than all logarithms together, so that users served come first.  A leaf of the tree is a box with prices at which the
+right side is no more than the tasks at hand are worth, or a box of one allocation, which is compared exactly.  A branch
+splits the tasks of one user, or the machines with some load.
 
-Prices come from the duals of a linear program of mixtures of whole numbers, by HiGHS, and are rounded: any prices are
-right.  The bound is computed in integers: a logarithm is known from below and from above, to `PLACES` decimals, by
-correctly rounded decimals, and the tasks at which a term is largest are found on its concave graph.  Nothing of this is
-shared with the search that finds products (`meet_in_the_middle`), which has fixed prices and lists allocations.
+Prices come from the duals of a linear program, by HiGHS: any prices are right.  What they prove is decided in integers,
+by the verifier (`verifier.whole_values`) that also reads the tree when it is written.  The largest right side of what
+is left bounds the optimum whenever the search ends.
 """
 
+import heapq
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..base.solvers.rows import program
+from ..base.progress import report
+from ..model.evidence import Evidence
 from ..model.instance import Instance
-from ..model.packings import integer_rows, most_alone
+from ..model.policies import Policy, policy_named
+from ..model.whole_values import WholeUsers
+from .document import document
 from .exhaustive_search import powers
+from .packing_bound import Machines, worth_of
+from .price_program import BoxPoint, BoxProgram
+from .trees import Names, Node
+from .verifier.claims import Claim
+from .verifier.reading import Cluster
+from .verifier.trees import Bounds, Undecided
+from .verifier.whole_values import ValueProof
 
-__all__ = ["Undecided", "better", "larger"]
-
-PLACES = 40
-"""Decimals of a logarithm."""
-
-UNIT = 10**PLACES
+__all__ = ["Searched", "Undecided", "better", "larger", "search"]
 
 NODES = 4_000
 """Boxes that are looked at before the search gives up: some seconds."""
 
-WINDOW = 8
-"""Tasks on either side of where a user's own price puts it that are mixed by the linear program of a box."""
+FARTHER = (1, 10**3, 10**6)
+"""Times that prices of what is not possible are raised: they prove it, and have to outweigh what is worth much."""
 
-USERS = 150
-"""Users beyond which a box takes too long to be one of thousands."""
-
-MIXED = 1e-6
-"""Weight of a mixture beside another that is worth splitting."""
-
-CONTEXT = Context(prec=PLACES + 30)
+SIMPLE = (100, 10**4, 10**7)
+"""Denominators of prices that are tried where those of floats do not suffice: duals of a sum are often simple."""
 
 
-class Undecided(Exception):
-    """The tree grows too large."""
+@dataclass(frozen=True)
+class Searched:
+    """What a search found: tasks (n,) that are worth more, or the tree that proves that there are none, or neither.
+
+    `more` is by how much the value can be exceeded at most: in levels of a sum, in logarithms of a product.
+    """
+
+    better: list[int] | None
+    tree: list[Node] | None
+    more: Fraction
 
 
-@cache
-def _log(x: int) -> int:
-    """Return log x in units of 10^-PLACES, rounded down: the logarithm is at most one unit above."""
-    return int((CONTEXT.ln(Decimal(x)) * UNIT).to_integral_value(ROUND_FLOOR)) - 1 if x > 1 else 0
+def search(
+    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, nodes: int | None = None
+) -> Searched:
+    """Look for whole tasks (n,) with a larger sum or product; a deadline ends it as too many nodes do.
 
-
-def _log_above(x: int) -> int:
-    return _log(x) + 3 if x > 1 else 0
+    Raises
+    ------
+    Undecided
+        When not even a bound is known.
+    """
+    return _Search(instance, policy, tasks).grow(deadline, NODES if nodes is None else nodes)
 
 
 def better(
-    instance: Instance, members: Sequence[int], tasks: Sequence[int], deadline: Deadline = NEVER, nodes: int = NODES
+    instance: Instance,
+    members: Sequence[int],
+    tasks: Sequence[int],
+    deadline: Deadline = NEVER,
+    nodes: int | None = None,
 ) -> list[int] | None:
     """Return whole tasks of the members with a larger product, or None where the tree proves that there are none.
 
     Raises
     ------
     Undecided
-        When the tree grows too large, or the linear program does not tell where to split.
-    TimeLimitError
+        When the tree grows too large.
     """
-    if len(members) > USERS or not all(tasks):
-        raise Undecided
-    return _Tree(instance, members, tasks, deadline, nodes).grow()
+    own = [0] * instance.n
+    for i, x in zip(members, tasks, strict=True):
+        own[i] = int(x)
+    found = search(instance, policy_named("ceei"), own, deadline, nodes)
+    if found.better is None and found.tree is None:
+        raise Undecided("the tree grows too large")
+    return None if found.better is None else [found.better[i] for i in members]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Box:
-    """Least and most tasks of every user."""
+    """A part of all allocations: its bounds, and what became of it."""
 
-    low: tuple[int, ...]
-    high: tuple[int, ...]
+    bounds: Bounds
+    leaf: Node | None = None
+    branch: Node | None = None
+    parts: list["_Box"] = field(default_factory=list)
 
-    def split(self, i: int, at: int) -> list["_Box"]:
-        """Return the box cut in up to three: below, at and above a number of tasks of user i."""
-        ends = [(self.low[i], at - 1), (at, at), (at + 1, self.high[i])]
-        return [
-            _Box((*self.low[:i], a, *self.low[i + 1 :]), (*self.high[:i], b, *self.high[i + 1 :]))
-            for a, b in ends
-            if a <= b
-        ]
-
-    def halves(self, i: int, most: int) -> list["_Box"]:
-        """Return the box cut in two, after a number of tasks of user i."""
-        return [
-            _Box(self.low, (*self.high[:i], most, *self.high[i + 1 :])),
-            _Box((*self.low[:i], most + 1, *self.low[i + 1 :]), self.high),
-        ]
-
-
-class _Tree:
-    """The boxes still to be refuted."""
-
-    def __init__(
-        self, instance: Instance, members: Sequence[int], tasks: Sequence[int], deadline: Deadline, nodes: int
-    ):
-        self.deadline, self.left, self.own = deadline, nodes, list(tasks)
-        weights = [instance.exact_weights[i] for i in members]
-        self.weights, self.powers = weights, powers(weights)
-        self.rows, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        self.most = [most_alone(instance, i) for i in members]
-        self.value = sum(w * _log(x) for w, x in zip(self.powers, tasks, strict=True))
-        self.mixtures = _Mixtures(self.rows, self.room, self.most, self.powers, self.own)
-
-    def grow(self) -> list[int] | None:
-        waiting = [_Box((1,) * len(self.most), tuple(self.most))]
+    def nodes(self) -> Iterator[Node]:
+        """Yield the tree below: a branch, its part below, its part above."""
+        waiting = [self]
         while waiting:
-            self.left -= 1
-            if self.left < 0:
-                raise Undecided
-            self.deadline.check("the proof of the largest product")
-            box = self._tightened(waiting.pop())
-            if box is None:
-                continue
-            if box.low == box.high:
-                if larger(self.weights, box.low, self.own):
-                    return list(box.low)
-                continue
-            mixed, prices = self.mixtures.solve(box)
-            if self._bounded(box, prices):
-                continue
-            waiting += self._split(box, mixed)
-        return None
+            box = waiting.pop()
+            yield box.branch or box.leaf or {}
+            waiting += reversed(box.parts)
 
-    def _tightened(self, box: _Box) -> _Box | None:
-        """Return the box without what does not fit beside the least of everybody else; None where nothing is left."""
-        used = [sum(x * row[j] for x, row in zip(box.low, self.rows, strict=True)) for j in range(len(self.room))]
-        left = [total - u for total, u in zip(self.room, used, strict=True)]
-        if min(left) < 0:
+
+class _Search:
+    def __init__(self, instance: Instance, policy: Policy, tasks: list[int]):
+        rates = policy.exact_rates(instance)
+        levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
+        counts = np.array(tasks, dtype=np.int64)
+        data = document(instance, policy.name, counts, levels, None, Evidence(), integer=True)
+        try:
+            claim = Claim(Cluster(data["instance"]), data)
+        except ValueError as error:
+            raise Undecided(str(error)) from None
+        if claim.objective not in ("sum", "alpha") or claim.alpha not in (0, 1):
+            raise Undecided("the verifier does not know what is best here")
+        self.proof = ValueProof(claim)
+        self.instance, self.tasks = instance, tasks
+        self.users = self.proof.cluster.users
+        if not self.users:
+            raise Undecided("nobody takes part")
+        whole = WholeUsers(instance, policy, self.users)
+        self.worth, self.names = worth_of(whole), Names(instance, [rows[0] for rows in whole.shapes])
+        self.program = BoxProgram(self.proof, self.worth, instance)
+
+    def grow(self, deadline: Deadline, nodes: int) -> Searched:
+        """Split the box that leaves most room, until none does."""
+        root = _Box({})
+        count = 0
+        waiting: list[tuple[Any, int, _Box, Any]] = []
+        unit = self.proof.value.unit
+
+        def look(box: _Box) -> list[int] | None:
+            """Refute a box, or have it wait; return what is better in it."""
+            nonlocal count
+            count += 1
+            found = self.program.solve(box.bounds)
+            leaves = self.leaves(found)
+            more = None
+            for leaf in leaves:
+                room = self.proof.bound(leaf, box.bounds)
+                if room is None:
+                    box.leaf = leaf
+                    return None
+                more = room if more is None else min(more, room)
+            point = found.point(self.proof, self.worth)
+            if point is not None and self.is_better(point):
+                return point
+            heapq.heappush(waiting, (-(more or 0), count, box, found))
             return None
-        high = []
-        for low, top, row in zip(box.low, box.high, self.rows, strict=True):
-            high.append(min(top, low + min(f // d for f, d in zip(left, row, strict=True) if d)))
-        return _Box(box.low, tuple(high))
 
-    def _bounded(self, box: _Box, prices: Sequence[float]) -> bool:
-        """Say whether nothing in the box has a larger product, by prices: in integers."""
-        # Prices of integer units, in the units of the logarithms.
-        whole = [int(Decimal(price) * UNIT) if price > 0 else 0 for price in prices]
-        bound = sum(p * c for p, c in zip(whole, self.room, strict=True))
-        for low, high, w, row in zip(box.low, box.high, self.powers, self.rows, strict=True):
-            bound += _most(low, high, w, sum(p * d for p, d in zip(whole, row, strict=True)))
-        return bound <= self.value
+        if nodes < 1:
+            raise Undecided("the tree may not grow")
+        point = look(root)
+        while waiting and point is None:
+            if count >= nodes or deadline.stopped or deadline.left() <= 0:
+                return Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit)
+            report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
+            _, _, box, found = heapq.heappop(waiting)
+            for part in self.split(box, found):
+                point = look(part) if point is None else point
+        if point is not None:
+            tasks = [0] * self.instance.n
+            for i, x in zip(self.users, point, strict=True):
+                tasks[i] = x
+            return Searched(tasks, None, Fraction(0))
+        return Searched(None, list(root.nodes()), Fraction(0))
 
-    def _split(self, box: _Box, mixed: list[dict[int, float]]) -> list[_Box]:
-        """Return the parts of a box: where a mixture is not one number, else around the tasks at hand."""
-        loose = [(min(w for w in mix.values()), i) for i, mix in enumerate(mixed) if len(mix) > 1]
-        if loose:
-            # The mixture that is nearest to half and half.
-            _, i = max(loose)
-            middle = sum(x * w for x, w in mixed[i].items()) / sum(mixed[i].values())
-            return box.halves(i, min(max(math.floor(middle), box.low[i]), box.high[i] - 1))
-        i = next(k for k, (a, b) in enumerate(zip(box.low, box.high, strict=True)) if a < b)
-        at = next(iter(mixed[i]), self.own[i])
-        return box.split(i, min(max(at, box.low[i]), box.high[i]))
+    def is_better(self, point: list[int]) -> bool:
+        """Say whether tasks are worth more than those at hand: exactly, whatever the weights."""
+        value = self.proof.value
+        found = value.better(point)
+        if found is None and all(point) and all(value.own):
+            return larger([self.instance.exact_weights[i] for i in self.users], point, value.own)
+        return bool(found)
 
+    def leaves(self, found: "BoxPoint") -> Iterator[Node]:
+        """Yield leaves to try, of the prices that the program found."""
+        yield self.leaf([[Fraction(repr(p)) for p in row] for row in found.prices])
+        if found.ray:
+            for more in FARTHER:
+                yield self.leaf([[Fraction(repr(p)) * more for p in row] for row in found.prices])
+        elif not self.proof.value.product:
+            for most in SIMPLE:
+                yield self.leaf([[Fraction(p).limit_denominator(most) for p in row] for row in found.prices])
 
-def _most(low: int, high: int, weight: int, cost: int) -> int:
-    """Return a bound of ``weight * log v - v * cost`` over whole v in low..high, in units of the logarithms.
+    def leaf(self, rows: list[list[Fraction]]) -> Node:
+        """Return prices as a leaf."""
+        return self.names.prices(tuple(tuple(row) for row in rows), self.worth)
 
-    A logarithm is up to three units too large here.  Where the next term is not larger than this one, the true terms
-    fall from then on or rise by less than that a step, since they are concave.
-    """
-
-    def term(v: int) -> int:
-        return weight * _log_above(v) - v * cost
-
-    v = min(max(weight * UNIT // cost, low), high) if cost else high
-    while v < high and term(v + 1) > term(v):
-        v += 1
-    while v > low and term(v - 1) > term(v):
-        v -= 1
-    return term(v) + 3 * weight * (high - low + 1)
-
-
-class _Mixtures:
-    """The linear program of a box: of each user a mixture of whole numbers of tasks, worth most within the room."""
-
-    def __init__(
-        self,
-        rows: Sequence[Sequence[int]],
-        room: Sequence[int],
-        most: Sequence[int],
-        powers: Sequence[int],
-        own: Sequence[int],
-    ):
-        self.scale = float(max(powers))
-        self.units = [float(max(total, 1)) for total in room]
-        self.values = [range(max(1, x - WINDOW), min(top, x + WINDOW) + 1) for x, top in zip(own, most, strict=True)]
-        cost: list[float] = []
-        terms = [dict[int, float]() for _ in room]
-        sums: list[dict[int, float]] = []
-        for i, values in enumerate(self.values):
-            sums.append({})
-            for v in values:
-                column = len(cost)
-                cost.append(-powers[i] / self.scale * math.log(v / own[i]))
-                sums[i][column] = 1.0
-                for j, d in enumerate(rows[i]):
-                    if d:
-                        terms[j][column] = v * d / self.units[j]
-        stated = [(-math.inf, total / unit, row) for total, unit, row in zip(room, self.units, terms, strict=True)]
-        stated += [(1.0, 1.0, row) for row in sums]
-        import highspy
-
-        self.highs: Any = highspy.Highs()
-        self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("presolve", "off")
-        self.highs.passModel(program(cost, [0.0] * len(cost), [math.inf] * len(cost), stated))
-        self.columns = np.arange(len(cost), dtype=np.int32)
-        self.owner = np.repeat(np.arange(len(own)), [len(v) for v in self.values])
-        self.number = np.concatenate([np.array(v) for v in self.values])
-
-    def solve(self, box: _Box) -> tuple[list[dict[int, float]], list[float]]:
-        """Return the mixtures, and the prices of a unit of each resource in the units of the weights.
-
-        Raises
-        ------
-        Undecided
-            When a user has none of its numbers in the box, or the program ends without duals.
-        """
-        inside = (self.number >= np.array(box.low)[self.owner]) & (self.number <= np.array(box.high)[self.owner])
-        if len(set(self.owner[inside].tolist())) < len(box.low):
-            # Far from the tasks at hand the prices of before have to do.
-            return [{} for _ in box.low], getattr(self, "last", [0.0] * len(self.units))
-        high = np.where(inside, np.inf, 0.0)
-        self.highs.changeColsBounds(len(high), self.columns, np.zeros(len(high)), high)
-        self.highs.run()
-        found = self.highs.getSolution()
-        if not found.dual_valid:
-            raise Undecided
-        status = self.highs.getModelStatus()
-        import highspy
-
-        if status != highspy.HighsModelStatus.kOptimal:
-            return [{} for _ in box.low], getattr(self, "last", [0.0] * len(self.units))
-        duals = [max(0.0, -value) * self.scale / unit for value, unit in zip(found.row_dual, self.units, strict=False)]
-        self.last = duals
-        mixed: list[dict[int, float]] = [{} for _ in box.low]
-        for column, weight in enumerate(found.col_value):
-            if weight > MIXED:
-                mixed[self.owner[column]][int(self.number[column])] = weight
-        return mixed, duals
+    def split(self, box: _Box, found: "BoxPoint") -> list[_Box]:
+        """Return the two parts of a box."""
+        what, most, low, high = found.branch(self.proof, box.bounds)
+        if what[0] == "user":
+            box.branch = {"user": self.instance.users[what[1]], "most": most}
+        elif isinstance(self.worth, Machines):
+            box.branch = self.names.load(what, self.worth) | {"most": most}
+        box.parts = [_Box(box.bounds | {what: (low, most)}), _Box(box.bounds | {what: (most + 1, high)})]
+        return box.parts
 
 
 # ---- exact comparisons ---------------------------------------------------------------------------------------------

@@ -7,13 +7,14 @@ level, a claim is contradicted by
         >  what all that the cluster can run is worth + sum of multipliers times numbers allowed
 
 Both sides are integers, and this is all that is believed.  Linear programs over HiGHS say which multipliers to try.
-Where a linear program has a solution, how many users of some kind take some option is branched upon: at most so many,
-or more; each leaf of the tree has multipliers of its own.
+Where a linear program has a solution, how many users of some kind take some option is branched upon, or how many
+machines of a class have some load: at most so many, or more; each leaf of the tree has multipliers of its own.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ import numpy as np
 from ..base.deadline import NEVER, Deadline
 from ..base.solvers.rows import program
 from ..model.instance import Instance
-from ..model.packings import maximal_patterns
+from ..model.packings import PATTERNS
 from .level_claims import ABOVE, LevelClaim
-from .packing_bound import Machines, Pool, Prices
+from .packing_bound import Machines, Pool, Prices, cheapest
 
-__all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["FRACTIONAL", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
 WORK = 500_000
 """Columns of all linear programs for one claim before the branching gives up: some seconds."""
@@ -36,8 +37,8 @@ GRID = 80
 FRACTIONAL = 1e-6
 """Distance from a whole number at which the solution of a linear program is worth branching upon."""
 
-Bounds = dict[int, tuple[int, int]]
-"""Least and most users that take an option, by its column: options of all choices in turn."""
+Bounds = dict[Any, tuple[int, int]]
+"""Least and most users that take an option, by its column (of all choices in turn), and machines with a load."""
 
 
 class Better(Exception):
@@ -56,13 +57,15 @@ class Refutation:
     ----------
     prices, counts
         At a leaf: multipliers of what can be run, and of the rows of the claim.
-    column, most : int
-        At a branch: the option that at most so many users take below `low`, and more of them below `high`.
+    column : int or (class, load)
+        At a branch: the option, or the load, that at most
+    most : int
+        users, or machines, have below `low`, and more of them below `high`.
     """
 
     prices: Prices = ()
     counts: tuple[int, ...] = ()
-    column: int = -1
+    column: Any = -1
     most: int = 0
     low: "Refutation | None" = None
     high: "Refutation | None" = None
@@ -78,13 +81,15 @@ def holds(claim: LevelClaim, worth: Pool | Machines, proof: Refutation, bounds: 
     bounds = {} if bounds is None else bounds
     if proof.low is None or proof.high is None:
         return _contradicts(claim, worth, proof, bounds)
-    low, high = bounds.get(proof.column, (0, _size(claim, proof.column)))
+    low, high = bounds.get(proof.column, (0, _size(claim, worth, proof.column)))
     return holds(claim, worth, proof.low, bounds | {proof.column: (low, min(high, proof.most))}) and holds(
         claim, worth, proof.high, bounds | {proof.column: (max(low, proof.most + 1), high)}
     )
 
 
-def _size(claim: LevelClaim, column: int) -> int:
+def _size(claim: LevelClaim, worth: Pool | Machines, column: Any) -> int:
+    if isinstance(column, tuple):
+        return worth.counts[column[0]] if isinstance(worth, Machines) else 0
     for choice in claim.choices:
         if column < len(choice.options):
             return choice.number
@@ -93,9 +98,12 @@ def _size(claim: LevelClaim, column: int) -> int:
 
 
 def _contradicts(claim: LevelClaim, worth: Pool | Machines, leaf: Refutation, bounds: Bounds) -> bool:
-    found = worth.priced(leaf.prices)
-    if found is None or any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
+    if any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
         return False
+    loads = {column: ends for column, ends in bounds.items() if isinstance(column, tuple)}
+    if (found := worth.priced(leaf.prices, loads)) is None:
+        # No machines have such loads; or, without bounds, prices say nothing.
+        return bool(loads) and worth.priced(leaf.prices) is not None
     costs, total = found
     total += sum(count * allowed for count, allowed in zip(leaf.counts, claim.allowed, strict=True))
     least = sum(cost * x for cost, x in zip(costs, claim.fixed, strict=True))
@@ -110,27 +118,13 @@ def _contradicts(claim: LevelClaim, worth: Pool | Machines, leaf: Refutation, bo
                 return True
             least += choice.number * min(each)
         else:
-            cheapest = _cheapest(
-                each, [bounds.get(column + o, (0, choice.number)) for o in range(len(each))], choice.number
-            )
-            if cheapest is None:
+            ends = [bounds.get(column + o, (0, choice.number)) for o in range(len(each))]
+            cost_of_all = cheapest(each, ends, choice.number)
+            if cost_of_all is None:
                 return True
-            least += cheapest
+            least += cost_of_all
         column += len(each)
     return least > total
-
-
-def _cheapest(each: list[int], bounds: Sequence[tuple[int, int]], number: int) -> int | None:
-    """Return the least price at which so many users take options within bounds; None when they cannot."""
-    left = number - sum(low for low, _ in bounds)
-    price = sum(cost * low for cost, (low, _) in zip(each, bounds, strict=True))
-    if left < 0 or any(low > high for low, high in bounds):
-        return None
-    for cost, (low, high) in sorted(zip(each, bounds, strict=True)):
-        taken = min(left, high - low)
-        price += cost * taken
-        left -= taken
-    return None if left else price
 
 
 def refute(
@@ -193,18 +187,27 @@ class _Tree:
         if self.left < 0:
             raise Inconclusive
         self.deadline.check("the proof of the optimum")
+        nothing = Refutation(self.worth.free, (0,) * len(self.claim.allowed))
+        if bounds and _contradicts(self.claim, self.worth, nothing, bounds):
+            return nothing  # Nobody can choose so.
         values, leaf = self.program.solve(bounds)
         if _contradicts(self.claim, self.worth, leaf, bounds):
             return leaf
         if not branch:
             raise Inconclusive
+        options = len(self.program.options)
         distance = np.abs(values - np.round(values))
-        column = int(np.argmax(distance)) if len(distance) else -1
-        if column < 0 or distance[column] <= FRACTIONAL:
+        # What users take is branched upon first: of loads there are many that do the same.
+        chosen, carried = distance[:options], distance[options:]
+        place = int(np.argmax(chosen)) if chosen.max(initial=0.0) > FRACTIONAL else -1
+        if place < 0 and carried.max(initial=0.0) > FRACTIONAL:
+            place = options + int(np.argmax(carried))
+        if place < 0:
             self._decide(np.round(values), bounds)
             raise Inconclusive
-        most = math.floor(values[column])
-        low, high = bounds.get(column, (0, _size(self.claim, column)))
+        column = place if place < options else self.program.loads[place - options]
+        most = math.floor(values[place])
+        low, high = bounds.get(column, (0, _size(self.claim, self.worth, column)))
         return Refutation(
             column=column,
             most=most,
@@ -213,13 +216,8 @@ class _Tree:
         )
 
     def _decide(self, values: np.ndarray, bounds: Bounds) -> None:
-        """Raise `Better` when these numbers of users make an allocation of a pool."""
-        if not isinstance(self.worth, Pool):
-            return
-        used = [
-            sum(x * row[j] for x, row in zip(self.claim.fixed, self.worth.demands, strict=True))
-            for j in range(len(self.worth.room))
-        ]
+        """Raise `Better` when these numbers of users, and of machines with loads, make an allocation."""
+        asked = list(self.claim.fixed)
         taken = [0] * len(self.claim.allowed)
         column = 0
         for choice in self.claim.choices:
@@ -229,10 +227,14 @@ class _Tree:
                 return
             for number, (tasks, row) in zip(numbers, choice.options, strict=True):
                 for good, x in choice.load(tasks):
-                    used = [u + number * x * d for u, d in zip(used, self.worth.demands[good], strict=True)]
+                    asked[good] += number * x
                 if row != ABOVE:
                     taken[row] += number
-        within = all(u <= total for u, total in zip(used, self.worth.room, strict=True))
+        if isinstance(self.worth, Pool):
+            rows = zip(*self.worth.demands, strict=True)
+            within = all(sum(map(mul, asked, row)) <= most for row, most in zip(rows, self.worth.room, strict=True))
+        else:
+            within = self.program.carries(asked, [int(v) for v in values[len(self.program.options) :]])
         if within and all(t <= allowed for t, allowed in zip(taken, self.claim.allowed, strict=True)):
             raise Better
 
@@ -263,11 +265,14 @@ class _Relaxation:
                 if row != ABOVE:
                     stops[row][c] = 1.0
         self.units: dict[tuple[int, int], tuple[int, float]] = {}
+        self.loads: list[tuple[int, tuple[int, ...]]] = []
+        self.listed = False
         if isinstance(worth, Pool):
             self._pool(worth)
         else:
             self._machines(worth, instance, users)
         self.counted = [self._elastic(allowed, terms, 1.0) for allowed, terms in zip(claim.allowed, stops, strict=True)]
+        self.place = {load: at for at, load in enumerate(self.loads)}
         self.highs = self._load()
 
     def _column(self, high: float, cost: float = 0.0) -> int:
@@ -295,15 +300,19 @@ class _Relaxation:
 
     def _machines(self, worth: Machines, instance: Instance, users: Sequence[int]) -> None:
         supplied: list[dict[int, float]] = [{} for _ in users]
-        shape = {i: s for s, i in enumerate(users)}
+        for k, (fitting, loads) in enumerate(zip(worth.fitting, worth.loads, strict=True)):
+            if loads is None or len(loads) > PATTERNS:
+                continue
+            columns = [self._column(worth.counts[k]) for _ in loads]
+            self.loads += [(k, load) for load in loads]
+            self._row(0.0, worth.counts[k], dict.fromkeys(columns, 1.0))
+            for column, load in zip(columns, loads, strict=True):
+                for s, x in zip(fitting, load, strict=True):
+                    supplied[s][column] = float(x)
+        # Columns of loads come first, so that what is branched upon stands together.
+        self.listed = len({k for k, _ in self.loads}) == sum(map(bool, worth.fitting))
         for k, (fitting, (rows, room)) in enumerate(zip(worth.fitting, worth.rows, strict=True)):
-            patterns = None if worth.loads[k] is None else maximal_patterns(instance, k, users)
-            if patterns is not None:
-                columns = [self._column(math.inf) for _ in patterns]
-                self._row(0.0, worth.counts[k], dict.fromkeys(columns, 1.0))
-                for column, pattern in zip(columns, patterns, strict=True):
-                    for i, x in pattern.items():
-                        supplied[shape[i]][column] = float(x)
+            if worth.loads[k] is not None and len(worth.loads[k] or ()) <= PATTERNS:
                 continue
             columns = [self._column(math.inf) for _ in fitting]
             for s, column in zip(fitting, columns, strict=True):
@@ -334,6 +343,22 @@ class _Relaxation:
                 found[column] = found.get(column, 0.0) + times * x
         return found
 
+    def carries(self, asked: Sequence[int], machines: Sequence[int]) -> bool:
+        """Say whether so many machines with each load run what is asked of each shape."""
+        if not self.listed or not isinstance(self.worth, Machines):
+            return False
+        left, counts = [0] * len(self.worth.users), list(self.worth.counts)
+        for s, x in zip(self.worth.shapes, asked, strict=True):
+            left[s] += x
+        for b, most in enumerate(self.worth.ceilings):
+            if sum(x * row[b] for x, row in zip(asked, self.worth.under, strict=True)) > most:
+                return False
+        for (k, load), number in zip(self.loads, machines, strict=True):
+            counts[k] -= number
+            for s, x in zip(self.worth.fitting[k], load, strict=True):
+                left[s] -= number * x
+        return min(counts) >= 0 and min(machines, default=0) >= 0 and max(left, default=0) <= 0
+
     def _load(self) -> Any:
         import highspy
 
@@ -346,10 +371,12 @@ class _Relaxation:
 
     def solve(self, bounds: Bounds) -> tuple[np.ndarray, Refutation]:
         """Return numbers of users who take each option, and the multipliers found, as a leaf."""
-        low = np.zeros(len(self.options))
-        high = np.array(self.high[: len(self.options)], dtype=float)
+        count = len(self.options) + len(self.loads)
+        low = np.zeros(count)
+        high = np.array(self.high[:count], dtype=float)
         for column, (least, most) in bounds.items():
-            low[column], high[column] = least, most
+            place = column if isinstance(column, int) else len(self.options) + self.place[column]
+            low[place], high[place] = least, most
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
         self.highs.run()

@@ -1,23 +1,27 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
 Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
-proven by multipliers that anybody can check in integers (`claims`, `refute`).  Products of a pool are bounded by
-prices, box by box, in integers (`price_tree`), sums and small products searched exhaustively (`exhaust`).  Where a tree
-grows too large, a search too long, or all is a question of packing machines, a second solver is asked for something
-better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC
-was the first.
+proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
+by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
+large, small sums and products of a pool are searched exhaustively (`exhaustive_search`), and then a second solver is
+asked for something better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC,
+or HiGHS where CBC was the first.
 
 A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
 ``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
 refuted by a second author, and the certificate says so.
 
+Of whole tasks in several groups the sweep that found them is run again (`group_sweep`), and the certificate says so.
+
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
-that is not proven could be at most.
+that is not proven, the sum or the mean of a product could be at most.
 """
 
+import math
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,11 +38,13 @@ from ..model.whole_values import WholeUsers
 from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
+from .group_sweep import GroupSweep, TooManyWays
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
+from .trees import level_trees
 
 __all__ = ["AGAIN", "Finder", "certify", "score"]
 
@@ -54,11 +60,14 @@ HALVES = "a search near a bound"
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
-FEW = 2_000
-"""Branches of the exact search that a product is given first: some tenths of a second, and a second author."""
+LARGEST = 300.0
+"""Logarithm of a factor beyond which a bound is no number that anybody reads."""
+
+ROUNDED = 1 + 2.0**-40
+"""What the bound of a mean is raised by, since its logarithms are floats."""
 
 BOXES = "branch and bound on prices"
-"""The judge of products of a pool: in integers, and by another method than any that finds them."""
+"""The judge of sums and products: in integers, and by another method than any that finds them."""
 
 EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
@@ -84,7 +93,9 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
     playing = exhaustive_search.playing(instance)
     if policy.objective == "leximin":
-        return WholeUsers(instance, policy, playing).score(tasks)
+        users = WholeUsers(instance, policy, playing)
+        # Who rises with whom depends on who stopped before: there is no number for that.
+        return () if users.branches else users.score(tasks)
     rates = policy.exact_rates(instance)
     if policy.objective == "sum":
         return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
@@ -114,7 +125,9 @@ def certify(
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
     finder = Finder() if finder is None else finder
-    if policy.objective == "leximin":
+    if policy.objective == "leximin" and users.branches:
+        found = _by_groups(users, counts, deadline)
+    elif policy.objective == "leximin":
         found = _Levels(instance, policy, counts, deadline, finder).certificate()
     else:
         found = _largest(instance, policy, counts, deadline, finder)
@@ -152,6 +165,19 @@ def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | No
     return ""
 
 
+def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certificate:
+    """Sweep the groups once more: are these tasks the end of a best way?"""
+    sweep, own = GroupSweep(users), [tasks[i] for i in users.members]
+    try:
+        better = sweep.canonical(own) not in sweep.best(deadline)
+    except (TooManyWays, TimeLimitError) as error:
+        reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
+        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+    reason = "who stops, and when, is not the best choice" if better else ""
+    proof = WholeEvidence(judge=AGAIN)
+    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
+
+
 class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
@@ -161,6 +187,7 @@ class _Levels:
         self.users = [rows[0] for rows in self.whole.shapes]
         self.worth = worth_of(self.whole)
         self.proven: list[tuple[Fraction, int, Any]] = []
+        self.stated: list[LevelClaim] = []
         self.judges: dict[str, None] = {}
 
     def certificate(self) -> Certificate:
@@ -179,8 +206,14 @@ class _Levels:
             if isinstance(proof, list):
                 return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
+            self.stated.append(claim)
         judge = " and ".join(self.judges) or "nobody to judge"
-        return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(claims=self.proven, judge=judge))
+        proofs = [proof for _, _, proof in self.proven]
+        written: Any = list
+        if all(proof is not None for proof in proofs):
+            written = partial(level_trees, self.whole, self.worth, list(zip(self.stated, proofs, strict=True)))
+        evidence = WholeEvidence(claims=self.proven, judge=judge, trees=written)
+        return Certificate("bound", True, 0.0, gap=0.0, evidence=evidence)
 
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
@@ -226,23 +259,27 @@ class _Levels:
 
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:
-    """Search for a larger product or sum."""
-    gap: float | None = None
+    """Search for a larger product or sum: by prices, and where their tree grows too large by what else there is."""
+    members = exhaustive_search.playing(instance)
+    if not members:
+        return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
+    bound: Fraction | None = None
+    try:
+        outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE))
+        if outcome.better is not None or outcome.tree is not None:
+            trees: Any = partial(list, [outcome.tree] if outcome.tree else [])
+            return _verdict(BOXES, outcome.better is not None, WholeEvidence(judge=BOXES, trees=trees))
+        bound = outcome.more
+    except price_tree.Undecided:
+        pass
     try:
         judge, better = "exact search", None
         if instance.machines is None:
-            members = exhaustive_search.playing(instance)
             own = [tasks[i] for i in members]
-            if policy.objective == "alpha" and members and all(own):
-                halves = _halves(instance, members)
-                gap = None if halves is None else halves.gap(own)
-                if exactly([instance.exact_weights[i] for i in members]):
-                    better = exhaustive_search.better(instance, policy, tasks, deadline, FEW)
-                if better is None:
-                    judge, better = BOXES, _in_boxes(instance, members, own, deadline)
-                if better is None and halves is not None:
-                    judge = AGAIN if finder.engine == "nash-halves" else HALVES
-                    better = _larger_product(halves, own, deadline)
+            halves = _halves(instance, members) if policy.objective == "alpha" and all(own) else None
+            if halves is not None:
+                judge = AGAIN if finder.engine == "nash-halves" else HALVES
+                better = _larger_product(halves, own, deadline)
             if better is None:
                 judge = "exact search"
                 better = exhaustive_search.better(instance, policy, tasks, deadline)
@@ -256,18 +293,40 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                     f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
                 )
     except (TimeLimitError, TooLargeToAsk):
-        reason = "the allocation is feasible, and there was no time to prove its objective"
-        return Certificate("bound", None, 0.0, gap=gap, evidence=WholeEvidence(judge="nobody"), reason=reason)
+        return _bounded(instance, policy, tasks, bound)
+    return _verdict(judge, better, WholeEvidence(judge=judge))
+
+
+def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    proof = WholeEvidence(judge=judge)
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
 
 
-def _in_boxes(instance: Instance, members: list[int], own: list[int], deadline: Deadline) -> bool | None:
-    try:
-        return price_tree.better(instance, members, own, deadline.sooner(PATIENCE)) is not None
-    except (price_tree.Undecided, TimeLimitError):
-        return None
+def _bounded(instance: Instance, policy: Policy, tasks: list[int], more: Fraction | None) -> Certificate:
+    """Return what is known of a sum or product that is not proven: how much larger another can be.
+
+    Where somebody has nothing, more users served would be better than any product, of which no mean tells.
+    """
+    members = exhaustive_search.playing(instance)
+    reason = "the allocation is feasible, and there was no time to prove its objective"
+    if more is None or (policy.objective == "alpha" and not all(tasks[i] for i in members)):
+        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+    if policy.objective == "sum":
+        value = score(instance, policy, tasks)[0]
+        bound = value + more
+        gap = float(more / bound) if bound else 0.0
+        reason = f"{reason}: the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
+    else:
+        powers = exhaustive_search.powers([instance.exact_weights[i] for i in members])
+        # Of a product the mean is told, weighted and geometric: the product itself may be beyond all numbers.
+        logs = [w * math.log(tasks[i]) for i, w in zip(members, powers, strict=True)]
+        value = Fraction(math.exp(math.fsum(logs) / sum(powers)))
+        factor = math.exp(min(float(more / sum(powers)), LARGEST)) * ROUNDED
+        bound = value * Fraction(factor)
+        gap = 1 - 1 / factor
+        reason = f"{reason}: the mean of tasks is {float(value):.6g} and can be {float(bound):.6g} at most"
+    evidence = WholeEvidence(judge="nobody", level=value, bound=bound)
+    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 
 def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:

@@ -133,8 +133,8 @@ ROWS = (
     ),
     Refusal(
         "whole groups",
-        lambda a: a.whole and a.grouped,
-        "an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
+        lambda a: a.whole and a.grouped and a.instance.machines is not None,
+        "on machines an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
     ),
     Refusal(
         "order",
@@ -243,9 +243,10 @@ class Bounded:
 BOUNDED = (
     Bounded(
         "verify",
-        lambda a: a.ruled or a.whole or a.family == "formulation",
-        "of rules, whole tasks and formulation files feasibility is decided; whether nothing is better is not, but for "
-        "whole tasks of a small pool",
+        lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
+        "of guarantees, tiers and groups, of whole tasks of several types of one user and of formulation files "
+        "feasibility is decided, and whether nothing is better is not; of whole tasks it is where the file has trees, "
+        "which it has unless their proof grew too large",
     ),
     Bounded(
         "crosscheck",

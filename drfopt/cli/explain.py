@@ -18,6 +18,10 @@ def explain(
         str | None, typer.Argument(metavar="[USER]", help="Whom to explain.", show_default="everybody")
     ] = None,
     policy: options.PolicyName = "drf",
+    fragmentation: Annotated[
+        bool, typer.Option("--fragmentation", help="Pack whole tasks as well: how much of the devices they lose.")
+    ] = False,
+    time_limit: options.TimeLimit = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -31,7 +35,7 @@ def explain(
     from ..planning import explain as explained
 
     with working("explaining"):
-        found = explained(cluster, policy, user)
+        found = explained(cluster, policy, user, fragmentation=fragmentation, time_limit=time_limit)
     sheet = found.sheet()
     if out.format == "table":
         from ..planning.advice import advise

@@ -62,8 +62,25 @@ CERTAIN = 1e-9
 MIDDLE = 1e-3
 """Gap down to which an iterate has room on all sides, so that the method can begin there again."""
 
-KEEP = 0.995
-"""Part of the way to the boundary that a step takes."""
+KEEP, KEEP_LATE = 0.9, 0.995
+"""Part of the way to the boundary that a step takes while there is room, and late."""
+
+OUTLIERS = 0.005
+"""Part of the pairs that may be stopped at the boundary by themselves, so that all others go further."""
+
+LEFT = 0.1
+"""What these keep of themselves."""
+
+BENT = 20.0
+"""Largest second-order term, in mean products: where it is more, the predictor went too far to tell."""
+
+ROWS = 10.0
+"""What the product of a row is to be, in those of pairs, of which there are many more."""
+
+BINS = 400
+"""Eighths of octaves in which falls are counted."""
+
+TINY = np.finfo(float).tiny
 
 CLOSEST = 1e-6
 """What a step leaves of that way at the end."""
@@ -289,7 +306,7 @@ class LevelProgram:
             layout.close(block, here, CLOSED)
         self.p *= size
         self.lam *= size
-        self.products = layout.count + int(free.sum())
+        self.products = layout.count + ROWS * int(free.sum())
 
     def _table(self, rows: np.ndarray) -> np.ndarray:
         return rows.reshape(self.layout.k, self.layout.m)
@@ -364,39 +381,40 @@ class LevelProgram:
 
         price, level = direction(of_amount - self.rhs, amount)
         inverse, second = np.empty(layout.g), np.empty(layout.g)
-        far = _Lengths()
+        given = OUTLIERS * layout.count if gap > MIDDLE * self.t else 0.0
 
         def predict(block: PairBlock) -> tuple:
             here, costs = x[block.pairs], s[block.pairs]
             along = relative(block, price, amount, level)[1]
             along /= costs
-            far.see(1 + along, along)
+            falls = _Falls.seen(1 + along, -along)
             money = here * costs
             sums = (float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along)))
             per_cost = 1 / costs
-            bent = here * along * (1 + along)
+            bent = self._bent(here, costs, along, most)
             d = here * per_cost
             inverse[block.groups] = one = layout.total(block, per_cost)
             second[block.groups] = two = layout.total(block, bent)
             one, two = (layout.spread(block, v / total[block.groups]) for v in (one, two))
             return (
+                falls,
                 np.array(sums),
                 layout.filled(block, per_cost - d * one),
                 layout.filled(block, bent - d * two),
             )
 
-        sums, of_inverse, of_second = summed(layout, predict)
+        most = BENT * gap / self.products
+        far, sums, of_inverse, of_second = summed(layout, predict)
         ratio = price[free] / self.p[free]
-        far.see(1 + ratio, ratio)
         money = self.v[free] * self.p[free]
         sums += float(money.sum()), float(money @ ratio), float((money * ratio) @ ratio)
-        first, dual = far.lengths(1.0)
+        first, dual = far.lengths(given, 1 + ratio, -ratio, 1.0)
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
         aim = max(max(float(after) / float(sums[0]), 0.0) ** 3, FASTEST) * gap
         aim = max(aim, LOWEST * self.t) / self.products
         # The corrector: products are to be `aim`, second-order terms of the predictor included.
         room = np.zeros(len(free))
-        room[free] = aim / self.p[free] + money / self.p[free] * ratio * (1 + ratio)
+        room[free] = ROWS * aim / self.p[free] + self._bent(self.v[free], self.p[free], ratio, ROWS * most)
         groups = amount - aim * inverse - second
         side = of_amount - self.rhs + aim * of_inverse.ravel() + of_second.ravel() + room
         before = (price, level)
@@ -405,7 +423,6 @@ class LevelProgram:
             self.change, self.dearer = np.empty_like(x), np.empty_like(s)
         change, dearer = self.change, self.dearer
         rises = np.empty(layout.g)
-        far = _Lengths()
 
         def correct(block: PairBlock) -> tuple:
             here, costs = x[block.pairs], s[block.pairs]
@@ -414,49 +431,106 @@ class LevelProgram:
             rises[block.groups], dear = relative(block, price, groups, level)
             more = aim / costs
             more -= here
-            along *= here * (1 + along)
-            more += along
+            more += self._bent(here, costs, along, most)
             more -= here / costs * dear
+            # What is closed stays at nothing, or its products would count.
+            layout.close(block, more, 0.0)
             change[block.pairs], dearer[block.pairs] = more, dear
-            far.see(-more / here, -dear / costs, turned=False)
-            return ()
+            return (_Falls.seen(-more / np.maximum(here, TINY), -dear / costs),)
 
-        summed(layout, correct)
+        far = summed(layout, correct)[0]
         slack = room[free] - self.v[free] - self.v[free] / self.p[free] * price[free]
-        far.see(-slack / self.v[free], -price[free] / self.p[free], turned=False)
-        first, dual = far.lengths(min(max(KEEP, 1 - gap / self.t), 1 - CLOSEST))
+        part = min(max(KEEP_LATE if not given else KEEP, 1 - gap / self.t), 1 - CLOSEST)
+        falls = np.append(-slack / self.v[free], -level / self.t)
+        first, dual = far.lengths(given, falls, -price[free] / self.p[free], part)
         self._last = (first, dual, slack, level, price, rises)
-        self._move(1.0)
+        self._move(1.0, LEFT if given else 0.0)
+
+    @staticmethod
+    def _bent(here: np.ndarray, costs: np.ndarray, along: np.ndarray, most: float) -> np.ndarray:
+        """Return what the second order of the predictor adds to amounts, at most so much of a product."""
+        product = here * costs * along
+        product *= 1 + along
+        np.clip(product, -most, most, out=product)
+        product /= costs
+        return product
 
     def _undo(self) -> None:
         """Take the last step back."""
-        self._move(-1.0)
+        self._move(-1.0, 0.0)
 
-    def _move(self, part: float) -> None:
-        """Go so much of the last step."""
+    def _move(self, part: float, left: float) -> None:
+        """Go so much of the last step; what would lose more than all but `left` of itself keeps that."""
+        layout = self.layout
         first, dual, slack, level, price, rises = self._last
-        for block in self.layout.blocks():
-            self.x[block.pairs] += part * first * self.change[block.pairs]
-            self.s[block.pairs] += part * dual * self.dearer[block.pairs]
         self.v[self.free] += part * first * slack
         self.t += part * first * level
         self.p += part * dual * price
         self.lam += part * dual * rises
-        self._fill()
+        self.has = np.empty(layout.g)
+        amount = self.omega * self.t + self.eta
+
+        def go(block: PairBlock) -> tuple:
+            here, costs = self.x[block.pairs], self.s[block.pairs]
+            more, dearer = part * first * self.change[block.pairs], part * dual * self.dearer[block.pairs]
+            clipped = 0
+            more += here
+            if left:
+                least = left * here
+                clipped = int(np.count_nonzero(more < least))
+                np.maximum(more, least, out=more)
+                dearer += costs
+                least = left * costs
+                least -= dearer
+                short = np.maximum(-layout.cheapest(block, -least), 0)
+                dearer += layout.spread(block, short)
+                self.lam[block.groups] -= short
+                layout.close(block, dearer, CLOSED)
+                costs[:] = dearer
+            else:
+                costs += dearer
+            # Beside what is clipped, rounding alone takes groups from what they are to have.
+            more *= layout.spread(block, amount[block.groups] / layout.total(block, more))
+            here[:] = more
+            self.has[block.groups] = layout.total(block, here)
+            return clipped, layout.filled(block, here)
+
+        clipped, f = summed(layout, go)
+        self.f = f.ravel()
+        if clipped:
+            self.v[self.free] = np.maximum(1 - self.f[self.free], left * self.v[self.free])
 
 
-class _Lengths:
-    """How far a step may go: the largest relative falls seen, of amounts and of prices."""
+class _Falls:
+    """How much of themselves amounts and reduced costs lose in a step: the most, and how many lose how much."""
 
-    def __init__(self) -> None:
-        self.primal, self.dual = 0.0, 0.0
+    def __init__(self, most: np.ndarray, counts: np.ndarray):
+        self.most, self.counts = most, counts
 
-    def see(self, primal: np.ndarray, dual: np.ndarray, turned: bool = True) -> None:
-        """Take notice of relative falls; `turned`: of the second those of the opposite sign."""
-        most = float(primal.max(initial=0.0)), float(-dual.min(initial=0.0) if turned else dual.max(initial=0.0))
-        self.primal, self.dual = max(self.primal, most[0]), max(self.dual, most[1])
+    @classmethod
+    def seen(cls, *falls: np.ndarray) -> "_Falls":
+        """Take notice of relative falls of amounts and of reduced costs."""
+        counts = np.zeros((len(falls), BINS), dtype=np.int64)
+        for count, values in zip(counts, falls, strict=True):
+            much = values[values > 0.5]
+            if much.size:
+                count[:] = np.bincount(np.minimum((np.log2(much) * 8 + 8).astype(int), BINS - 1), minlength=BINS)
+        return cls(np.array([float(values.max(initial=0.0)) for values in falls]), counts)
 
-    def lengths(self, part: float) -> tuple[float, float]:
-        """Return the lengths of the steps that go `part` of the way to the boundary, at most 1."""
-        first, second = (min(1.0, part / fall) if fall > 0 else 1.0 for fall in (self.primal, self.dual))
-        return first, second
+    def __add__(self, other: "_Falls") -> "_Falls":
+        return _Falls(np.maximum(self.most, other.most), self.counts + other.counts)
+
+    def lengths(self, given: float, slack: np.ndarray, price: np.ndarray, part: float) -> tuple[float, float]:
+        """Return the lengths of the steps that go `part` of the way to the boundary, at most 1.
+
+        So many amounts and so many reduced costs may be `given` up: they would stop all others.
+        """
+        found = []
+        for most, count, rows in zip(self.most, self.counts, (slack, price), strict=True):
+            if given:
+                beyond = count[::-1].cumsum()[::-1]
+                stays = int(np.argmax(beyond <= given))
+                most = min(most, 2.0 ** ((stays - 8) / 8))
+            fall = max(float(most), float(rows.max(initial=0.0)))
+            found.append(min(1.0, part / fall) if fall > 0 else 1.0)
+        return found[0], found[1]

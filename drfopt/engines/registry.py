@@ -259,6 +259,16 @@ ENGINES = Registry(
         types=True,
     ),
     Engine(
+        "group-sweep",
+        "whole.groups",
+        "guarantees, tiers and groups of whole tasks: all best ways to choose who stops, swept together",
+        LEXIMIN,
+        POOL,
+        integer=True,
+        organised=True,
+        types=True,
+    ),
+    Engine(
         "rounding",
         "whole.rounding",
         "continuous optimum rounded and packed",
@@ -299,7 +309,21 @@ ENGINES = Registry(
         exact=True,
     ),
     Engine(
-        "servers", "leximin.filling:solve_servers", "progressive filling of every machine by itself", SERVERS, ANYWHERE
+        "servers",
+        "leximin.filling:solve_servers",
+        "progressive filling of every machine by itself",
+        SERVERS,
+        ANYWHERE,
+        then=("rational-servers",),
+    ),
+    Engine(
+        "rational-servers",
+        "leximin.filling:solve_servers_exactly",
+        "the same in rational numbers",
+        SERVERS,
+        ANYWHERE,
+        exact=True,
+        most=20_000,
     ),
     Engine(
         "tree-filling",

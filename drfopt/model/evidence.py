@@ -177,6 +177,8 @@ class WholeEvidence(Evidence):
     score : tuple
         The exact objective.
     seconds : float
+    trees : callable
+        Returns the proof as data, a tree for each level, or one of a sum or product; none where it is not all written.
     """
 
     claims: list[tuple[Any, int, Any]] = field(default_factory=list)
@@ -184,6 +186,12 @@ class WholeEvidence(Evidence):
     bound: Any = None
     score: tuple = ()
     seconds: float = 0.0
+    trees: Callable[[], list[Any]] = list
+
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the packing, and the trees that refute whatever would be better."""
+        trees = self.trees()
+        return super().written(instance, text) | ({"trees": trees} if trees else {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

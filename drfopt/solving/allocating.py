@@ -366,6 +366,16 @@ def _placed(problem: Problem, found: Answer) -> np.ndarray | None:
     return None if found.amounts is None else problem.by_type.placement(found.amounts)
 
 
+def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify every machine by itself."""
+    instance, found = problem.instance, answer.exact
+    if found is None:
+        return servers.certify(instance, tasks, placement)
+    exact = _spread(problem, found, exact=True)
+    proof = servers.certify(instance, exact, _placed(problem, found))
+    return exactly.rounded(proof, instance, problem.policy, exact, tasks, placement)
+
+
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     violation, reason = infeasibility(problem.instance, tasks, placement)
@@ -427,7 +437,7 @@ PROOFS: dict[str, Proof] = {
         p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
-    "servers": lambda p, x, z, a: servers.certify(p.instance, x, z),
+    "servers": _servers,
     # Where nobody plays no engine was asked, and nothing was rounded.
     "path": lambda p, x, z, a: (
         _bottlenecks(p, x, z, a) if p.n else exactly.certify_filling(p.instance, p.policy, np.full(len(x), Fraction(0)))

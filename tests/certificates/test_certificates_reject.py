@@ -257,7 +257,7 @@ def test_whole_tasks_judged_by_the_second_solver(monkeypatch, paper):
     monkeypatch.setattr(whole, "refute", inconclusive)
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 0)
     monkeypatch.setattr(exhaustive_search, "NODES", 0)
-    monkeypatch.setattr(price_tree, "USERS", 0)
+    monkeypatch.setattr(price_tree, "NODES", 0)
     for policy in ("drf", "asset", "ceei", "utilitarian"):
         chosen = policy_named(policy)
         proof = whole.certify(paper, chosen, solve(paper, policy, integer=True).tasks, None)

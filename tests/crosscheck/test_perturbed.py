@@ -104,7 +104,6 @@ def test_a_packing_that_the_engines_do_not_list_is_missed_by_somebody(policy, mo
     monkeypatch.setattr(packings, "maximal_patterns", one_kept)
     monkeypatch.setattr("drfopt.engines.problem.maximal_patterns", one_kept)
     monkeypatch.setattr("drfopt.certificates.second_solver.maximal_patterns", one_kept)
-    monkeypatch.setattr("drfopt.certificates.refutation.maximal_patterns", one_kept)
     monkeypatch.setattr(whole, "certify", lambda *arguments: Certificate("bound", True, 0.0, gap=0.0))
     found = crosscheck(racks, policy, integer=True)
     assert found.agree is False

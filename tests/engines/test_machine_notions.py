@@ -8,12 +8,14 @@ from clusters import clusters, pools
 from hypothesis import given, settings
 
 from drfopt.base.errors import EngineError, PolicyError
+from drfopt.base.tolerances import LEVEL
 from drfopt.certificates import servers
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
 from drfopt.solving.crosschecking import crosscheck
+from drfopt.solving.verifying import verify
 
 
 def unlimited(instance):
@@ -62,6 +64,26 @@ def test_moved_tasks_are_rejected(size):
         moved = servers.certify(instance, allocation.tasks * factor, allocation.placement * factor[:, None])
         assert not moved.valid
         assert moved.reason
+
+
+def test_every_machine_by_itself_in_fractions():
+    machines = [Machine("a", ["10/3", 7]), Machine("b", [3, 4], 2)]
+    instance = Instance([["1/3", 1], [2, "1/7"], [1, 1]], machines=machines, weights=[1, 2, "1/3"])
+    exact, floats = solve(instance, "per-server", exact=True), solve(instance, "per-server")
+    assert floats.engine == "servers"
+    assert floats.tasks == pytest.approx(exact.tasks.astype(float), rel=LEVEL)
+    assert verify(exact).valid
+    assert not servers.certify(instance, exact.tasks, exact.placement + Fraction(1, 10**6)).valid
+    for i in range(3):
+        moved = exact.placement.copy()
+        moved[i] *= 1 + Fraction(1, 10**30)
+        assert not servers.certify(instance, moved.sum(axis=1), moved).valid
+
+
+def test_tiny_users_of_every_machine_are_answered_in_fractions():
+    instance = Instance([["1e-12", 1], [1, "1e-140"]], machines=[["1e12", 7], [1, 4]])
+    found, exact = solve(instance, "per-server"), solve(instance, "per-server", exact=True)
+    assert found.levels == pytest.approx(exact.levels.astype(float), rel=LEVEL)
 
 
 def test_the_same_tasks_from_another_machine_are_rejected():

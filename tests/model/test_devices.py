@@ -11,7 +11,7 @@ from drfopt import Instance, InstanceError, Machine, solve
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.verifier import verify
-from drfopt.engines.reference.devices import fit_together
+from drfopt.engines.reference.device_by_device import fit_together
 from drfopt.io.native import reading, writing
 from drfopt.model.devices import DeviceRoom, Devices
 from drfopt.model.packings import dealt, maximal_patterns, most_alone

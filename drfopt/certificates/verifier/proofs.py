@@ -8,7 +8,10 @@ from typing import Any
 
 from .claims import Claim
 from .reading import Cluster, Report, number, shown, total
+from .trees import Undecided
 from .whole import better, score
+from .whole_levels import levels_refuted
+from .whole_values import value_refuted
 from .work import Unfinished, bits, metered, spend
 
 __all__ = ["Proof", "verify"]
@@ -22,6 +25,9 @@ CLOSED = Fraction(1, 10**4)
 
 class Proof(Claim):
     """The checks of step 2: nothing is better."""
+
+    why = ""
+    """Why the trees of the file do not prove it."""
 
     def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
         """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
@@ -153,28 +159,51 @@ class Proof(Claim):
         self.report.add("no optimum is outside of an enclosure", self.names(wide, low, high))
 
     def nothing_better(self) -> None:
-        """Of whole tasks in a pool, everything is looked at; on machines, nothing is said of what is better."""
+        """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""
         if not self.objective:
             return self.unknown()
         playing = [i for i in self.n if self.plays[i]]
-        value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
         if not playing:
             return self.report.add("nothing is better", [])
+        trees = self.proof.get("trees")
+        if trees is not None and (self.objective in ("leximin", "sum") or self.alpha == 1) and self.by_trees(trees):
+            return None
+        value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
         if not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
-            return self.report.add(
-                "nothing is better", [], "that is not searched for in a cluster or claim of this kind"
-            )
+            unknown = "the file has no trees, which whole tasks on machines need" if trees is None else self.why
+            return self.report.add("nothing is better", [], unknown)
         demands, limits = [self.c.d[i] for i in playing], [self.u[i] for i in playing]
         found = better(demands, self.c.C[0], limits, [int(self.x[i]) for i in playing], value)
         names = [self.c.users[i] for i in playing]
         worse = [f"{dict(zip(names, found, strict=True))} is"] if isinstance(found, list) else []
         return self.report.add("nothing is better", worse, found if isinstance(found, str) else "")
 
+    def by_trees(self, trees: list[Any]) -> bool:
+        """Say whether the trees of the file refute all that would be better; `why` not, where they do not."""
+        self.why, levels = "", []
+        try:
+            if self.objective == "leximin":
+                for level, why in levels_refuted(self, trees):
+                    levels.append(level)
+                    self.why = self.why or why
+            else:
+                self.why = value_refuted(self, trees[0] if trees else [])
+        except Undecided as missing:
+            self.why = str(missing)
+        if not self.why:
+            for level in levels:
+                self.report.add(f"no fewer users can be at level {shown(level)}", [])
+            if not levels:
+                self.report.add("nothing is better", [])
+        return not self.why
+
     def unknown(self) -> None:
         """A policy that is not one of the table is not judged."""
         why = f"{self.policy} is no policy of the table"
         if self.policy.endswith(".py"):
             why = "what is best is the formulation file's own claim"
+        elif self.mixed:
+            why = "what is best of whole tasks of several types of one user is not followed here"
         elif self.c.ruled:
             why = "what is fair is for the rules of its organisation to say, which are not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")

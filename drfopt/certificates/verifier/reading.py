@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from .devices import devices_of, taken
+from .shared_devices import devices_of, taken
 from .work import bits, grant, spend
 
 __all__ = ["Check", "Cluster", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]

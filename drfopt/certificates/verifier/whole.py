@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from .devices import taken
 from .reading import Cluster, number, shown, total
+from .shared_devices import taken
 from .work import bits, spend
 
 __all__ = ["better", "score", "unpacked"]

@@ -2,7 +2,7 @@
 
 Given   demands         n rows of m, what one task of each user needs; every user needs something
         machines        k rows: what one machine of a class has (m), and their count; a pool is one machine; where it
-                        has devices (see `devices`), by resource how many, and how much of it is on each
+                        has devices (see `device_by_device`), by resource how many, and how much of it is on each
         rates, limits   n, level of one task under the policy; most tasks, rounded down, None for no limit
         eligible        n rows of k, the classes each user may use; None for all
 
@@ -32,13 +32,14 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol
 
-from .devices import DevicesOf, FreeDevices
+from .device_by_device import DevicesOf, FreeDevices
 
-__all__ = ["Lines", "Machines", "Mix", "ServingLine", "Step", "discrete_filling", "kinds_started", "placements"]
+__all__ = ["Free", "Lines", "Machines", "Mix", "ServingLine", "Step", "discrete_filling", "kinds_started", "placements"]
 
 Row = Sequence[Fraction]
 Machines = Sequence[tuple[Row, int] | tuple[Row, int, DevicesOf]]
 Limits = Sequence[Fraction | None]
+Free = list[list[tuple[list[Fraction], FreeDevices]]]
 NO_MIX: Mapping[int, "Mix"] = {}
 Classes = Sequence[Sequence[bool]] | None
 
@@ -134,9 +135,14 @@ def kinds_started(
     mixes: Mapping[int, Mix] = NO_MIX,
     lines: Lines | None = None,
     ranks: Sequence[int] | None = None,
+    free: Free | None = None,
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the same with the type of the task: user, type, machine class; of equals the lowest of `ranks` first."""
-    free: list[list[tuple[list[Fraction], FreeDevices]]] = [[] for _ in machines]
+    """Yield the same with the type of the task: user, type, machine class; of equals the lowest of `ranks` first.
+
+    In `free`, a list, is then what is left on the machines of each class on which some task was tried.
+    """
+    free = [] if free is None else free
+    free += [[] for _ in machines]
 
     def rooms(demand: Row, classes: Sequence[bool] | None) -> Iterator[tuple[int, tuple[list[Fraction], FreeDevices]]]:
         """Yield the machine for each further task of a kind; one that refused it never takes one again."""

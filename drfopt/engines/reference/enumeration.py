@@ -2,7 +2,7 @@
 
 Given   demands    n rows of m, what one task of each user needs; every user needs something
         machines   k rows: what one machine of a class has (m), and their count; a pool is one machine; where it has
-                   devices (see `devices`), by resource how many, and how much of it is on each
+                   devices (see `device_by_device`), by resource how many, and how much of it is on each
         limits     n, most tasks, rounded down; None for no limit
         eligible   n rows of k, the classes each user may use; None for all
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ...base.errors import SolverError
 from .algorithm1 import Classes, Limits, Machines, Row
-from .devices import NO_DEVICES, DevicesOf, fit_together
+from .device_by_device import NO_DEVICES, DevicesOf, fit_together
 
 __all__ = ["EnumeratedOptimum", "leximin", "loads", "nash_product", "optimum", "packable", "total"]
 

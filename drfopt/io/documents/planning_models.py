@@ -71,6 +71,25 @@ class ExplanationRow(Keyed):
     met: float | None
 
 
+class DeviceUseRow(Keyed):
+    """What one way to divide makes of the devices: units in use and idle, and how much of what is idle is fragments."""
+
+    way: str
+    tasks: float
+    lowest: float
+    used: dict[str, float]
+    idle: dict[str, float]
+    fragments: dict[str, float] | None
+    proven: str
+
+
+class FragmentationTable(Keyed):
+    """The pooled bound, whole tasks packed, and a greedy schedule."""
+
+    ways: list[DeviceUseRow]
+    lost: dict[str, float]
+
+
 class ExplanationDocument(Headed):
     """What stops each user, and what would help."""
 
@@ -79,6 +98,7 @@ class ExplanationDocument(Headed):
     users: list[ExplanationRow]
     unplaced: list[str]
     broken_guarantees: list[BrokenGuarantee]
+    fragmentation: FragmentationTable | None = None
 
 
 class DifferenceRow(Keyed):

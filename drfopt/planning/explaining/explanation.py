@@ -18,6 +18,8 @@ from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
 from ...model.shortfall import HAS_ALL, MET
 from ...solving.allocating import solve
+from .fragmentation import Fragmentation
+from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
 from .tried_remedies import RemedyTrials, ceilings_met
 
@@ -132,6 +134,8 @@ class Explanation(Result):
         What is explained.
     users : tuple of Explained
         In the order of the instance; those asked for.
+    fragmentation : Fragmentation or None
+        Where it was asked for, what whole tasks make of the devices.
     """
 
     _schema = "drfopt explanation 1"
@@ -141,6 +145,7 @@ class Explanation(Result):
     policy: str
     allocation: Allocation
     users: tuple[Explained, ...]
+    fragmentation: Fragmentation | None = None
 
     def named(self) -> dict[str, Any]:
         """Return the entries by user."""
@@ -155,7 +160,7 @@ class Explanation(Result):
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
             "broken_guarantees": self.allocation.broken_guarantees,
-        }
+        } | ({} if self.fragmentation is None else {"fragmentation": self.fragmentation.to_dict()})
 
     def sheet(self) -> Sheet:
         """Return the table: a row a user, who is most short first."""
@@ -202,6 +207,10 @@ class Explanation(Result):
         notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
         if any(row.alone_tasks is not None for row in self.users):
             notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+        if self.fragmentation is not None:
+            notes += self.fragmentation.sentences()
+        elif self.instance.has_devices:
+            notes.append("devices are pooled here; how much of them whole tasks lose: --fragmentation")
         if broken := self.allocation.broken:
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
@@ -213,7 +222,14 @@ class Explanation(Result):
         return notes
 
 
-def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = None) -> Explanation:
+def explain(
+    instance: Instance,
+    policy: AnyPolicy = "drf",
+    user: str | None = None,
+    *,
+    fragmentation: bool = False,
+    time_limit: float | None = None,
+) -> Explanation:
     """Return why the users, or one of them, have what they have.
 
     Parameters
@@ -223,6 +239,10 @@ def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = No
         Any but a formulation file and ``per-server``, in divisible tasks.
     user : str, optional
         Whom to explain; by default everybody.
+    fragmentation : bool
+        Whether to pack whole tasks as well, and say how much of the devices they lose.
+    time_limit : float, optional
+        Seconds for that packing and its proof.
 
     Returns
     -------
@@ -257,7 +277,8 @@ def explain(instance: Instance, policy: AnyPolicy = "drf", user: str | None = No
     for done, i in enumerate(rows):
         report(f"{done} of {len(rows)} users explained")
         found.append(facts.of(i))
-    return Explanation(instance, chosen.name, allocation, tuple(found))
+    lost = fragments_of(allocation, time_limit) if fragmentation else None
+    return Explanation(instance, chosen.name, allocation, tuple(found), lost)
 
 
 class _Facts:

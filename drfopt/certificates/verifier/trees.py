@@ -1,0 +1,217 @@
+"""Trees of multipliers: why no other whole tasks are better.
+
+A tree is a list: a branch, what lies below it, what lies above it; and so on, down to leaves.  A branch says that so
+many at most do something (below), or more do (above): every allocation is on one of its sides.  At a leaf prices refute
+all that are there: tasks cost more, however their owners choose within the bounds, than all that the cluster can run is
+worth.
+
+In a pool a task costs the resources that it uses.  On machines the tasks of each shape (demand, and classes open to it)
+have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, what
+these are worth if no task there pays more than it uses.
+
+All numbers are integers: amounts in units in which every demand is one, and the room beneath rounded down, which no
+whole task can notice.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from operator import mul
+from typing import Any
+
+from .claims import Claim
+from .reading import number
+from .work import spend
+
+__all__ = ["CELLS_A_STEP", "Bounds", "Carried", "Tree", "Undecided", "cheapest", "leaves", "price_of", "scale_of"]
+
+LOADS = 20_000
+"""Steps in listing what one machine of a class can carry."""
+
+CELLS_A_STEP = 8
+"""Products of a load and a price that are counted as a step."""
+
+Bounds = dict[Any, tuple[int, int]]
+"""Least and most that do something; what is not there is free."""
+
+Tree = list[dict[str, Any]]
+
+Scale = Callable[[Any], int]
+"""What makes a number of a leaf an integer."""
+
+
+class Undecided(Exception):
+    """A tree does not say enough, which is no fault of the answer; in words."""
+
+
+class Carried:
+    """What whole tasks cost, and what the cluster can run is worth, at the prices of a leaf."""
+
+    def __init__(self, claim: Claim):
+        c, self.pool = claim.c, claim.c.pool
+        self.resources, self.classes, self.count = c.resources, c.classes, c.count
+        self.at = {name: i for i, name in enumerate(c.users)}
+        self.users = [i for i in claim.n if claim.plays[i]]
+        found: dict[Any, int] = {}
+        self.shape = {i: found.setdefault((tuple(c.d[i]), tuple(claim.fits[i])), len(found)) for i in self.users}
+        demands, fits = [list(d) for d, _ in found], [set(ks) for _, ks in found]
+        self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
+        self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.loads: dict[int, list[tuple[int, ...]]] = {}
+
+    def alone(self, claim: Claim, i: int) -> int:
+        """Return the most tasks that user i could run alone."""
+        d, u = claim.c.d[i], claim.u[i]
+        each = ((k, min(math.floor(r / n) for r, n in zip(claim.c.C[k], d, strict=True) if n)) for k in claim.fits[i])
+        most = sum(self.count[k] * fit for k, fit in each)
+        return most if u is None else min(most, int(u))
+
+    def carried(self, k: int) -> list[tuple[int, ...]]:
+        """Return the loads of one machine of class k to which no task can be added, by its shapes."""
+        if k not in self.loads:
+            self.loads[k] = list(_loads(*self.rows[k]))
+        return self.loads[k]
+
+    def key(self, node: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
+        """Return the load of a class that a branch is about."""
+        k = self.classes.index(node["class"])
+        return k, self.load(k, node["load"])
+
+    def load(self, k: int, given: dict[str, Any]) -> tuple[int, ...]:
+        """Return a load that a branch names."""
+        tasks = {self.shape[self.at[name]]: int(x) for name, x in given.items()}
+        found = tuple(tasks.pop(s, 0) for s in self.fitting[k])
+        if tasks or found not in self.carried(k):
+            raise Undecided(f"a branch names what is no full load of {self.classes[k]}")
+        return found
+
+    def priced(self, leaf: dict[str, Any], integer: Scale, bounds: Bounds) -> tuple[list[int], Any] | None:
+        """Return the price of a task of each shape, and what everything is worth; None where bounds cannot be kept."""
+        if self.pool:
+            p = _row(leaf.get("prices", {}), self.resources, integer)
+            rows, room = self.rows[0]
+            return [sum(map(mul, p, row)) for row in rows], sum(map(mul, p, room))
+        costs = [0] * len({*self.shape.values()})
+        for name, price in leaf.get("tasks", {}).items():
+            costs[self.shape[self.at[name]]] = price_of(price, integer)
+        worth, classes = 0, leaf.get("classes", {})
+        for k, name in enumerate(self.classes):
+            values = [costs[s] for s in self.fitting[k]]
+            if name in classes:
+                most: Any = self.count[k] * self.by_resources(k, values, _row(classes[name], self.resources, integer))
+            elif any(values) or any(key[0] == k for key in bounds):
+                most = self.by_loads(k, values, bounds)
+            else:
+                most = 0
+            if most is None:
+                return None
+            worth += most
+        return costs, worth
+
+    def by_resources(self, k: int, values: list[int], p: list[int]) -> Any:
+        """Return what one machine is worth when all prices are raised until no task is worth more than it uses."""
+        rows, room = self.rows[k]
+        paid = [sum(map(mul, p, row)) for row in rows]
+        if any(value and not cost for value, cost in zip(values, paid, strict=True)):
+            raise Undecided(f"a task is worth something, and all that it uses of {self.classes[k]} nothing")
+        rise = max((Fraction(v, cost) for v, cost in zip(values, paid, strict=True) if v), default=Fraction(0))
+        return rise * sum(map(mul, p, room))
+
+    def by_loads(self, k: int, values: list[int], bounds: Bounds) -> int | None:
+        """Return what all machines of a class are worth with their most valuable loads; None where bounds forbid it."""
+        loads, count = self.carried(k), self.count[k]
+        spend(max(values, default=0).bit_length(), 1 + len(loads) * len(values) // CELLS_A_STEP)
+        named = {key[1]: ends for key, ends in bounds.items() if key[0] == k}
+        if not named:
+            return count * max((sum(map(mul, load, values)) for load in loads), default=0)
+        each = [-sum(map(mul, load, values)) for load in loads]
+        found = cheapest(each, [named.get(load, (0, count)) for load in loads], count)
+        return None if found is None else -found
+
+
+def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], n: int) -> int | None:
+    """Return the least cost at which n choose, so many each option as its bounds allow; None where they cannot."""
+    left, cost = n - sum(low for low, _ in ends), sum(c * low for c, (low, _) in zip(each, ends, strict=True))
+    if left < 0 or any(low > high for low, high in ends):
+        return None
+    for c, (low, high) in sorted(zip(each, ends, strict=True)):
+        taken = min(left, high - low)
+        cost, left = cost + c * taken, left - taken
+    return None if left else cost
+
+
+def leaves(
+    tree: list[dict[str, Any]], key: Callable[[dict[str, Any]], Any], free: Callable[[Any], tuple[int, int]]
+) -> Iterator[Any]:
+    """Yield every leaf of a tree with the bounds that hold there, each key at its `free` ones at first."""
+    waiting: list[Bounds] = [{}]
+    for node in tree:
+        if not waiting:
+            raise Undecided("a tree goes on behind its last leaf")
+        bounds = waiting.pop()
+        spend(0, 1 + len(bounds))
+        if "most" in node:
+            what, most = key(node), int(node["most"])
+            low, high = bounds.get(what, free(what))
+            waiting += [bounds | {what: (max(low, most + 1), high)}, bounds | {what: (low, min(high, most))}]
+        else:
+            yield node, bounds
+    if waiting:
+        raise Undecided("a tree ends before all its branches do")
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+
+
+def scale_of(leaf: dict[str, Any]) -> Scale:
+    """Return what makes all numbers of a leaf integers, in one proportion."""
+    rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
+    given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ())]
+    unit = math.lcm(*(number(v).denominator for v in given))
+    spend(unit.bit_length(), 1 + len(given))
+    return lambda v: int(number(v) * unit)
+
+
+def price_of(value: Any, integer: Scale) -> int:
+    """Return a price as an integer; none is negative."""
+    if (price := integer(value)) < 0:
+        raise Undecided("a price is negative")
+    return price
+
+
+def _row(given: dict[str, Any], names: Sequence[str], integer: Scale) -> list[int]:
+    if strange := set(given) - set(names):
+        raise Undecided(f"{min(strange)!r} is no resource of the cluster")
+    return [price_of(given[name], integer) if name in given else 0 for name in names]
+
+
+def _integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
+    """Return demands and what there is in units in which every demand is an integer, resource by resource."""
+    columns, room = [], []
+    for j, most in enumerate(capacity):
+        unit = math.lcm(*(row[j].denominator for row in demands))
+        column = [int(row[j] * unit) for row in demands]
+        step = math.gcd(*column) or 1
+        columns.append([d // step for d in column])
+        room.append(math.floor(most * unit) // step)
+    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
+
+
+def _loads(rows: list[list[int]], room: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield what one machine can carry, and nothing besides."""
+    found: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
+    steps = 0
+    for place, row in enumerate(rows):
+        longer = []
+        for load, left in found:
+            most = min(f // d for f, d in zip(left, row, strict=True) if d)
+            for x in range(most if place == len(rows) - 1 else 0, most + 1):
+                longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
+            steps += most + 1
+            spend(0, 1 + most)
+            if steps > LOADS:
+                raise Undecided("a machine can carry more loads than are listed, and its resources have no prices")
+        found = longer
+    for load, left in found:
+        if not any(all(d <= f for d, f in zip(row, left, strict=True)) for row in rows):
+            yield load

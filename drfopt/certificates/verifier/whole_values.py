@@ -1,0 +1,140 @@
+"""Sums and Nash products of whole tasks: one tree, of prices that bound what tasks can be worth."""
+
+import math
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from .claims import Claim
+from .reading import number
+from .trees import Bounds, Carried, Tree, leaves, scale_of
+from .work import spend
+
+__all__ = ["ValueProof", "value_refuted"]
+
+DIGITS = 40
+"""Decimals of a logarithm beyond those of the product."""
+
+LONGEST = 4_000
+"""Bits of a product that is compared exactly."""
+
+
+class Value:
+    """What tasks are worth to user i, as integers, known from below and from above; more is better."""
+
+    def __init__(self, claim: Claim, cluster: Carried):
+        self.users, self.own = cluster.users, [int(claim.x[i]) for i in cluster.users]
+        self.most = {i: cluster.alone(claim, i) for i in self.users}
+        self.product = claim.objective == "alpha"
+        if not self.product:
+            self.unit = math.lcm(*(claim.r[i].denominator for i in self.users))
+            self.rate, self.margin = {i: int(claim.r[i] * self.unit) for i in self.users}, 1
+        else:
+            self.logarithms(claim)
+        self.least = sum(self.low(i, x) for i, x in zip(self.users, self.own, strict=True))
+
+    def logarithms(self, claim: Claim) -> None:
+        """Prepare for products: whoever is served counts more than all products, and then logarithms are added."""
+        weights = [claim.c.w[i][0] for i in self.users]
+        unit = math.lcm(*(w.denominator for w in weights))
+        common = math.gcd(*(int(w * unit) for w in weights))
+        self.power = {i: int(w * unit) // common for i, w in zip(self.users, weights, strict=True)}
+        exact = sum(w * self.most[i].bit_length() for i, w in self.power.items()) <= LONGEST
+        # Another product of integers is larger by a part of itself that is no smaller than this.
+        own = zip(self.users, self.own, strict=True)
+        self.whole = math.prod(x ** self.power[i] for i, x in own if x) if exact else 0
+        digits = DIGITS + len(str(self.whole))
+        self.unit, self.context = 10**digits, Context(prec=digits + 20)
+        self.margin = self.unit // (self.whole + 1) if exact else 0
+        self.known: dict[int, int] = {}
+        self.served = self.unit + sum(w * (self.log(self.most[i]) + 3) for i, w in self.power.items())
+
+    def log(self, x: int) -> int:
+        """Return the logarithm in units, rounded down: the true one is at most two units above."""
+        if x not in self.known:
+            spend(0, 20 + self.unit.bit_length() // 20)
+            logarithm = self.context.multiply(self.context.ln(Decimal(x)), Decimal(self.unit))
+            self.known[x] = int(logarithm.to_integral_value(ROUND_FLOOR)) - 1
+        return self.known[x] if x > 1 else 0
+
+    def low(self, i: int, x: int) -> int:
+        """Return what x tasks are worth at least."""
+        if not self.product:
+            return self.rate[i] * x
+        return self.served + self.power[i] * self.log(x) if x else 0
+
+    def high(self, i: int, x: int) -> int:
+        """Return what x tasks are worth at most."""
+        return self.low(i, x) + (3 * self.power[i] if self.product and x > 1 else 0)
+
+    def best(self, i: int, cost: int, low: int, high: int, parts: int) -> int:
+        """Return a bound of what tasks between two numbers are worth in parts beyond their cost, which is concave."""
+        near = {low, high, min(max(low, 1), high)}
+        if self.product and cost:
+            top = self.power[i] * self.unit // cost
+            near |= {min(max(x, low), high) for x in (top, top + 1)}
+        return max(parts * self.high(i, x) - cost * x for x in near)
+
+    def better(self, tasks: list[int]) -> bool | None:
+        """Say whether tasks are worth more than the file's, None where that is not known."""
+        most = sum(self.high(i, x) for i, x in zip(self.users, tasks, strict=True))
+        powers = [self.power[i] for i in self.users] if self.product else []
+        alike = self.product and sorted(zip(powers, tasks, strict=True)) == sorted(zip(powers, self.own, strict=True))
+        if alike or most < self.least + self.margin:
+            return False
+        served = sum(map(bool, tasks)) - sum(map(bool, self.own))
+        if not self.product or served:
+            return not self.product or served > 0
+        if not self.whole:
+            least = sum(self.low(i, x) for i, x in zip(self.users, tasks, strict=True))
+            own = sum(self.high(i, x) for i, x in zip(self.users, self.own, strict=True))
+            return True if least > own else None
+        return math.prod(x**power for x, power in zip(tasks, powers, strict=True) if x) > self.whole
+
+
+class ValueProof:
+    """What a tree has to refute for no sum, or product after users served, to be larger.
+
+    By any prices, what tasks are worth is at most what all that can be run costs, and what each user's tasks within its
+    bounds can be worth beyond their cost.
+    """
+
+    def __init__(self, claim: Claim):
+        self.cluster = Carried(claim)
+        self.value = Value(claim, self.cluster)
+
+    def key(self, node: dict[str, Any]) -> Any:
+        """Return what a branch is about."""
+        return self.cluster.key(node) if "class" in node else ("user", self.cluster.at[node["user"]])
+
+    def free(self, what: Any) -> tuple[int, int]:
+        """Return its bounds where nothing is branched upon."""
+        return 0, self.value.most[what[1]] if what[0] == "user" else self.cluster.count[what[0]]
+
+    def bound(self, leaf: dict[str, Any], bounds: Bounds) -> Fraction | None:
+        """Return by how much all within bounds is worth more than the file's at most; None where nothing better is."""
+        cluster, value = self.cluster, self.value
+        ends = [bounds.get(("user", i), (0, value.most[i])) for i in cluster.users]
+        spend(value.unit.bit_length(), len(ends))
+        if any(low > high for low, high in ends):
+            return None
+        if all(low == high for low, high in ends) and value.better([low for low, _ in ends]) is False:
+            return None
+        # Prices are of units in which tasks are worth integers; of sums also in parts of them.
+        integer = (lambda p: math.floor(number(p) * value.unit)) if value.product else scale_of(leaf)
+        parts = 1 if value.product else integer(1)
+        if (found := cluster.priced(leaf, integer, bounds)) is None:
+            return None
+        costs, worth = found
+        mine = zip(cluster.users, ends, strict=True)
+        most = worth + sum(value.best(i, costs[cluster.shape[i]], low, high, parts) for i, (low, high) in mine)
+        return None if most < parts * (value.least + value.margin) else Fraction(most - parts * value.least, parts)
+
+
+def value_refuted(claim: Claim, tree: Tree) -> str:
+    """Return why a tree does not prove that no sum, or product after users served, is larger; "" where it does."""
+    proof = ValueProof(claim)
+    for leaf, bounds in leaves(tree, proof.key, proof.free):
+        if (more := proof.bound(leaf, bounds)) is not None:
+            return f"a leaf leaves room for {float(more / proof.value.unit):.6g} more"
+    return ""

@@ -1,0 +1,314 @@
+"""Without any one of its checks the verifier would let something pass: forged files find out every mutant of it."""
+
+import ast
+import copy
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from drfopt import Instance, Machine, solve
+from drfopt.certificates import verifier
+from drfopt.certificates.document import certificate_document
+from drfopt.certificates.verifier import loads, verify
+
+FOLDER = Path(verifier.__file__).parent
+
+
+def mutated(tmp_path, file, text):
+    """Return `verify` of a copy of the verifier in which one file has another text."""
+    name = f"mutant_{abs(hash((str(tmp_path), file, text)))}"
+    folder = tmp_path / name
+    shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / file).write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module.verify
+
+
+def file_of(instance, policy="drf", **how):
+    return loads(json.dumps(certificate_document(solve(instance, policy, **how))))
+
+
+def pool(**more):
+    return Instance([[1, 4], [3, 1]], [9, 18], **more)
+
+
+def rack(**more):
+    return Instance([[1, 2], [2, 1]], machines=[Machine("a", [4, 4], 2), Machine("b", [6, 3])], **more)
+
+
+def row(found, i, **changes):
+    found["users"][i] |= changes
+    return found
+
+
+def without_levels(found):
+    for user in found["users"]:
+        del user["level"]
+    return found
+
+
+def broken_whole():
+    return row(without_levels(file_of(Instance([[2]], [9]), integer=True)), 0, tasks="9/2")
+
+
+def above_limit():
+    found = file_of(pool(), exact=True)
+    found["instance"]["users"][0]["max_tasks"] = 2
+    return found
+
+
+def above_ceiling():
+    found = file_of(Instance.library("tree-of-departments"), exact=True)
+    for group in found["instance"]["groups"]:
+        for name in group.get("ceiling", {}):
+            group["ceiling"][name] = "1/9"
+    return without_levels(found)
+
+
+def other_level():
+    return row(file_of(pool(), exact=True), 0, level="1/2")
+
+
+def overpacked():
+    found = file_of(rack(), integer=True)
+    found["proof"]["packing"][0]["machines"] += 7
+    return found
+
+
+def full(room, placed, **more):
+    """Everybody at a limit of 5, on a class with so much room, of whom the first is placed as it says."""
+    rows = Instance([[1], [1]], machines=[Machine("a", [20]), Machine("b", [20])], max_tasks=[5, 5])
+    found = file_of(rows, exact=True)
+    for one, capacity in zip(found["instance"]["machines"], room, strict=True):
+        one["capacity"] = dict.fromkeys(one["capacity"], capacity)
+    found["instance"]["users"][0] |= more
+    first, other = (user["name"] for user in found["users"])
+    found["placement"] = {first: placed, other: {"b": "5"}}
+    return without_levels(found)
+
+
+def misplaced():
+    return full([5, 20], {"a": "3"})
+
+
+def astray():
+    return full([5, 20], {"b": "5"}, machines=["a"])
+
+
+def overfull():
+    return full([4, 20], {"a": "5"})
+
+
+def early():
+    return row(without_levels(file_of(pool(), exact=True)), 0, tasks="2")
+
+
+def dear_round():
+    found = file_of(rack(), exact=True)
+    found["proof"]["rounds"][0]["level"] = "7/2"
+    return found
+
+
+def own_machine():
+    found = without_levels(file_of(rack(), "per-server"))
+    name = found["users"][0]["name"]
+    held = found["placement"][name]
+    held[next(iter(held))] = 0.1
+    found["users"][0]["tasks"] = sum(held.values())
+    return found
+
+
+def less_in_sum():
+    return row(without_levels(file_of(pool(), "throughput", exact=True)), 0, tasks="0")
+
+
+def free_market():
+    found = file_of(pool(), "ceei", exact=True)
+    found["proof"]["prices"] = dict.fromkeys(found["proof"]["prices"], "-1")
+    return found
+
+
+def beside_response():
+    found = without_levels(file_of(pool(), "ceei", exact=True))
+    found["instance"]["users"][0]["weight"] = 2
+    return found
+
+
+def narrow():
+    found = without_levels(file_of(Instance([[4, 1], [1, 16], [16, 1]], [100, 100]), "ceei", exact=True))
+    ends = found["users"][0]["tasks"]
+    ends["lower"] = ends["upper"]
+    return found
+
+
+def certain():
+    """Intervals that are the point alone."""
+    found = without_levels(file_of(Instance([[4, 1], [1, 16], [16, 1]], [100, 100]), "ceei", exact=True))
+    for user in found["users"]:
+        user["tasks"] = dict.fromkeys(("lower", "upper"), found["proof"]["point"][user["name"]])
+    return found
+
+
+def narrow_level():
+    found = file_of(Instance([[4, 1], [1, 16], [16, 1]], [100, 100]), "ceei", exact=True)
+    ends = found["users"][0]["level"]
+    ends["lower"] = ends["upper"]
+    return found
+
+
+def worse_whole():
+    found = without_levels(file_of(pool(), integer=True))
+    del found["proof"]["trees"]
+    return row(found, 0, tasks=2)
+
+
+FORGED = [
+    broken_whole,
+    above_limit,
+    above_ceiling,
+    other_level,
+    overpacked,
+    misplaced,
+    astray,
+    overfull,
+    early,
+    dear_round,
+    own_machine,
+    less_in_sum,
+    free_market,
+    beside_response,
+    narrow,
+    certain,
+    narrow_level,
+    worse_whole,
+]
+
+
+def checks_of(file):
+    """Yield every place at which faults are recorded: the source with that check made blind, and its name."""
+    tree = ast.parse((FOLDER / file).read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) > 1]
+    for node in calls:
+        named = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if named != "add" or (isinstance(node.args[1], ast.List) and not node.args[1].elts):
+            continue
+        kept, node.args[1] = node.args[1], ast.List(elts=[], ctx=ast.Load())
+        yield ast.unparse(node.args[0])[:60], ast.unparse(ast.fix_missing_locations(tree))
+        node.args[1] = kept
+
+
+TOLD_TWICE = {
+    "'tasks are not negative'": "the placement would be negative too",
+    "'who can run nothing has nothing'": "it would be above a limit, or run where it does not fit",
+    "'what has a price is used up'": "money would be left",
+    "'nobody uses a class that is dear to it'": "named by test_verifier_forged",
+    "'the instance is the one of the file'": "named by test_verifier_forged",
+}
+"""Checks that say more plainly what another one says as well, or that other tests hold."""
+
+
+EVERY = [
+    (file, name, text)
+    for file in ("claims.py", "proofs.py")
+    for name, text in checks_of(file)
+    if name not in TOLD_TWICE
+]
+
+
+@pytest.fixture(scope="module")
+def forged():
+    return [(make(), verify(make()).valid) for make in FORGED]
+
+
+def test_what_is_forged_is_not_accepted(forged):
+    for make, (_, valid) in zip(FORGED, forged, strict=True):
+        assert valid is False, make.__name__
+
+
+def verdict(judge, data):
+    try:
+        return judge(copy.deepcopy(data)).valid
+    except ValueError:
+        return "refused"
+
+
+@pytest.mark.parametrize(("file", "name", "text"), [pytest.param(*each, id=each[1]) for each in EVERY])
+def test_a_verifier_without_one_check_is_found_out(forged, tmp_path, file, name, text):
+    blind = mutated(tmp_path, file, text)
+    assert any(verdict(blind, data) is not False for data, _ in forged), name
+
+
+# ---- trees -------------------------------------------------------------------------------------------------------
+
+
+def tree_file(policy="drf"):
+    return file_of(
+        Instance([[15], [10], [6]], machines=[Machine("m", [30], 2)], max_tasks=[1, 2, 4]), policy, integer=True
+    )
+
+
+def nothing_priced(policy):
+    """Leaves that price nothing, and say that it proves something."""
+    found = tree_file(policy)
+    for tree in found["proof"]["trees"]:
+        for node in tree:
+            node.pop("tasks", None) if "most" not in node else None
+            if "levels" in node:
+                node["levels"] = ["0"] * len(node["levels"])
+    return found
+
+
+def below_nothing(policy):
+    """Negative prices of what is left over, at which everything seems refuted, and a user who has nothing."""
+    found = without_levels(file_of(Instance([[1, 1], [1, 1]], [2, 100]), policy, integer=True))
+    priced = {"prices": {list(found["instance"]["capacity"])[1]: "-1"}}
+    found["proof"]["trees"] = [[priced | {"levels": ["0"] * levels}] for levels in (1, 2)]
+    return row(found, 0, tasks=0)
+
+
+def half_a_tree(policy):
+    found = tree_file(policy)
+    found["proof"]["trees"] = [
+        tree[: max(1, len(tree) - 1)] if len(tree) > 1 else tree for tree in found["proof"]["trees"]
+    ]
+    return found
+
+
+def one_more(policy):
+    """Machines may carry what is not full, once more than they are."""
+    found = tree_file(policy)
+    for tree in found["proof"]["trees"]:
+        for node in tree:
+            if "most" in node:
+                node["most"] -= 1
+    return found
+
+
+MUTANTS = [
+    ("trees.py", "if (price := integer(value)) < 0:", "if (price := integer(value)) < -(10**99):", below_nothing),
+    ("trees.py", "    if waiting:\n        raise Undecided", "    if False:\n        raise Undecided", half_a_tree),
+    ("whole_levels.py", "if sum(asked) <= worth:", "if sum(asked) < worth:", nothing_priced),
+    ("whole_values.py", "if (more := proof.bound(leaf, bounds)) is not None:", "if False:", nothing_priced),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "forge"), MUTANTS, ids=[f"{row[0]}-{row[1][:20]}" for row in MUTANTS])
+def test_a_mutant_of_the_trees_is_found_out(tmp_path, file, old, new, forge):
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    mutant = mutated(tmp_path, file, source.replace(old, new))
+    accepted = 0
+    for policy in ("drf", "tasks", "ceei", "throughput"):
+        data = forge(policy)
+        assert verdict(verify, data) is not True
+        accepted += verdict(mutant, data) is True
+    assert accepted

@@ -1,0 +1,236 @@
+"""Trees that prove whole tasks: what they prove is so by enumeration, and nothing that is forged is accepted."""
+
+import copy
+import itertools
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from drfopt import Instance, Machine, solve
+from drfopt.certificates import whole
+from drfopt.certificates.document import certificate_document, document
+from drfopt.certificates.feasibility import exactly_feasible
+from drfopt.certificates.verifier import loads, verify
+from drfopt.io.native.reading import loads as read
+from drfopt.model.evidence import Evidence
+from drfopt.model.policies import policy_named
+
+POLICIES = ["drf", "asset", "tasks", "tsf", "ceei", "utilitarian", "throughput"]
+
+
+def drawn(seed, pool=False):
+    """Return a small cluster, with ties, closed classes and limits."""
+    chance = np.random.default_rng(seed)
+    n, m, k = int(chance.integers(2, 5)), int(chance.integers(1, 3)), int(chance.integers(1, 4))
+    demands = chance.integers(0, 5, (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    limits = [None if chance.random() < 0.7 else int(chance.integers(1, 9)) for _ in range(n)]
+    weights = None if seed % 3 else chance.integers(1, 4, n).tolist()
+    if pool:
+        return Instance(demands, chance.integers(5, 20, m), max_tasks=limits, weights=weights)
+    machines = [Machine(f"c{q}", chance.integers(4, 12, m).tolist(), int(chance.integers(1, 4))) for q in range(k)]
+    open_to = chance.random((n, k)) < 0.8
+    return Instance(demands, machines=machines, eligible=open_to, max_tasks=limits, weights=weights)
+
+
+def written(instance, policy):
+    return loads(json.dumps(certificate_document(solve(instance, policy, integer=True))))
+
+
+def claimed(instance, policy, tasks, packing, trees):
+    """Return a document that claims other tasks, with the trees of the best ones."""
+    chosen = policy_named(policy)
+    levels = [rate * x for rate, x in zip(chosen.exact_rates(instance), tasks, strict=True)]
+    counts = np.array(tasks, dtype=np.int64)
+    data = document(instance, policy, counts, levels, None, Evidence(packing=packing), integer=True)
+    data["proof"]["trees"] = trees
+    for row in data["users"]:
+        del row["level"]
+    return loads(json.dumps(data))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_answer_is_proven_without_a_solver(seed, policy):
+    for pool in (False, True):
+        found = written(drawn(seed, pool), policy)
+        report = verify(found)
+        assert report.valid is True, [check for check in report.checks if not check.holds]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_worse_answer_has_no_tree(policy):
+    """All allocations of a small rack: the trees of the best ones prove no other."""
+    rack = Instance([[2, 1], [1, 2], [1, 1]], machines=[Machine("a", [4, 4], 1), Machine("b", [3, 2], 1)])
+    best = written(rack, policy)
+    own = whole.score(rack, policy_named(policy), [row["tasks"] for row in best["users"]])
+    for tasks in itertools.product(range(5), repeat=3):
+        packing = packed(rack, tasks)
+        if packing is None:
+            continue
+        score = whole.score(rack, policy_named(policy), list(tasks))
+        assert score <= own, "what the engine found is the best"
+        valid = verify(claimed(rack, policy, tasks, packing, best["proof"]["trees"])).valid
+        assert valid is not True or score == own
+
+
+def packed(rack, tasks):
+    """Return a packing of some tasks on two machines, None where there is none."""
+    for first in itertools.product(*(range(x + 1) for x in tasks)):
+        rest = [x - y for x, y in zip(tasks, first, strict=True)]
+        packing = [(0, 1, dict(enumerate(first))), (1, 1, dict(enumerate(rest)))]
+        if not exactly_feasible(rack, list(tasks), packing):
+            return packing
+    return None
+
+
+def test_a_question_of_packing_is_decided_by_branches_on_loads():
+    # Two machines have room for 59 of 60, and no way to pack it: 15; 10, 10; 6, 6, 6, 6.  Multipliers do not suffice.
+    rack = Instance([[15], [10], [6]], machines=[Machine("m", [30], 2)], max_tasks=[1, 2, 4])
+    for policy in POLICIES:
+        found = solve(rack, policy, integer=True)
+        assert found.certificate.rigorous and sum(found.tasks) == 6
+        data = written(rack, policy)
+        branches = [node for tree in data["proof"]["trees"] for node in tree if "class" in node]
+        assert branches
+        assert verify(data).valid is True
+        branches[0]["load"] = {rack.users[0]: 1, rack.users[2]: 1}
+        assert verify(data).valid is None, "one more fits beside it"
+
+
+# ---- forged --------------------------------------------------------------------------------------------------------
+
+
+def forged(chance, found):
+    """Return the file with one thing of its trees or tasks changed, and what."""
+    found = copy.deepcopy(found)
+    trees = found["proof"]["trees"]
+    tree = chance.choice(trees)
+    node = chance.choice(tree)
+    kind = chance.choice(["number", "number", "most", "drop", "swap", "tasks", "tasks", "tree", "names", "instance"])
+    if kind == "number" and "most" not in node:
+        rows = [row for row in (node.get("prices"), node.get("tasks"), *node.get("classes", {}).values()) if row]
+        if rows:
+            row = chance.choice(rows)
+            name = chance.choice(list(row))
+            row[name] = chance.choice(
+                ["0", "1", "-1", str(-Fraction(row[name])), str(Fraction(row[name]) * 2), "1/0x7"]
+            )
+        elif node.get("levels"):
+            place = chance.randrange(len(node["levels"]))
+            node["levels"][place] = chance.choice(["0", "-5", "7"])
+    elif kind == "most" and "most" in node:
+        node["most"] += chance.choice([-1, 1, 100])
+    elif kind == "drop":
+        tree.remove(node)
+    elif kind == "swap" and len(tree) > 1:
+        one, other = chance.sample(range(len(tree)), 2)
+        tree[one], tree[other] = tree[other], tree[one]
+    elif kind == "tree":
+        trees.remove(tree)
+    elif kind == "names" and len(found["users"]) > 1 and "tasks" in node and isinstance(node["tasks"], dict):
+        names = [row["name"] for row in found["users"]]
+        node["tasks"] = {chance.choice(names): price for price in node["tasks"].values()}
+    elif kind == "instance":
+        user = chance.choice(found["instance"]["users"])
+        resource = chance.choice(list(user["demand"]))
+        user["demand"][resource] = chance.choice(["1", "1/2", "9"])
+    else:
+        changed(chance, found)
+        kind = "tasks"
+    return found, kind
+
+
+def changed(chance, found):
+    """Take some tasks away, and from the packing too, so that only the trees can tell."""
+    row = chance.choice([row for row in found["users"] if row["tasks"]] or found["users"])
+    row.pop("level")
+    if not row["tasks"]:
+        return
+    row["tasks"] -= 1
+    for entry in found["proof"].get("packing", []):
+        if entry["tasks"].get(row["name"]):
+            one = copy.deepcopy(entry) | {"machines": 1}
+            entry["machines"] -= 1
+            one["tasks"][row["name"]] -= 1
+            found["proof"]["packing"].append(one)
+            return
+
+
+def best_score(data, policy):
+    """Return the best score of an instance file, found again."""
+    instance = read(json.dumps(data), "json")
+    return whole.score(instance, policy_named(policy), solve(instance, policy, integer=True).tasks.tolist())
+
+
+def attack(times, seed):
+    chance = random.Random(seed)
+    clusters = [drawn(one, pool) for one in range(6) for pool in (True, False)]
+    files = [(policy, written(cluster, policy)) for cluster in clusters for policy in POLICIES]
+    files = [(policy, found) for policy, found in files if found["proof"].get("trees")]
+    best = {}
+    accepted = 0
+    for _ in range(times):
+        policy, found = chance.choice(files)
+        other, kind = forged(chance, found)
+        try:
+            valid = verify(other).valid
+        except ValueError:
+            continue
+        if valid is not True:
+            continue
+        # Multipliers may be others and prove the same; what is proven must be so.
+        accepted += 1
+        key = policy, json.dumps(other["instance"], default=str)
+        best[key] = best.get(key) or best_score(json.loads(key[1]), policy)
+        instance = read(key[1], "json")
+        tasks = [int(row["tasks"]) for row in other["users"]]
+        assert whole.score(instance, policy_named(policy), tasks) == best[key], (kind, policy)
+    assert accepted < times / 2
+
+
+def test_forged_trees_prove_nothing_that_is_not_so():
+    attack(200, seed=3)
+
+
+@pytest.mark.slow
+def test_thousands_of_forged_trees_prove_nothing_that_is_not_so():
+    attack(3_000, seed=4)
+
+
+# ---- bounds --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("policy", ["utilitarian", "throughput", "ceei"])
+def test_what_is_not_proven_has_a_bound_that_nothing_exceeds(seed, policy, monkeypatch):
+    from drfopt.certificates import exhaustive_search, price_tree
+
+    instance = drawn(seed)
+    best = solve(instance, policy, integer=True)
+    monkeypatch.setattr(price_tree, "NODES", 1)
+    monkeypatch.setattr(exhaustive_search, "NODES", 0)
+
+    def no_time(*arguments, **options):
+        raise whole.TooLargeToAsk
+
+    monkeypatch.setattr(whole.second_solver, "optimum", no_time)
+    packing = [(k, n, {i: min(x, 1) for i, x in row.items()}) for k, n, row in best.certificate.evidence.packing or []]
+    tasks = [sum(n * row.get(i, 0) for _, n, row in packing) for i in range(instance.n)]
+    proof = whole.certify(instance, policy_named(policy), np.array(tasks), packing)
+    if proof.valid is not None or proof.evidence.bound is None:
+        return
+    members = [i for i, x in enumerate(best.tasks.tolist()) if x]
+    if policy == "ceei":
+        powers = [float(w) for w in instance.weights[members]]
+        logs = [math.log(x) for x in best.tasks[members].tolist()]
+        value = math.exp(sum(w * y for w, y in zip(powers, logs, strict=True)) / sum(powers))
+    else:
+        value = float(whole.score(instance, policy_named(policy), best.tasks.tolist())[0])
+    assert value <= float(proof.evidence.bound) * (1 + 1e-12)
+    assert 0 <= proof.gap < 1
+    assert "at most" in proof.reason
