@@ -5,6 +5,8 @@ Given    d[i, j]  units of resource j that one task of user i needs             
          C[q, j]  units of resource j on machine q, one by one; a pool is one machine   (q, m)
          e[i, q]  whether user i may use machine q; a pool is open to all               (n, q)
          w[i, j]  weight of user i on resource j, positive                              (n, m)
+         D[q, j]  devices of resource j on machine q, 0 where it is no device           (q, m)
+         S[q, j]  units of resource j on one of these devices                           (q, m)
          u[i]     most tasks of user i, inf for no limit                                (n,)
          h[i]     level at which user i is held, NaN while she rises                    (n,)
 
@@ -14,12 +16,19 @@ Derived  a[i] = max_j d[i, j] / (c[j] w[i, j])           level of user i with on
 
 Find     z[i, q] >= 0, whole  tasks of user i on machine q, where e[i, q];  x[i] = sum_q z[i, q]
          t                    lowest level of those who rise, in units of g
+         v[i, b] >= 0, whole  tasks of user i that have a part, d[i, j] < S[q, j], of device b
+         o[b] in {0, 1}       whether b is had whole, by tasks with d[i, j] a multiple of S[q, j]
 
     maximise    t                               (0 when nobody rises)
     subject to  x[i]  >=  t g / a[i]            for every user i who rises, and
                 x[i]  >=  h[i] / a[i]           for every user i who is held     (level_i)
                 sum_i d[i, j] / f[j] z[i, q]  <=  C[q, j] / f[j]
                                                 for every machine q, resource j  (capacity_q_j)
+                sum_i d[i, j] / S[q, j] v[i, b]  <=  1 - o[b]
+                                                for every device b of q, j       (device_q_j_b)
+                z[i, q]  =  sum_b v[i, b]       for every user i of parts        (parts_q_j_i)
+                sum_i d[i, j] / S[q, j] z[i, q]  <=  sum_b o[b]
+                                                over the users of whole devices  (entire_q_j)
                 x[i]  <=  u[i]                  for every user i with a limit    (limit_i)
 
 The tasks of user i are x[i], her level is a[i] x[i].
@@ -54,6 +63,9 @@ def build(data: Any, held: np.ndarray) -> Round:
         C, e = c[None, :], np.ones((len(d), 1), dtype=bool)
     else:
         C, e = np.repeat(data.machines, data.counts, axis=0), np.repeat(data.eligible, data.counts, axis=1)
+    D, S = np.zeros(C.shape, dtype=int), np.ones(C.shape)
+    if getattr(data, "devices", None) is not None:
+        D, S = (np.repeat(table, data.counts, axis=0) for table in (data.devices, data.device_size))
     users, machines, resources = range(len(d)), range(len(C)), range(len(c))
 
     # Nobody can run a task that needs what is not there, so any divisor will do in its place.
@@ -72,6 +84,22 @@ def build(data: Any, held: np.ndarray) -> Round:
         for j in resources:
             used = pulp.lpSum(d[i, j] / f[j] * z[i, q] for i in users if e[i, q] and d[i, j] > 0)
             problem += used <= C[q, j] / f[j], f"capacity_{q}_{j}"
+            if D[q, j]:
+                need = {i: d[i, j] / S[q, j] for i in users if e[i, q] and d[i, j] > 0}
+                parts = [i for i in need if need[i] < 1]
+                o = [pulp.LpVariable(f"o_{q}_{j}_{b}", cat="Binary") for b in range(D[q, j])]
+                v = {
+                    (i, b): pulp.LpVariable(f"v_{q}_{j}_{i}_{b}", lowBound=0, cat="Integer")
+                    for i in parts
+                    for b in range(D[q, j])
+                }
+                for b in range(D[q, j]):
+                    shared = pulp.lpSum(need[i] * v[i, b] for i in parts)
+                    problem += shared <= 1 - o[b], f"device_{q}_{j}_{b}"
+                for i in parts:
+                    problem += z[i, q] == pulp.lpSum(v[i, b] for b in range(D[q, j])), f"parts_{q}_{j}_{i}"
+                entire = pulp.lpSum(need[i] * z[i, q] for i in need if need[i] >= 1)
+                problem += entire <= pulp.lpSum(o), f"entire_{q}_{j}"
     for i in users:
         if np.isfinite(u[i]):
             problem += x[i] <= u[i], f"limit_{i}"

@@ -1,11 +1,12 @@
 """Whole tasks on devices: every engine finds what writing all allocations down finds, and a schedule tears none."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, crosscheck, solve
+from drfopt import FormulationError, Instance, Machine, crosscheck, solve
 from drfopt.certificates import second_solver, whole
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.engines.problem import Problem
@@ -16,6 +17,7 @@ from drfopt.model.policies import policy_named
 from drfopt.solving.methods import second_methods
 from drfopt.solving.scheduling import schedule
 
+FORMULATIONS = Path(__file__).parents[2] / "formulations"
 PARTS = np.array(["1/2", "1/3", "2/3", "3/5", "2/5", 1, 1, 2, 0, "81/100"], dtype=object)
 
 
@@ -110,3 +112,19 @@ def test_a_schedule_tears_no_device():
     # A 0.6, B 2, A 0.6, and no two devices are free for B again; nor a part of 0.6 on a device that is shared.
     assert schedule(one).tasks.tolist() == [2, 1]
     assert [step.user for step in schedule(one).trace] == [0, 1, 0]
+
+
+def test_a_formulation_with_devices_says_the_same():
+    for seed in range(8):
+        instance, policy = shared(seed), policy_named("drf")
+        found = solve(instance, str(FORMULATIONS / "drf_integer.py"), integer=True)
+        expected = enumerated(instance, policy)
+        # A formulation's leximin may stop at a tie of its own; the lowest level is the same in all.
+        playing = Problem(instance, policy, True).members
+        assert not len(playing) or whole.score(instance, policy, found.tasks.tolist())[0] == expected[0], seed
+        assert found.certificate.violation == 0
+
+
+def test_a_formulation_that_knows_no_devices_is_refused():
+    with pytest.raises(FormulationError, match=r"make no use of the machines' devices \(data.devices\)"):
+        solve(shared(3), str(FORMULATIONS / "asset_integer.py"), integer=True)

@@ -9,7 +9,9 @@ import pytest
 from formulations import rounds
 
 
-def make(demands, capacity=None, *, machines=None, counts=None, eligible=None, weights=1.0, limits=np.inf):
+def make(
+    demands, capacity=None, *, machines=None, counts=None, eligible=None, weights=1.0, limits=np.inf, devices=None
+):
     """Return the `data` of the protocol; `eligible` is narrowed to the classes on which a whole task fits."""
     d, w = np.array(demands, dtype=float), np.array(weights, dtype=float)
     data = SimpleNamespace(machines=None, counts=None, eligible=None, demands=d)
@@ -24,6 +26,9 @@ def make(demands, capacity=None, *, machines=None, counts=None, eligible=None, w
     data.eligible = (d[:, None, :] <= data.machines).all(axis=2)
     if eligible is not None:
         data.eligible &= np.array(eligible, dtype=bool)
+    if devices is not None:
+        data.devices = np.array(devices)
+        data.device_size = np.where(data.devices > 0, data.machines / np.maximum(data.devices, 1), 1.0)
     return data
 
 

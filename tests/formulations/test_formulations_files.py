@@ -71,7 +71,7 @@ def test_the_docstring_states_the_program(file):
 def test_names_of_the_constraints_stand_in_the_docstring(file, lab):
     source = file.read_text(encoding="utf-8")
     if file.stem.endswith("_integer"):
-        data = lab.make([(1, 4), (3, 1)], (9, 18), limits=(5, 5))
+        data = lab.make([(1, 4), (3, 1)], machines=[(9, 18)], limits=(5, 5), devices=[(0, 2)])
         names = {name.split("_")[0] for name in lab.build(file.stem, data).problem.constraints}
         assert names == set(re.findall(r"\((\w+?)_[iq]\w*\)$", source, re.MULTILINE))
     else:

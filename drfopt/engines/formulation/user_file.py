@@ -97,6 +97,19 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
     return found
 
 
+def _devices(problem: Problem) -> dict[str, np.ndarray]:
+    """Return how many devices of each resource one machine of each class has, and their size, (k, m); {} for none."""
+    instance = problem.instance
+    if not instance.has_devices:
+        return {}
+    count, size = np.zeros((instance.k, instance.m), dtype=np.int64), np.ones((instance.k, instance.m))
+    for k, machine in enumerate(instance.machines or ()):
+        for resource, one in (machine.devices or {}).items():
+            j = instance.resources.index(resource)
+            count[k, j], size[k, j] = one.count, float(one.size)
+    return {"devices": count, "device_size": size}
+
+
 class UserFile:
     """A loaded file: builds and solves its programs for one problem.
 
@@ -130,6 +143,7 @@ class UserFile:
             weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
             limits=problem.limits,
             **rules(problem),
+            **_devices(problem),
         )
         built = self._built(np.full(problem.n, np.nan))
         if unread := self.data.unread(RULES):
@@ -140,6 +154,11 @@ class UserFile:
         self.has_levels = built.levels is not None
         self.says = getattr(built, "finished", None) is not None
         self.whole = _integral(built.tasks)
+        if self.whole and self.data.unread(["devices"]):
+            raise FormulationError(
+                f"{self.path}: its whole tasks make no use of the machines' devices (data.devices): leave these out, "
+                "or name a file that does, such as formulations/drf_integer.py"
+            )
         report(f"{self.path}: {_size(built.problem)} a program; a time limit ends it with what is known")
         self.best: tuple[np.ndarray, np.ndarray | None] | None = None
         self.solves = 0
