@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .solving.batches.batch import PoolSolution, Solutions, solve_many
     from .solving.comparing import Comparison, compare
     from .solving.crosschecking import CrossCheck, crosscheck
+    from .solving.partitioned import PartitionedAllocation, solve_partitions
     from .solving.scheduling import Schedule, schedule
     from .solving.verifying import Verification, verify
 
@@ -73,6 +74,7 @@ __all__ = [
     "Machine",
     "Organisation",
     "Page",
+    "PartitionedAllocation",
     "PolicyError",
     "PoolSolution",
     "Portion",
@@ -110,6 +112,7 @@ __all__ = [
     "size",
     "solve",
     "solve_many",
+    "solve_partitions",
     "sweep",
     "verify",
     "what_if",
@@ -134,6 +137,7 @@ _HOMES = {
     "Machine": "model.machine",
     "Organisation": "model.organisation",
     "Page": "reporting.pages",
+    "PartitionedAllocation": "solving.partitioned",
     "PoolSolution": "solving.batches.batch",
     "Portion": "model.allocation",
     "Prices": "planning.pricing.price_table",
@@ -168,6 +172,7 @@ _HOMES = {
     "size": "planning.sizing.purchase",
     "solve": "solving.allocating",
     "solve_many": "solving.batches.batch",
+    "solve_partitions": "solving.partitioned",
     "sweep": "planning.sweeping",
     "verify": "solving.verifying",
     "what_if": "planning.before_and_after",

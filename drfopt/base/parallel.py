@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from .errors import DrfoptError, EngineError, SolverError
 from .progress import report
 
-__all__ = ["ALONE", "Workers", "cores", "one_thread", "spread"]
+__all__ = ["ALONE", "Workers", "connected", "cores", "one_thread", "spread"]
 
 
 Item = TypeVar("Item")
@@ -236,7 +236,7 @@ def _backend(dask: str | None) -> Iterator[None]:
     import joblib
 
     if dask is not None:
-        with _client(dask) as client, joblib.parallel_config(backend="dask", client=client):
+        with connected(dask) as client, joblib.parallel_config(backend="dask", client=client):
             yield
     elif _own_processes():
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
@@ -246,7 +246,7 @@ def _backend(dask: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def _client(address: str) -> Iterator[Any]:
+def connected(address: str) -> Iterator[Any]:
     """Connect to a Dask scheduler whose workers have this package."""
     try:
         from distributed import Client

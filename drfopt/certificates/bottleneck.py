@@ -41,23 +41,24 @@ Rounding is an estimate, of sums whose errors grow with the root of their length
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from operator import itemgetter
 
 import numpy as np
 
+from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
-from ..model.arrays import columns, in_blocks, in_mid_range
 from ..model.evidence import BottleneckEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
-from .feasibility import infeasibility
+from .holders import FirstLook, Holders, Marks, Tops
 
-__all__ = ["certify"]
+__all__ = ["certify", "certify_parts"]
 
-ROUNDING = float(np.finfo(np.float64).eps)
+EPSILON = float(np.finfo(np.float64).eps)
 """Relative: of a level it counts `SAME` times, of a sum of n products a quarter of the root of n times more."""
 
 SAME = 16
@@ -65,59 +66,6 @@ SAME = 16
 
 TIED = 10
 """Resources that run out at one level up to which users are told apart by the set of them they use."""
-
-HUGE = 1e300
-"""Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
-something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
-
-HALVES = 2.0**27 + 1
-"""Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
-
-
-@dataclass(frozen=True)
-class Tops:
-    """The highest level on each resource (m,), and how far it could still rise in what is unused, relative to it (m,).
-
-    A resource that nobody uses has a top of 0; one that is not full could rise for ever.
-    """
-
-    level: np.ndarray
-    rise: np.ndarray
-
-
-@dataclass(frozen=True)
-class _Marks:
-    """The levels at which full resources run out, ascending.
-
-    Attributes
-    ----------
-    low, high : arrays (g,)
-        The levels that are one mark to rounding.
-    of : int array (m,)
-        The mark of each resource, -1 where it is not full.
-    window : float
-        How far levels may be below their marks, relative to them.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    of: np.ndarray
-    window: float
-
-    @classmethod
-    def of_tops(cls, highest: np.ndarray, full: np.ndarray, window: float) -> "_Marks":
-        """Return the marks of tops (m,)."""
-        order = np.flatnonzero(full)[np.argsort(highest[full], kind="stable")]
-        tops, of = highest[order], np.full(len(highest), -1)
-        first = np.append(True, tops[1:] > tops[:-1] * (1 + window))[: len(tops)]
-        of[order] = np.cumsum(first) - 1
-        last = np.append(first[1:], True)[: len(tops)]
-        return cls(tops[first], tops[last], of, window)
-
-    @property
-    def least(self) -> np.ndarray:
-        """The least levels that count as at the marks, (g,)."""
-        return self.low * (1 - self.window)
 
 
 @dataclass(frozen=True)
@@ -132,18 +80,18 @@ class _Holdings:
         Whether somebody at the mark is below her limit.
     unclear : bool
         Whether somebody is so little below that rounding might decide.
-    short, user : float, int
-        Who misses most of her conditions: of what she uses, the lowest mark is the best for her.
+    short, user : float, (int, int)
+        Who misses most of her conditions, by part and number: of what she uses, the lowest mark is the best for her.
     """
 
-    marks: _Marks
+    marks: Marks
     at: np.ndarray
     free: np.ndarray
     near: np.ndarray
     needed: np.ndarray
     unclear: bool
     short: float
-    user: int
+    user: tuple[int, int]
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
@@ -153,99 +101,141 @@ def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.nda
     block, and further ones only where resources run out at one level, or the bound fails: beside the instance and the
     tasks the proof needs next to no memory.
     """
-    infeasible, reason = infeasibility(instance, tasks, None)
-    if not np.isfinite(infeasible):
-        return Certificate(kind="bottleneck", valid=False, violation=infeasible, reason=reason)
     with np.errstate(all="ignore"):
-        rates = policy.rates(instance) if rates is None else rates
-        users = _Users(instance, rates, tasks, infeasible)
-        tops, missed, i, error = users.examined()
+        users = Holders(instance, policy.rates(instance) if rates is None else rates, tasks)
+        return certify_parts(
+            Partitions([users]),
+            instance.capacity,
+            instance.resources,
+            instance.n,
+            lambda part, i: f"user {instance.users[i]!r}",
+            "exact=True computes in fractions",
+            lambda tops: partial(users.bottlenecks, tops),
+        )
+
+
+def certify_parts(
+    parts: Partitions,
+    capacity: np.ndarray,
+    resources: Sequence[str],
+    n: int,
+    called: Callable[[int, int], str],
+    remedy: str,
+    stopped: Callable[[Tops], Callable[[], tuple]] = lambda tops: tuple,
+    seen: list[FirstLook] | None = None,
+) -> Certificate:
+    """Return the certificate of what users hold who lie in parts: sums over them, whatever their number.
+
+    Parameters
+    ----------
+    parts : Partitions of Holders
+    capacity, resources : array and names (m,)
+    n : int
+        Users of all parts.
+    called : callable
+        What a user is called, from the number of its part and its own there.
+    remedy : str
+        What helps where floats do not prove enough.
+    stopped : callable
+        Returns the certificate's ``stopped_by``.
+    seen : list of FirstLook, optional
+        What the first look at each part found, where it has been taken before.
+    """
+    proof = _Proof(parts, capacity, n)
+    with np.errstate(all="ignore"):
+        seen = parts.each(Holders.seen, what="proof") if seen is None else seen
+        infeasible, reason = proof.possible(seen, resources)
+        if not np.isfinite(infeasible):
+            return Certificate(kind="bottleneck", valid=False, violation=infeasible, reason=reason)
+        tops, missed, (part, i), error = proof.examined(seen, infeasible)
     violation = max(missed, infeasible)
     valid = bool(infeasible <= CAPACITY and violation <= LEVEL and error <= LEVEL)
     if not reason and not valid:
         reason = (
-            f"user {instance.users[i]!r} has no bottleneck and is not at its limit: "
-            f"its level could rise by {missed:.1e} of it (exact=True computes in fractions)"
+            f"{called(part, i)} has no bottleneck and is not at its limit: "
+            f"its level could rise by {missed:.1e} of it ({remedy})"
             if missed > LEVEL
-            else f"floats prove its levels to {error:.1e} only (exact=True computes in fractions)"
+            else f"floats prove its levels to {error:.1e} only ({remedy})"
         )
     return Certificate(
         kind="bottleneck",
         valid=valid,
         violation=violation,
-        stopped_by=partial(users.bottlenecks, tops),
+        stopped_by=stopped(tops),
         evidence=BottleneckEvidence(error=float(error)),
         reason=reason,
     )
 
 
-class _Users:
-    """An instance and tasks (n,), looked at block by block; blocks are columns of the table of demands, (m, rows)."""
+class _Proof:
+    """The proof of a pool whose users lie in parts: what the sums of all parts say."""
 
-    def __init__(self, instance: Instance, rates: np.ndarray, tasks: np.ndarray, infeasible: float):
-        self.instance, self.rates, self.tasks, self.infeasible = instance, rates, tasks, infeasible
-        unplaced = instance.unplaced()
-        self.unplaced = unplaced if unplaced.any() else None
+    def __init__(self, parts: Partitions, capacity: np.ndarray, n: int):
+        self.parts, self.capacity, self.n = parts, capacity, n
+        self.used = np.zeros(len(capacity))
 
-    def levels(self, rows: slice) -> np.ndarray:
-        return self.rates[rows] * self.tasks[rows]
+    def possible(self, seen: list[FirstLook], resources: Sequence[str]) -> tuple[float, str]:
+        """Return the largest relative amount by which a limit or a capacity is broken, and which one, in words."""
+        self.used = np.sum([part.used for part in seen], axis=0)
+        infeasible, reason = max(((part.infeasible, part.reason) for part in seen), key=itemgetter(0))
+        over = np.divide(
+            self.used - self.capacity,
+            self.capacity,
+            where=self.capacity > 0,
+            out=np.where(self.used > 0, np.inf, 0.0),
+        )
+        j = int(over.argmax())
+        if over[j] > infeasible:
+            infeasible, reason = float(over[j]), ""
+            if infeasible > CAPACITY:
+                reason = f"capacity of {resources[j]!r} is exceeded by {infeasible:.1e} of it"
+        return infeasible, reason
 
-    def examined(self) -> tuple[Tops, float, int, float]:
+    def examined(self, seen: list[FirstLook], infeasible: float) -> tuple[Tops, float, tuple[int, int], float]:
         """Return the tops, what is missed of the conditions at most and by whom, and a bound of the levels' error."""
-        instance = self.instance
-        highest, in_range = zip(*in_blocks(instance.n, self._highest), strict=True)
-        highest = np.max(highest, axis=0)
-        unused = instance.capacity - self.tasks @ instance.demands
-        hidden = (SAME + math.sqrt(instance.n) / 4) * ROUNDING
-        full = (np.abs(unused) <= LEVEL * instance.capacity) & (instance.capacity > 0) & (highest > 0)
-        window = SAME * ROUNDING + self.infeasible
+        capacity = self.capacity
+        highest = np.max([part.highest for part in seen], axis=0)
+        in_range = all(part.in_range for part in seen)
+        unused = capacity - self.used
+        hidden = (SAME + math.sqrt(self.n) / 4) * EPSILON
+        full = (np.abs(unused) <= LEVEL * capacity) & (capacity > 0) & (highest > 0)
+        window = SAME * EPSILON + infeasible
         holdings = self._holdings(highest, full, window)
         rise, missed, error = self._bounded(holdings, unused, hidden)
-        tops, short, i = Tops(highest, rise), holdings.short, holdings.user
+        tops, short, user = Tops(highest, rise), holdings.short, holdings.user
         missed = max(missed, short)
         if window < short <= LEVEL:
             # A solver's levels are equal to its own tolerance only.
             holdings = self._holdings(highest, full, 2 * short)
             error = self._bounded(holdings, unused, hidden)[-1]
         if missed <= LEVEL < error:
-            unused[full] = _unused(instance, self.tasks, np.flatnonzero(full))
-            error = self._bounded(holdings, unused, SAME * ROUNDING)[-1]
+            unused[full] = self._unused(np.flatnonzero(full))
+            error = self._bounded(holdings, unused, SAME * EPSILON)[-1]
         if missed > LEVEL:
             # Seldom, and then the reader wants to know by how much: every resource counts, saturated or not.
             tops = Tops(highest, self._rises(highest, np.abs(unused)))
-            missed, i = max(in_blocks(instance.n, lambda rows: self._closer(rows, tops)))
-        return tops, missed, i, error if all(in_range) and instance.mid_range else np.inf
-
-    def _highest(self, rows: slice) -> tuple[np.ndarray, bool]:
-        """Return the highest level on each resource among some users, (m,), and whether floats hold what they have."""
-        block, levels = columns(self.instance.demands, rows), self.levels(rows)
-        in_range = in_mid_range(levels) and in_mid_range(self.tasks[rows]) and in_mid_range(self.rates[rows])
-        return np.minimum(block * HUGE, levels).max(axis=1), in_range
+            closer = self.parts.each(Holders.closer, tops, what="proof")
+            part = max(range(len(closer)), key=lambda q: closer[q])
+            missed, user = closer[part][0], (part, closer[part][1])
+        return tops, missed, user, error if in_range else np.inf
 
     def _holdings(self, highest: np.ndarray, full: np.ndarray, window: float) -> _Holdings:
         """Return what is held at the marks of the full resources, in one pass."""
-        marks = _Marks.of_tops(highest, full, window)
-        inverse = np.divide(1, highest, where=full, out=np.zeros(self.instance.m))[:, None]
-        parts = in_blocks(self.instance.n, partial(self._look, marks, inverse))
+        marks = Marks.of_tops(highest, full, window)
+        inverse = np.divide(1, highest, where=full, out=np.zeros(len(highest)))[:, None]
+        parts = self.parts.each(Holders.held, marks, inverse, what="proof")
         at, free, near = (np.sum([part[q] for part in parts], axis=0) for q in range(3))
         needed, unclear = (np.any([part[q] for part in parts], axis=0) for q in (3, 4))
-        return _Holdings(
-            marks,
-            at,
-            free,
-            near,
-            needed,
-            bool(unclear.any()),
-            *max(part[5:] for part in parts),
-        )
+        short, i, part = max((*found[5:], -q) for q, found in enumerate(parts))
+        return _Holdings(marks, at, free, near, needed, bool(unclear.any()), short, (-part, i))
 
     def _bounded(self, holdings: _Holdings, unused: np.ndarray, hidden: float) -> tuple[np.ndarray, float, float]:
         """Return how far the tops could rise (m,), what that makes missed at most, and the bound of the theorem."""
-        instance, marks, at, free, near = self.instance, holdings.marks, holdings.at, holdings.free, holdings.near
+        marks, at, free, near = holdings.marks, holdings.at, holdings.free, holdings.near
         missed, window = 0.0, marks.window
         slack = np.abs(unused)
-        rest = slack + hidden * instance.capacity
-        rise = np.full(instance.m, np.inf)
+        rest = slack + hidden * self.capacity
+        rise = np.full(len(self.capacity), np.inf)
         js = np.flatnonzero(marks.of >= 0)
         rise[js] = slack[js] / at[js, marks.of[js]]
         up, down = np.zeros(len(marks.low)), np.zeros(len(marks.low))
@@ -265,160 +255,31 @@ class _Users:
         error = float(max(up.max(initial=window), down.max(initial=0.0)))
         return rise, missed, np.inf if holdings.unclear or holdings.short > window else error
 
-    def _look(self, marks: _Marks, inverse: np.ndarray, rows: slice) -> tuple:
-        """Look at some users: what they hold, as `_Holdings` has it."""
-        block, levels, tasks = columns(self.instance.demands, rows), self.levels(rows), self.tasks[rows]
-        bound = ((block > 0) * inverse).max(axis=0)
-        none = bound == 0
-        bound *= levels
-        np.subtract(1, bound, out=bound)
-        bound[none] = np.inf
-        short = self._short_of_limit(rows)
-        if short is not None:
-            np.minimum(bound, short, out=bound)
-        i = int(bound.argmax())
-        above = levels >= marks.least[:, None]
-        if short is None:
-            # Without limits everybody is at the first mark or above: what that holds is all that is used.
-            at = np.column_stack([block @ tasks, _held(block, tasks, above[1:])])
-            near = at.copy()
-            near[:, :-1] -= at[:, 1:]
-            everybody = np.ones(len(marks.low), dtype=bool)
-            return at, at, near, everybody, ~everybody, float(bound[i]), rows.start + i
-        stops = short <= marks.window
-        below = levels <= (marks.high * (1 + marks.window))[:, None]
-        close = below & (levels >= (marks.low * (1 - 2 * LEVEL))[:, None])
-        at, near, stuck = (_held(block, tasks, some) for some in (above, close, above & stops))
-        free = above & below & ~stops
-        needed, unclear = free.any(axis=1), (free & (short <= 2 * LEVEL)).any(axis=1)
-        return at, at - stuck, near, needed, unclear, float(bound[i]), rows.start + i
-
-    def _tied(self, marks: _Marks, at: np.ndarray, later: np.ndarray, g: int) -> np.ndarray:
+    def _tied(self, marks: Marks, at: np.ndarray, later: np.ndarray, g: int) -> np.ndarray:
         """Return which of the full resources of a mark and later ones may run out before those who meet it stop."""
         reached = 1 - marks.low[g] * (1 + 2 * LEVEL) / marks.least
         certain = np.array([np.max(at[j] * reached, where=np.arange(len(reached)) > g, initial=0.0) for j in later])
-        return later[(marks.of[later] == g) | (certain <= 2 * LEVEL * self.instance.capacity[later])]
+        return later[(marks.of[later] == g) | (certain <= 2 * LEVEL * self.capacity[later])]
 
-    def _by_pattern(self, marks: _Marks, tied: np.ndarray, g: int) -> np.ndarray:
+    def _by_pattern(self, marks: Marks, tied: np.ndarray, g: int) -> np.ndarray:
         """Return F of the tied resources, by the patterns of those who need the mark, (tied, patterns)."""
         if len(tied) > TIED:
             return np.zeros((len(tied), 1))
-        size, bits = 1 << len(tied), np.arange(len(tied))[:, None]
-
-        def look(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-            block, levels = columns(self.instance.demands, rows)[tied], self.levels(rows)
-            free = levels >= marks.least[g]
-            needs = free & (levels <= marks.high[g])
-            short = self._short_of_limit(rows)
-            if short is not None:
-                free, needs = free & (short > marks.window), needs & (short > marks.window)
-            pattern = ((block > 0) << bits).sum(axis=0)
-            tasks = self.tasks[rows] * free
-            held = [np.bincount(pattern, weights=row * tasks, minlength=size) for row in block]
-            return np.array(held), np.bincount(pattern[needs], minlength=size) > 0
-
-        parts = in_blocks(self.instance.n, look)
+        parts = self.parts.each(Holders.by_pattern, marks, tied, g, what="proof")
         held, needed = np.sum([part for part, _ in parts], axis=0), np.any([part for _, part in parts], axis=0)
-        codes = np.arange(size)
+        codes, bits = np.arange(1 << len(tied)), np.arange(len(tied))[:, None]
         own = ((codes >> bits) & 1 == 1) & (marks.of[tied] == g)[:, None]
         within = (codes[:, None] & ~codes) == 0
         return np.where(own, held @ within, 0.0)[:, needed & own.any(axis=0)]
 
+    def _unused(self, js: np.ndarray) -> np.ndarray:
+        """Return what floats leave of some resources (r,), rounded once: of each part come a sum and its error."""
+        parts = np.array(self.parts.each(Holders.exactly_used, js, what="proof"))
+        rooms = self.capacity[js].tolist()
+        return np.array([math.fsum((room, *(-parts[..., r]).flat)) for r, room in enumerate(rooms)])
+
     def _rises(self, highest: np.ndarray, slack: np.ndarray) -> np.ndarray:
         """Return how far the tops of all resources could rise in what is unused, relative to them, (m,)."""
-        instance = self.instance
-        nearly = highest * (1 - LEVEL)
-
-        def look(rows: slice) -> np.ndarray:
-            block, levels, tasks = columns(instance.demands, rows), self.levels(rows), self.tasks[rows]
-            return np.array([row @ (tasks * (levels >= top)) for row, top in zip(block, nearly, strict=True)])
-
-        held = np.sum(in_blocks(instance.n, look), axis=0)
-        used = (held > 0) & (highest > 0) & (instance.capacity > 0)
-        return np.divide(slack, held, where=used, out=np.full(instance.m, np.inf))
-
-    def _closer(self, rows: slice, tops: Tops) -> tuple[float, int]:
-        """Return the largest violation of some users, and whose it is, with every resource of theirs looked at."""
-        found = _deficits(columns(self.instance.demands, rows), self.levels(rows), tops).min(axis=0)
-        short = self._short_of_limit(rows)
-        if short is not None:
-            np.minimum(found, short, out=found)
-        i = int(found.argmax())
-        return float(found[i]), rows.start + i
-
-    def bottlenecks(self, tops: Tops) -> tuple[str | None, ...]:
-        """Return the bottleneck of each user, None at her limit; made only when somebody asks."""
-        resources = self.instance.resources
-
-        def look(rows: slice) -> list[str | None]:
-            deficits = _deficits(columns(self.instance.demands, rows), self.levels(rows), tops)
-            names: list[str | None] = [resources[j] for j in deficits.argmin(axis=0).tolist()]
-            short = self._short_of_limit(rows)
-            if short is not None:
-                for i in np.flatnonzero(short <= np.minimum(deficits.min(axis=0), LEVEL)).tolist():
-                    names[i] = None
-            return names
-
-        return tuple(chain.from_iterable(in_blocks(self.instance.n, look)))
-
-    def _short_of_limit(self, rows: slice) -> np.ndarray | None:
-        """Return how far users are below their limits, relative to them: inf without one; None where nobody has one.
-
-        Who is unplaced and has nothing is where she must be.
-        """
-        if not self.instance.limited and self.unplaced is None:
-            return None
-        limits, tasks = self.instance.limits[rows], self.tasks[rows]
-        limited = (limits > 0) & (limits < np.inf)
-        short = np.divide(tasks, limits, where=limited, out=np.zeros(len(tasks)))
-        short = np.where(limited, np.maximum(1 - short, 0), np.where(limits == 0, 0.0, np.inf))
-        if self.unplaced is not None:
-            unplaced = self.unplaced[rows]
-            short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
-        return short
-
-
-def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:
-    """Return what some users (g, rows) hold of each resource, (m, g)."""
-    return block @ (some * tasks).T
-
-
-def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:
-    """Return how far users are from having each resource as a bottleneck, relative to its top; all (m, n)."""
-    top, rise = tops.level[:, None], tops.rise[:, None]
-    below = 1 - np.divide(levels, top, where=top > 0, out=np.zeros(demands.shape))
-    return np.where(demands > 0, np.maximum(below, rise), np.inf)
-
-
-def _unused(instance: Instance, tasks: np.ndarray, js: np.ndarray) -> np.ndarray:
-    """Return what floats leave of some resources (r,), rounded once: products and sums with their errors."""
-
-    def look(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        block, done = columns(instance.demands, rows)[js], tasks[rows]
-        product = block * done
-        (high, low), (upper, lower) = _halves(block), _halves(done)
-        error = ((high * upper - product) + high * lower + low * upper) + low * lower
-        total, lost = _summed(product)
-        return total, lost + error.sum(axis=1)
-
-    parts = np.array(in_blocks(instance.n, look))
-    rooms = instance.capacity[js].tolist()
-    return np.array([math.fsum((room, *(-parts[..., r]).flat)) for r, room in enumerate(rooms)])
-
-
-def _summed(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums along the second axis, and what rounding took from them: pairs are added with their error (Knuth)."""
-    lost = np.zeros(len(values))
-    while (half := values.shape[1] // 2) > 0:
-        one, other = values[:, :half], values[:, half : 2 * half]
-        both = one + other
-        part = both - one
-        lost += ((one - (both - part)) + (other - part)).sum(axis=1)
-        values = np.concatenate([both, values[:, 2 * half :]], axis=1)
-    return values.sum(axis=1), lost
-
-
-def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    scaled = values * HALVES
-    high = scaled - (scaled - values)
-    return high, values - high
+        held = np.sum(self.parts.each(Holders.at_the_top, highest * (1 - LEVEL), what="proof"), axis=0)
+        used = (held > 0) & (highest > 0) & (self.capacity > 0)
+        return np.divide(slack, held, where=used, out=np.full(len(highest), np.inf))

@@ -19,7 +19,11 @@ NAMED = 100_000
 
 
 def infeasibility(
-    instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, integer: bool = False
+    instance: Instance,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    integer: bool = False,
+    used: np.ndarray | None = None,
 ) -> tuple[float, str]:
     """Return the largest relative amount by which a constraint is broken, and which one, in words ("" if none).
 
@@ -29,6 +33,8 @@ def infeasibility(
     placement : array (n, k) or None for a pool; (q, k) by type where users have several task types
     integer : bool
         Whether tasks are whole: of several types so many of each as `Instance.types_started` says.
+    used : array (m,), optional
+        What of a pool is used, where it has been added up before.
     """
     worst, reason = 0.0, ""
 
@@ -56,7 +62,8 @@ def infeasibility(
         limit = "is above its limit" if instance.limits[i] else "has a limit of 0 and yet tasks, which is too much"
         seen(np.array([over]), f"user {{!r}} {limit}", lambda _: users(i))
     if placement is None:
-        used = (tasks @ instance.demands)[None, :] + (_by_types(instance, tasks) if integer else 0.0)
+        used = (tasks @ instance.demands if used is None else used)[None, :]
+        used = used + (_by_types(instance, tasks) if integer else 0.0)
         cells: tuple[str, ...] = instance.resources
     else:
         types = instance.type_table

@@ -51,17 +51,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..base.partitions import Partitions
 from ..base.tolerances import LEVEL_CEEI
 from ..model.arrays import in_blocks
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["FinePoint", "Spending", "fine_error", "pool_error"]
+__all__ = ["FinePoint", "Spenders", "Spending", "fine_error", "pool_error"]
 
 MANY = 1 << 14
 """Users from which on a sample of them is looked at first."""
@@ -104,11 +104,19 @@ class Spending(NamedTuple):
     room: np.ndarray
 
 
-Look = Callable[[slice], Spending]
+class Spenders(Protocol):
+    """Users of a pool, or a part of them."""
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+
+    def spending(self, rows: slice) -> Spending:
+        """Return what some of them spend."""
 
 
 def pool_error(
-    look: Look,
+    parts: Partitions,
     n: int,
     capacity: np.ndarray,
     prices: np.ndarray,
@@ -122,9 +130,9 @@ def pool_error(
 
     Parameters
     ----------
-    look : function
-        `Spending` of a slice of the users.
+    parts : Partitions of Spenders
     n : int
+        Users of all parts.
     capacity, prices, used : arrays (m,)
         In the units of the resources.
     off : float
@@ -141,10 +149,10 @@ def pool_error(
         if not np.isfinite(bound.unit).all():
             return np.inf
         if n >= MANY:
-            error = bound.of_sample(look)
+            error = bound.of_sample(parts)
             if error <= LEVEL_CEEI:
                 return error
-        error = bound.of_all(look, lacking)
+        error = bound.of_all(parts, lacking)
     return error if error >= 0 else np.inf
 
 
@@ -190,14 +198,11 @@ class _Bound:
         weight = np.where((users.room > AFAR) & (users.tasks > 0), users.worth / self.alpha, 0.0)
         return np.sqrt(weight)[:, None] * spent
 
-    def of_sample(self, look: Look) -> float:
+    def of_sample(self, parts: Partitions) -> float:
         """Return the bound that a sample gives."""
         if not self.part.all():
             return np.inf
-        run = self.n // (EVERY * RUNS)
-        starts = np.linspace(0, self.n - run, RUNS).astype(int).tolist()
-        seen = [look(slice(start, start + run)) for start in starts]
-        root = self._root(_triangle([_triangle([self.bends(users, self.spent(users))]) for users in seen]))
+        root = self._root(_triangle(parts.each(_sampled, self, what="proof")))
         if root is None:
             return np.inf
         lengths = np.sqrt((root**2).sum(axis=1))
@@ -205,9 +210,9 @@ class _Bound:
         second = reach**2 * float((1 / self.slack).sum()) / self.poorest
         return (reach * float(lengths.max()) + second) / self.alpha + self.off
 
-    def of_all(self, look: Look, lacking: Callable[[int], float]) -> float:
+    def of_all(self, parts: Partitions, lacking: Callable[[int], float]) -> float:
         """Return the bound that all users give."""
-        triangles = in_blocks(self.n, partial(self._triangles, look))
+        triangles = parts.each(_added, self, what="proof")
         spent, bends = _triangle([one for one, _ in triangles]), _triangle([two for _, two in triangles])
         if not (np.isfinite(spent).all() and np.isfinite(bends).all()):
             return np.inf
@@ -218,7 +223,7 @@ class _Bound:
         reach = self._reach(float(((self.e + self.given) * self.unit)[kept] @ np.sqrt((root**2).sum(axis=1))))
         weights = np.zeros(len(self.rows))
         weights[kept] = (self.e + self.given)[kept] * self.unit[kept]
-        moved = np.array(in_blocks(self.n, partial(self._moved, look, kept, root, reach, weights[kept])))
+        moved = np.array(parts.each(_moved, self, kept, root, reach, weights[kept], what="proof"))
         error, most, straight = moved[:, :3].max(axis=0).tolist()
         apart = float(moved[:, 3].min())
         lengths = np.sqrt((root**2).sum(axis=1)) * reach
@@ -231,18 +236,17 @@ class _Bound:
         """Return E with what prices of idle resources add to it, where they move nobody by more than is accepted."""
         return reach * (1 + math.sqrt(LEVEL_CEEI * float((1 / self.slack).sum())))
 
-    def _triangles(self, look: Look, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        users = look(rows)
+    def triangles(self, users: Spending) -> tuple[np.ndarray, np.ndarray]:
+        """Return what some users add to the triangles of what is spent, and of what bends."""
         spent = self.spent(users)
         return _triangle([spent]), _triangle([self.bends(users, spent)])
 
-    def _moved(
-        self, look: Look, kept: np.ndarray, root: np.ndarray, reach: float, weights: np.ndarray, rows: slice
+    def moved(
+        self, users: Spending, kept: np.ndarray, root: np.ndarray, reach: float, weights: np.ndarray
     ) -> tuple[float, float, float, float]:
         """Return for some users how far tasks may be off, costs may move, tasks may be off if nothing else changes,
         and how near somebody is to changing it.
         """
-        users = look(rows)
         some, held = users.tasks > 0, users.room <= 0
         directions = self.spent(users)[:, kept] @ root
         change = reach * np.sqrt((directions**2).sum(axis=1))
@@ -293,6 +297,29 @@ class _Bound:
             return None
         root: np.ndarray = (vectors / values[:, None]).T / sizes[:, None]
         return root
+
+
+def _sampled(users: Spenders, bound: _Bound) -> np.ndarray:
+    """Return the triangle of what bends, of a sample of the users of a part."""
+    run = users.n // (EVERY * RUNS)
+    seen = [users.spending(slice(s, s + run)) for s in np.linspace(0, users.n - run, RUNS).astype(int).tolist()]
+    return _triangle([_triangle([bound.bends(some, bound.spent(some))]) for some in seen])
+
+
+def _added(users: Spenders, bound: _Bound) -> tuple[np.ndarray, np.ndarray]:
+    """Return the triangles of the users of a part."""
+    found = in_blocks(users.n, lambda rows: bound.triangles(users.spending(rows)))
+    return _triangle([one for one, _ in found]), _triangle([two for _, two in found])
+
+
+def _moved(
+    users: Spenders, bound: _Bound, kept: np.ndarray, root: np.ndarray, reach: float, weights: np.ndarray
+) -> list[float]:
+    """Return how far the users of a part may be moved: `_Bound.moved` of the worst."""
+    with np.errstate(all="ignore"):
+        found = in_blocks(users.n, lambda rows: bound.moved(users.spending(rows), kept, root, reach, weights))
+    worst = np.array(found)
+    return [*worst[:, :3].max(axis=0).tolist(), float(worst[:, 3].min())]
 
 
 def _triangle(parts: list[np.ndarray]) -> np.ndarray:

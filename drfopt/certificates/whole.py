@@ -11,6 +11,8 @@ A product whose tree grows too large is searched near a bound (`meet_in_the_midd
 ``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
 refuted by a second author, and the certificate says so.
 
+Of whole tasks in several groups the sweep that found them is run again (`group_sweep`), and the certificate says so.
+
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven, the sum or the mean of a product could be at most.
 """
@@ -36,6 +38,7 @@ from ..model.whole_values import WholeUsers
 from . import exhaustive_search, price_tree, second_solver
 from .exhaustive_search import exactly, products
 from .feasibility import exactly_feasible
+from .group_sweep import GroupSweep, TooManyWays
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
@@ -90,7 +93,9 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
     playing = exhaustive_search.playing(instance)
     if policy.objective == "leximin":
-        return WholeUsers(instance, policy, playing).score(tasks)
+        users = WholeUsers(instance, policy, playing)
+        # Who rises with whom depends on who stopped before: there is no number for that.
+        return () if users.branches else users.score(tasks)
     rates = policy.exact_rates(instance)
     if policy.objective == "sum":
         return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
@@ -120,7 +125,9 @@ def certify(
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
     finder = Finder() if finder is None else finder
-    if policy.objective == "leximin":
+    if policy.objective == "leximin" and users.branches:
+        found = _by_groups(users, counts, deadline)
+    elif policy.objective == "leximin":
         found = _Levels(instance, policy, counts, deadline, finder).certificate()
     else:
         found = _largest(instance, policy, counts, deadline, finder)
@@ -156,6 +163,19 @@ def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | No
         if used > amount:
             return f"a group uses {used} of {instance.resources[j]!r}, of which its ceiling is {amount}"
     return ""
+
+
+def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certificate:
+    """Sweep the groups once more: are these tasks the end of a best way?"""
+    sweep, own = GroupSweep(users), [tasks[i] for i in users.members]
+    try:
+        better = sweep.canonical(own) not in sweep.best(deadline)
+    except (TooManyWays, TimeLimitError) as error:
+        reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
+        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+    reason = "who stops, and when, is not the best choice" if better else ""
+    proof = WholeEvidence(judge=AGAIN)
+    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
 
 
 class _Levels:

@@ -133,8 +133,8 @@ ROWS = (
     ),
     Refusal(
         "whole groups",
-        lambda a: a.whole and a.grouped,
-        "an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
+        lambda a: a.whole and a.grouped and a.instance.machines is not None,
+        "on machines an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
     ),
     Refusal(
         "order",

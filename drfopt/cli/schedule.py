@@ -61,6 +61,10 @@ def schedule(
             help="Every task in its order, or the outcome alone: without a trace a pool of billions takes no longer.",
         ),
     ] = True,
+    optimum: Annotated[
+        bool, typer.Option("--optimum", help="Say how far it is from the proven optimum of whole tasks.")
+    ] = False,
+    time_limit: options.TimeLimit = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -75,5 +79,14 @@ def schedule(
 
     names = [name.strip() for name in ties.split(",")] if ties else []
     with working(f"scheduling {policy}"):
-        found = scheduled(cluster, policy, rule=rule, when_full=when_full, ties=names, trace=trace)
+        found = scheduled(
+            cluster,
+            policy,
+            rule=rule,
+            when_full=when_full,
+            ties=names,
+            trace=trace,
+            optimum=optimum,
+            time_limit=time_limit,
+        )
     out.write(found.sheet(), found.to_dict)

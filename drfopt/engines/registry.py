@@ -259,6 +259,16 @@ ENGINES = Registry(
         types=True,
     ),
     Engine(
+        "group-sweep",
+        "whole.groups",
+        "guarantees, tiers and groups of whole tasks: all best ways to choose who stops, swept together",
+        LEXIMIN,
+        POOL,
+        integer=True,
+        organised=True,
+        types=True,
+    ),
+    Engine(
         "rounding",
         "whole.rounding",
         "continuous optimum rounded and packed",

@@ -124,9 +124,9 @@ class Policy:
         taught = set(knows)
         if integer and self.objective not in ("leximin", "formulation"):
             taught = set()
-        if self.objective == "servers" or (
-            integer and instance.organisation is not None and instance.organisation.branches
-        ):
+        rules = instance.organisation
+        in_groups = integer and instance.machines is not None and rules is not None and rules.branches
+        if self.objective == "servers" or in_groups:
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""

@@ -30,7 +30,7 @@ from functools import cached_property
 import numpy as np
 
 from .allocation import Broken
-from .hierarchy import Clock, broken
+from .hierarchy import Clock, Node, broken
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
 from .policies import Policy
@@ -126,6 +126,8 @@ class WholeUsers:
         The rows of all types of the members, user by user.
     sequences : list of TypeSequence
         Of the types that fit somewhere.
+    ruled, branches : bool
+        Whether there are rules, and whether groups decide who rises with whom, so that values alone do not.
     ceilings : list of (users as positions, resource, amount)
         What groups may use.
     """
@@ -136,6 +138,7 @@ class WholeUsers:
         self.rows: list[int] = []
         self.sequences = self._sequences()
         self.ruled = "organisation" in instance.features
+        self.branches = bool(self.ruled and instance.organisation and instance.organisation.branches)
         place = {i: p for p, i in enumerate(self.members)}
         self.ceilings: list[tuple[frozenset[int], int, Fraction]] = []
         if self.ruled and instance.organisation is not None:
@@ -154,6 +157,22 @@ class WholeUsers:
     def _clock(self) -> Clock:
         leximin = self.policy if self.policy.objective == "leximin" else replace(self.policy, objective="leximin")
         return Clock(self.instance, leximin, exact=True)
+
+    @property
+    def root(self) -> Node:
+        """The tree of an organisation's groups."""
+        return self._clock.root
+
+    @property
+    def columns(self) -> np.ndarray:
+        """What a task of each user of the instance, the average one, counts for in levels of groups: (n, columns)."""
+        return self._clock.columns
+
+    @property
+    def paths(self) -> list[str]:
+        """The group that each member is in, empty for none."""
+        rules = self.instance.organisation
+        return ["" if rules is None else rules.paths[i] for i in self.members]
 
     def _sequences(self) -> list[TypeSequence]:
         kinds = self.instance.task_types or (None,) * self.instance.n
@@ -350,7 +369,8 @@ class WholeUsers:
         """Return the guarantees that whole tasks (n,) do not keep, in the whole tasks that they are worth."""
         if not self.ruled:
             return ()
-        return broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
+        found = broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
+        return tuple(replace(row, held=float(row.held), promised=float(row.promised)) for row in found)
 
     def band(self, value: int) -> int:
         """Return which tier a value is of, from 0; -1 for a part of a guarantee."""

@@ -2,14 +2,16 @@
 
 At every sample the users who run tasks or have tasks waiting stand for an instance: one pool of the machines that are
 up, each user with the average demand of her tasks and as many tasks as she has.  Its fair optimum is solved and proven
-(`drfopt.solve_many`), for divisible tasks.  A rule cannot reach it, for its tasks are whole, sit on single machines and
-end when they will; how near it comes is what is measured.
+(`drfopt.solve_many`), for divisible tasks, and for whole ones.  A rule cannot reach it, for its tasks sit on single
+machines and end when they will; how near it comes is what is measured.
 
     lowest level    the run's, divided by that of the leximin optimum
     shortfall       how much the user who is worst off in this respect lies below her level in it
     Nash welfare    the run's geometric mean of dominant shares, by weights, divided by that of the equilibrium (CEEI)
     utilization     mean over the resources of the part in use, minus that in the leximin optimum
     envy            the most that a user's dominant share would rise if she had what another has, by their weights
+    whole tasks     the run's lowest level divided by that of the proven leximin of whole tasks in that pool; not
+                    measured of more than `CROWD` users
 
 A user below her level may have been there for no longer than it took a task to end: distances are to be read over time.
 """
@@ -19,13 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.tolerances import LEVEL
+from ..model.instance import Instance
+from ..solving.allocating import solve
 from ..solving.batches.batch import solve_many
 from .run import Run
 
 __all__ = ["MEASURES", "Distance", "distance"]
 
-MEASURES = ("lowest level", "shortfall", "Nash welfare", "utilization", "envy")
+MEASURES = ("lowest level", "shortfall", "Nash welfare", "utilization", "envy", "whole tasks")
 """What is measured, in the order of the attributes of `Distance`."""
+
+CROWD = 40
+"""Users beyond whom the optimum of whole tasks of every moment would take too long."""
 
 BLOCK = 64
 """Samples whose envy is looked at in one go: it takes their number times users times users times resources."""
@@ -39,7 +46,7 @@ class Distance:
     ----------
     rule : str
     times : array (s,)
-    lowest, shortfall, nash, utilization, envy : arrays (s,)
+    lowest, shortfall, nash, utilization, envy, whole : arrays (s,)
         NaN where nobody has a task.
     """
 
@@ -50,22 +57,23 @@ class Distance:
     nash: np.ndarray
     utilization: np.ndarray
     envy: np.ndarray
+    whole: np.ndarray
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the measures by their names in `MEASURES`."""
-        found = (self.lowest, self.shortfall, self.nash, self.utilization, self.envy)
+        found = (self.lowest, self.shortfall, self.nash, self.utilization, self.envy, self.whole)
         return dict(zip(MEASURES, found, strict=True))
 
     def means(self) -> dict[str, float]:
         """Return the means over the time in which somebody has tasks, NaN if there is none."""
         spans = np.diff(self.times, append=self.times[-1])
-        there = ~np.isnan(self.lowest)
-        weight = spans * there
-        total = weight.sum()
-        return {
-            name: float((np.where(there, values, 0.0) * weight).sum() / total) if total else float("nan")
-            for name, values in self.columns().items()
-        }
+        found = {}
+        for name, values in self.columns().items():
+            there = ~np.isnan(values)
+            weight = spans * there
+            total = weight.sum()
+            found[name] = float((np.where(there, values, 0.0) * weight).sum() / total) if total else float("nan")
+        return found
 
 
 def distance(run: Run) -> Distance:
@@ -90,6 +98,7 @@ def distance(run: Run) -> Distance:
             (fair.tasks[:, :, None] * demands).sum(axis=1), capacity, out=np.zeros_like(capacity), where=capacity > 0
         )
         found["utilization"][some] = _certain(samples.utilization[some].mean(axis=1) - in_use.mean(axis=1))
+        found["whole tasks"][some] = _whole(levels, demands, capacity, weights, limits)
         held, running = samples.used[some], samples.running[some]
         found["envy"][some] = np.concatenate(
             [
@@ -98,6 +107,34 @@ def distance(run: Run) -> Distance:
             ]
         )
     return Distance(run.rule, samples.times, *(found[name] for name in MEASURES))
+
+
+def _whole(
+    levels: np.ndarray, demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, limits: np.ndarray
+) -> np.ndarray:
+    """Return the lowest level by that of the proven optimum of whole tasks, (s,); 1 where the latter is 0."""
+    found, known = np.full(len(levels), np.nan), dict[bytes, tuple[np.ndarray, np.ndarray] | None]()
+    for at, (mine, needs, room, most) in enumerate(zip(levels, demands, capacity, limits, strict=True)):
+        key = needs.tobytes() + room.tobytes() + most.tobytes()
+        if key not in known:
+            known[key] = _optimum(needs, room, weights, most)
+        if (best := known[key]) is not None:
+            members, theirs = best
+            lowest = theirs[members].min(initial=np.inf)
+            found[at] = mine[members].min() / lowest if 0 < lowest < np.inf else 1.0
+    return found
+
+
+def _optimum(
+    demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, limits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return who takes part in the optimum of whole tasks and its levels, (n,); None where it is not proven."""
+    if np.count_nonzero(limits) > CROWD:
+        return None
+    instance = Instance(demands, capacity, weights=weights, max_tasks=limits)
+    best = solve(instance, integer=True)
+    members = ~instance.unplaced(integer=True) & (limits >= 1)
+    return (members, best.levels) if best.certificate.valid else None
 
 
 def _certain(distances: np.ndarray) -> np.ndarray:

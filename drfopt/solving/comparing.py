@@ -117,7 +117,7 @@ class Comparison(Result):
                 owed = ", ".join(map(str, allocation.broken))
                 notes.append(f"{allocation.policy}: guarantees that do not fit together: {owed}")
         if self.integrality:
-            notes.append("beside: " + "; ".join(f"{policy} by {b.measure}" for policy, b in self.integrality.items()))
+            notes.append("beside: " + "; ".join(f"{policy} by {b}" for policy, b in self.integrality.items()))
         if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
             notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
         notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)

@@ -14,6 +14,7 @@ from ..engines.registry import engine_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
+from ..model.whole_values import WholeUsers
 from .allocating import solve
 from .scheduling import schedule
 
@@ -36,11 +37,13 @@ class Integrality:
     optimum : float
     greedy : float or None
         Task by task, always to the user whose level is lowest (Algorithm 1, passing over who does not fit).
+    min_max : float or None
+        Task by task, always to the user whose level will be lowest after it (SequentialMinMax).
     rounded : float or None
         That continuous optimum rounded down; on machines packed, and filled up from below.
     better : dict
-        For leximin: how many users have a higher level in the optimum than under ``greedy`` and ``rounded``, and how
-        many a lower one.
+        For leximin: how many users have a higher level in the optimum than under each other way, and how many a lower
+        one.
     """
 
     measure: str
@@ -49,10 +52,16 @@ class Integrality:
     greedy: float | None
     rounded: float | None
     better: dict[str, tuple[int, int]]
+    min_max: float | None = None
+
+    def __str__(self) -> str:
+        return self.measure + ("" if self.min_max is None else f" (sequential-min-max {self.min_max:.6g})")
 
     def to_dict(self) -> dict:
         """Return the object that ``drfopt compare --integer --json`` prints for a policy."""
-        document = {name: getattr(self, name) for name in ("measure", "continuous", "optimum", "greedy", "rounded")}
+        document = {
+            name: getattr(self, name) for name in ("measure", "continuous", "optimum", "greedy", "min_max", "rounded")
+        }
         return document | {"users_above_and_below": {name: list(pair) for name, pair in self.better.items()}}
 
 
@@ -61,16 +70,21 @@ def integrality_cost(allocation: Allocation, time_limit: float | None = None) ->
     instance, policy = allocation.instance, policy_named(allocation.policy)
     problem = Problem(instance, policy, True, Deadline.after(time_limit))
     measure, value = _measure(problem)
-    served = _served(instance)
-    continuous = _tasks(lambda: solve(served, policy, time_limit=time_limit).tasks)
-    greedy = _tasks(lambda: _greedy(instance, policy))
-    rounded = _tasks(lambda: _rounded(problem, continuous))
-    ways = {"greedy": greedy, "rounded": rounded}
+    ways: dict[str, np.ndarray | None] = dict.fromkeys(("greedy", "min_max", "rounded"))
+    continuous = None
+    # Types are started task by task in another order, and divisible guarantees are worth parts of tasks.
+    if instance.task_types is None:
+        ways["greedy"] = _tasks(lambda: _greedy(instance, policy, "algorithm-1"))
+        ways["min_max"] = _tasks(lambda: _greedy(instance, policy, "sequential-min-max"))
+    if not instance.features:
+        served = _served(instance)
+        continuous = _tasks(lambda: solve(served, policy, time_limit=time_limit).tasks)
+        ways["rounded"] = _tasks(lambda: _rounded(problem, continuous))
     optimum = np.asarray(allocation.tasks, dtype=float)
     better = {name: _users(optimum, other) for name, other in ways.items() if other is not None}
     numbers = {name: None if tasks is None else value(tasks) for name, tasks in ways.items()}
     bound = None if continuous is None else value(continuous)
-    return Integrality(measure, bound, value(optimum), numbers["greedy"], numbers["rounded"], better)
+    return Integrality(measure, bound, value(optimum), **numbers, better=better)
 
 
 def _served(instance: Instance) -> Instance:
@@ -94,8 +108,14 @@ def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
         x = tasks[members]
         return math.exp(float(weights @ np.log(x)) / float(weights.sum())) if (x > 0).all() else 0.0
 
+    def lowest(tasks: np.ndarray) -> float:
+        if not problem.instance.features:
+            return float((rates * tasks[members]).min(initial=np.inf))
+        users = WholeUsers(problem.instance, problem.policy, members.tolist())
+        return min(float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members))
+
     measures: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
-        "leximin": ("lowest level", lambda tasks: float((rates * tasks[members]).min(initial=np.inf))),
+        "leximin": ("lowest level", lowest),
         "alpha": ("geometric mean of tasks", mean),
         "sum": ("sum of levels", lambda tasks: float(rates @ tasks[members])),
     }
@@ -113,9 +133,9 @@ def _tasks(compute: Callable[[], np.ndarray | None]) -> np.ndarray | None:
     return None if tasks is None else np.asarray(tasks, dtype=float)
 
 
-def _greedy(instance: Instance, policy: Policy) -> np.ndarray | None:
+def _greedy(instance: Instance, policy: Policy, rule: str) -> np.ndarray | None:
     few = instance.machines is None or instance.counts.sum() <= MACHINES
-    return schedule(instance, policy, trace=False).tasks if policy.objective == "leximin" and few else None
+    return schedule(instance, policy, rule=rule, trace=False).tasks if policy.objective == "leximin" and few else None
 
 
 def _rounded(problem: Problem, continuous: np.ndarray | None) -> np.ndarray | None:

@@ -5,7 +5,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1 and Ta
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -15,14 +15,18 @@ import numpy as np
 from ..base.errors import PolicyError, suggestion
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
+from ..engines.problem import Problem
 from ..engines.reference.algorithm1 import Free, Lines, Mix, Step, discrete_filling, kinds_started
 from ..engines.whole.bulk_filling import bulk_filling
+from ..model.evidence import WholeEvidence
 from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
 from ..model.packings import machine_rows
 from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
+from ..model.whole_values import WholeUsers
+from .allocating import solve
 
-__all__ = ["Schedule", "schedule"]
+__all__ = ["Schedule", "ScheduleDistance", "schedule"]
 
 WHEN_FULL = ("skip", "stop")
 
@@ -31,6 +35,40 @@ AHEAD = {"algorithm-1": 0, "sequential-min-max": 1}
 
 WIDEST = 6
 """Most users, or users times resources, with a column each in the trace; of more users only who is served is shown."""
+
+
+@dataclass(frozen=True)
+class ScheduleDistance:
+    """How far a schedule is from the optimum of whole tasks.
+
+    Attributes
+    ----------
+    tasks : int array (n,)
+        Those of the optimum.
+    lowest, lowest_of_schedule : float
+        The lowest level of who takes part, in the optimum and in the schedule.
+    higher, lower : int
+        How many users have more in the optimum than in the schedule, and how many less.
+    proven : bool
+        Whether the optimum is; otherwise the time ran out.
+    bound : float or None
+        What the first level that is not proven could be at most.
+    """
+
+    tasks: np.ndarray
+    lowest: float
+    lowest_of_schedule: float
+    higher: int
+    lower: int
+    proven: bool
+    bound: float | None
+
+    def __str__(self) -> str:
+        word = "proven" if self.proven else "the best known, not proven"
+        return (
+            f"optimum of whole tasks ({word}): lowest level {self.lowest:.6g}, here {self.lowest_of_schedule:.6g}; "
+            f"{self.higher} users have more in it, {self.lower} less"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +92,8 @@ class Schedule(Result):
         Of every user with several task types, how many of each were started.
     free : list by class of lists
         What is left, and on which devices, of the machines that were tried; empty where a trace was kept.
+    optimum : ScheduleDistance or None
+        How far it is from the optimum of whole tasks, where that was asked for.
     """
 
     _schema = "drfopt schedule 1"
@@ -67,6 +107,7 @@ class Schedule(Result):
     rule: str = "algorithm-1"
     types: dict[str, list[int]] = field(default_factory=dict)
     free: Free = field(default_factory=list, compare=False, repr=False)
+    optimum: ScheduleDistance | None = None
 
     @property
     def unplaced(self) -> tuple[str, ...]:
@@ -92,6 +133,9 @@ class Schedule(Result):
         if self.types:
             document["types"] = self.types
         document["unplaced"] = list(self.unplaced)
+        if self.optimum is not None:
+            tasks = dict(zip(users, self.optimum.tasks.tolist(), strict=True))
+            document["optimum"] = vars(self.optimum) | {"tasks": tasks}
         document["trace"] = None if self.trace is None else [self._entry(*item) for item in enumerate(self.trace, 1)]
         return document
 
@@ -175,6 +219,8 @@ class Schedule(Result):
         if self.types:
             each = [f"{user} {' + '.join(map(str, started))}" for user, started in self.types.items()]
             notes.append(f"by type: {_some(each)}")
+        if self.optimum is not None:
+            notes.append(str(self.optimum))
         if AHEAD[self.rule]:
             notes.append("SequentialMinMax: served is whose level after the task is lowest")
         if self.when_full == "stop":
@@ -192,6 +238,8 @@ def schedule(
     when_full: str = "skip",
     ties: Sequence[str] = (),
     trace: bool = True,
+    optimum: bool = False,
+    time_limit: float | None = None,
 ) -> Schedule:
     """Start whole tasks one at a time, always one of the user whose level is lowest; comparisons are exact.
 
@@ -215,6 +263,10 @@ def schedule(
     trace : bool
         Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them one pool is
         filled in jumps by Algorithm 1, in a time that does not grow with the number of tasks.
+    optimum : bool
+        Whether to solve for the optimum of whole tasks, too, and say how far the schedule is from it.
+    time_limit : float, optional
+        Seconds for that optimum.
 
     Raises
     ------
@@ -222,6 +274,9 @@ def schedule(
         When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
     chosen = policy_named(policy)
+    if optimum:
+        found = schedule(instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace)
+        return replace(found, optimum=_distance(found, chosen, time_limit))
     _check(chosen)
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
         if name not in known:
@@ -262,6 +317,34 @@ def schedule(
         rule,
         {instance.users[i]: counts for i, counts in types.items()},
         free,
+    )
+
+
+def _distance(found: Schedule, policy: Policy, time_limit: float | None) -> ScheduleDistance:
+    """Return how far a schedule is from the optimum of whole tasks, which is solved and proven."""
+    instance = found.instance
+    if found.types:
+        raise PolicyError(
+            "a schedule starts task types in the order of the file, an optimum in the proportions of their counts, so "
+            "that the two are not compared: leave the optimum out"
+        )
+    best = solve(instance, policy, integer=True, time_limit=time_limit)
+    users = WholeUsers(instance, policy, np.flatnonzero(Problem(instance, policy, True).playing).tolist())
+    lowest, here = (
+        min((float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)), default=0.0)
+        for tasks in (best.tasks, found.tasks)
+    )
+    proof = best.certificate
+    bound = proof.evidence.bound if isinstance(proof.evidence, WholeEvidence) else None
+    higher, lower = (best.tasks > found.tasks).sum(), (best.tasks < found.tasks).sum()
+    return ScheduleDistance(
+        best.tasks,
+        lowest,
+        here,
+        int(higher),
+        int(lower),
+        proof.valid is True,
+        None if bound is None else float(bound),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from awkward_pools import awkward_pools
 
 from drfopt.base.errors import InstanceError
-from drfopt.engines.leximin import filling
+from drfopt.engines.leximin import filling, saturation
 from drfopt.engines.problem import Problem
 from drfopt.model import arrays
 from drfopt.model.arrays import BLOCK
@@ -59,13 +59,27 @@ def test_groups_blocks_and_threads_change_nothing(monkeypatch):
     demands, capacity = crowd(3 * BLOCK + 17)
     whole = solve(Instance(demands, capacity))
     assert whole.certificate.violation <= 1e-12
-    monkeypatch.setattr(filling, "MOST_GROUPED", 0)
+    monkeypatch.setattr(filling, "MOST_RESOURCES", 0)
     assert solve(Instance(demands, capacity)).tasks == pytest.approx(whole.tasks, rel=1e-13)
     monkeypatch.setattr(arrays, "BLOCKS_PER_CORE", 1)
     monkeypatch.setattr(arrays, "cores", lambda: 2)
     threaded = solve(Instance(demands, capacity))
     monkeypatch.setattr(arrays, "cores", lambda: 1)
     assert (solve(Instance(demands, capacity)).tasks == threaded.tasks).all()
+
+
+@pytest.mark.parametrize("wide", [0.03, 1e-9])
+def test_a_sample_says_where_limits_are_looked_at_and_nothing_else(monkeypatch, wide):
+    """With a distance too short by far the pass is made again, and the tasks are the same."""
+    demands, capacity = crowd(BLOCK)
+    limits = np.where(np.arange(BLOCK) % 3, np.random.default_rng(2).lognormal(0, 1, BLOCK), np.inf)
+    step_by_step = solve(Instance(demands, capacity, max_tasks=limits * capacity.mean() / BLOCK))
+    for module in (filling, saturation):
+        monkeypatch.setattr(module, "MANY", 5_000)
+    monkeypatch.setattr(saturation, "SAMPLE", 500)
+    monkeypatch.setattr(saturation, "NEAR", wide)
+    sampled = solve(Instance(demands, capacity, max_tasks=limits * capacity.mean() / BLOCK))
+    assert sampled.tasks == pytest.approx(step_by_step.tasks, rel=1e-12)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from whole_reference import Enumeration, awkward
+from organised import organised_pool
+from whole_reference import Enumeration, Groups, awkward
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
-from drfopt.certificates import whole
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, schedule, solve
+from drfopt.certificates import group_sweep, whole
 from drfopt.model.policies import policy_named
 from drfopt.model.task_types import TypeSequence
 
@@ -159,3 +160,90 @@ def test_one_type_is_as_none():
 def test_all_methods_agree(kind):
     for seed in range(40, 43):
         assert crosscheck(awkward(seed, **KINDS[kind]), integer=True).agree is not False
+
+
+# ---- schedules beside the optimum -----------------------------------------------------------------------------------
+
+
+def test_a_schedule_is_told_how_far_it_is_from_the_optimum():
+    instance = Instance.library("sec71-phase3")
+    found = schedule(instance, trace=False, optimum=True).optimum
+    assert found.proven
+    assert found.tasks.tolist() == [44, 78]
+    assert (found.lowest, found.lowest_of_schedule) == pytest.approx((11 / 24, 38 / 96))
+    assert (found.higher, found.lower) == (2, 0)
+    with pytest.raises(PolicyError, match="leave the optimum out"):
+        schedule(awkward(3, types=True, rules=False), optimum=True)
+
+
+def test_no_schedule_is_above_the_optimum():
+    for seed in range(20):
+        instance = awkward(seed)
+        try:
+            found = schedule(instance, trace=False, optimum=True)
+        except PolicyError:
+            continue
+        reference = Enumeration(instance, "drf")
+        assert reference.score(found.tasks) <= reference.score(found.optimum.tasks)
+
+
+# ---- several groups -------------------------------------------------------------------------------------------------
+
+
+def swept(seeds: range) -> int:
+    """Compare the sweep of groups with the recursion; return how many instances have several groups."""
+    branching = 0
+    for seed in seeds:
+        instance, policy = organised_pool(seed), POLICIES[seed % len(POLICIES)]
+        if max(instance.exact_capacity) > 12 or "organisation" not in instance.features:
+            continue
+        try:
+            found = solve(instance, policy, integer=True, engine="group-sweep")
+        except PolicyError:
+            continue
+        assert tuple(found.tasks.tolist()) in Groups(instance, policy).best(), seed
+        assert found.certificate.valid
+        # Without several groups it is the leximin, which others prove.
+        assert found.certificate.rigorous != instance.organisation.branches or not instance.n
+        branching += instance.organisation.branches
+    return branching
+
+
+def test_groups_are_swept_as_the_recursion_says():
+    assert swept(range(60)) > 10
+
+
+@pytest.mark.slow
+def test_groups_are_swept_as_the_recursion_says_at_length():
+    assert swept(range(1000, 2200)) > 300
+
+
+def test_members_rise_together_and_who_stops_is_chosen_well():
+    users = {"a1": {"cpu": 2}, "a2": {"cpu": 1}, "b": {"cpu": 1}}
+    paths = {"a1": "a", "a2": "a", "b": "b"}
+    instance = Instance(users, {"cpu": 10}, organisation=Organisation(paths=paths))
+    found = solve(instance, integer=True)
+    assert found.tasks.tolist() == [1, 3, 5]
+    assert found.certificate.evidence.judge == whole.AGAIN
+    worse = whole.certify(instance, policy_named("drf"), np.array([2, 1, 5]), None)
+    assert worse.valid is False
+    assert "best choice" in worse.reason
+
+
+def test_groups_of_whole_tasks_on_machines_are_refused():
+    rules = Organisation(paths={"A": "g", "B": "h"})
+    instance = Instance(
+        {u: {"cpu": 1} for u in "AB"}, machines=[Machine("m", [2], 2)], resources=["cpu"], organisation=rules
+    )
+    with pytest.raises(PolicyError, match="groups, and an optimum of whole tasks is not defined for them"):
+        solve(instance, integer=True)
+
+
+def test_too_many_ways_are_told(monkeypatch):
+    monkeypatch.setattr(group_sweep, "TRIED", 0)
+    users = {f"u{i}": {"cpu": 1, "memory": i + 1} for i in range(6)}
+    paths = {u: "a" if i % 2 else "b" for i, u in enumerate(users)}
+    found = solve(Instance(users, {"cpu": 8, "memory": 30}, organisation=Organisation(paths=paths)), integer=True)
+    assert found.status == "feasible"
+    assert found.certificate.valid is None
+    assert "too many ways" in found.certificate.reason

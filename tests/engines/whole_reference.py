@@ -213,3 +213,98 @@ class Enumeration:
 
 def _open(name: str, named: object) -> bool:
     return named is None or name in named  # type: ignore[operator]
+
+
+class Groups:
+    """Whole tasks in several groups of a pool by plain recursion: every set of users tried who could stop."""
+
+    def __init__(self, instance: Instance, policy: str):
+        self.instance, self.policy, self.rules = instance, policy_named(policy), instance.organisation
+        self.promised = [int(p // 1) for p in Clock(instance, self.policy, exact=True).promised]
+        limits, unplaced = instance.exact_limits, instance.unplaced(integer=True)
+        self.most = [None if limit is None else int(limit) for limit in limits]
+        self.playing = tuple(i for i in range(instance.n) if not unplaced[i] and self.most[i] != 0)
+        self.known: dict = {}
+
+    def best(self) -> set[tuple[int, ...]]:
+        """Return the tasks (n,) at the end of every best way."""
+        return self._from((0,) * self.instance.n, self.playing, None)[1]
+
+    def _from(self, tasks: tuple, active: tuple, last: tuple | None) -> tuple[list, set]:
+        if not active:
+            return [], {tasks}
+        if (key := (tasks, active, last)) not in self.known:
+            moment, turn = self._turn(tasks, active)
+            at = (moment, last[1] + 1 if last and last[0] == moment else 0)
+            found: list = []
+            ends: set = set()
+            for number in range(len(turn) + 1):
+                for stops in itertools.combinations(turn, number):
+                    after = tuple(x + (i in turn and i not in stops) for i, x in enumerate(tasks))
+                    if not self._possible(after):
+                        continue
+                    rest = tuple(i for i in active if i not in stops)
+                    ways, of_ways = self._from(after, rest, at)
+                    ways = [(at, -number), *ways] if number else ways
+                    if not ends or ways > found:
+                        found, ends = ways, set(of_ways)
+                    elif ways == found:
+                        ends |= of_ways
+                if not number and ends:
+                    break  # nobody has to stop
+            self.known[key] = found, ends
+        return self.known[key]
+
+    def _turn(self, tasks: tuple, active: tuple) -> tuple[tuple, list[int]]:
+        parts = {i: Fraction(tasks[i], self.promised[i]) for i in active if tasks[i] < self.promised[i]}
+        if parts:
+            return (0, min(parts.values())), [i for i, part in parts.items() if part == min(parts.values())]
+        (rank, level), turn = self._lowest("", tasks, active)
+        return (1, rank, level), turn
+
+    def _lowest(self, name: str, tasks: tuple, active: tuple) -> tuple[tuple, list[int]]:
+        rules = self.rules
+        children: list = [
+            ((-rules.tiers[i], rules.last[i]), self._level([i], tasks), [i]) for i in active if rules.paths[i] == name
+        ]
+        for group in rules.groups:
+            if group.parent == name and any(i in active for i in self._below(group.name)):
+                level = max(Fraction(0), self._level(self._below(group.name), tasks, group))
+                children.append(((-group.tier, not group.weight), level, group.name))
+        first = min((rank, level) for rank, level, _ in children)
+        below = [child for rank, level, child in children if (rank, level) == first]
+        return first, [
+            i for child in below for i in (child if isinstance(child, list) else self._lowest(child, tasks, active)[1])
+        ]
+
+    def _below(self, name: str) -> list[int]:
+        return [i for i, path in enumerate(self.rules.paths) if f"{path}/".startswith(f"{name}/")]
+
+    def _level(self, users: list[int], tasks: tuple, group: Group | None = None) -> Fraction:
+        instance, rules = self.instance, self.rules
+        promise = rules.guarantees[users[0]] if group is None else group.guarantee
+        weight = instance.exact_weights[users[0]] if group is None else group.weight or 1
+        if self.policy.measure == "tasks":
+            return Fraction(sum(tasks[i] for i in users)) / weight
+        levels = []
+        for j, r in enumerate(instance.resources):
+            demands = [instance.exact_demands[i][j] for i in users]
+            uses = group is not None or any(demands) or self.policy.measure == "asset"
+            if not instance.exact_capacity[j] or r in rules.excluded or not uses:
+                continue
+            given = promise.get(r, 0)
+            unit = given if given and rules.meaning == "normalised" else instance.exact_capacity[j]
+            held = sum((tasks[i] * d for i, d in zip(users, demands, strict=True)), Fraction(0))
+            levels.append((held - (given if rules.meaning == "surplus" else 0)) / (unit * weight))
+        return sum(levels, Fraction(0)) if self.policy.measure == "asset" else max(levels, default=Fraction(0))
+
+    def _possible(self, tasks: tuple) -> bool:
+        instance = self.instance
+        over = any(most is not None and x > most for x, most in zip(tasks, self.most, strict=True))
+        bounds = [(dict(zip(instance.resources, instance.exact_capacity, strict=True)), range(instance.n))]
+        bounds += [(group.ceiling, self._below(group.name)) for group in self.rules.groups]
+        return not over and all(
+            sum((tasks[i] * instance.exact_demands[i][instance.resources.index(r)] for i in users), Fraction(0)) <= most
+            for bound, users in bounds
+            for r, most in bound.items()
+        )

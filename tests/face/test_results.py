@@ -10,7 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 import drfopt
 from drfopt import (
@@ -33,6 +35,7 @@ from drfopt import (
     size,
     solve,
     solve_many,
+    solve_partitions,
     sweep,
     verify,
     what_if,
@@ -46,6 +49,15 @@ RACK = Instance(
     machines=[Machine("small", {"cpu": 9, "memory": 4}), Machine("large", {"cpu": 9, "memory": 14}, 2)],
 )
 TODAY = {"placement": {"A": {"small": 1}, "B": {"large": 2}}}
+
+
+def partitioned():
+    with tempfile.TemporaryDirectory() as folder:
+        columns = {"cpu": [1.0, 3.0], "memory": [4.0, 1.0]}
+        parquet.write_table(pyarrow.table(columns), Path(folder, "users.parquet"))
+        return solve_partitions(
+            Path(folder, "users.parquet"), {"cpu": 9, "memory": 18}, output=Path(folder, "answer"), jobs=1
+        )
 
 
 def converted():
@@ -79,6 +91,7 @@ RESULTS = {
     "Sweep": (lambda: sweep(NSDI, ["1", "3/2"], jobs=1), "3/2"),
     "Run": (lambda: simulate(Scenario.library("two-users")), None),
     "Verification": (lambda: verify(solve(NSDI, exact=True)), None),
+    "PartitionedAllocation": (partitioned, "cpu"),
     "Solutions": (lambda: solve_many(*POOLS), 1),
     "PoolSolution": (lambda: solve_many(*POOLS)[0], "u2"),
     "Conversion": (converted, "A"),

@@ -37,6 +37,7 @@ def test_the_folder_is_complete():
         "asset_integer",
         "tsf",
         "guarantees",
+        "guarantees_integer",
         "hierarchy",
     } | SOLVED_ONCE
 

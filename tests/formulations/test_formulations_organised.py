@@ -45,6 +45,30 @@ def test_guarantees(lab, seed, meaning):
     assert lab.leximin("guarantees", data)[0] == pytest.approx(engine(instance).tasks, rel=1e-8)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_guarantees_of_whole_tasks(lab, seed):
+    chance = np.random.default_rng(seed)
+    d, c = chance.integers(1, 4, (3, 2)).astype(float), np.full(2, 12.0)
+    guaranteed, tiers = chance.integers(0, 5, 3), (chance.random(3) < 0.4).astype(int)
+    data = lab.make(d, c, limits=np.where(chance.random(3) < 0.5, chance.integers(1, 4, 3), np.inf))
+    data.tiers, data.promised = tiers, np.minimum(guaranteed / d[:, 0], data.limits)
+    data.grouped, data.ceilings = np.ones((1, 3)), np.array([[9.0, np.inf]])
+    names = ["u1", "u2", "u3"]
+    rules = Organisation(
+        guarantees={u: {"r1": int(g)} for u, g in zip(names, guaranteed, strict=True) if g},
+        tiers=dict(zip(names, tiers.tolist(), strict=True)),
+        paths=dict.fromkeys(names, "g"),
+        groups=[Group("g", ceiling={"r1": 9})],
+    )
+    found = engine(Instance(d, c, max_tasks=data.limits, organisation=rules), integer=True)
+    if found.broken:
+        pytest.skip("guarantees that do not fit together make a round infeasible")
+    a = (d / c).max(axis=1)
+    top = 1 + (a * (c / d).min(axis=1)).max()
+    shifted = found.levels + top * np.array([len(set(tiers[tiers > own])) for own in tiers])
+    assert lab.whole_leximin("guarantees_integer", data) == pytest.approx(sorted(shifted))
+
+
 def test_a_ceiling_of_everybody(lab):
     data = lab.make([(1.0, 1.0), (1.0, 0.0)], (10.0, 10.0))
     data.tiers, data.grouped, data.ceilings = np.zeros(2), np.ones((1, 2)), np.array([[4.0, np.inf]])

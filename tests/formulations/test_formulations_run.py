@@ -26,6 +26,7 @@ EXAMPLE = {  # tasks of the paper's two users; what the two of organisations add
     "ceei_integer": (3, 2),
     "efficient_sharing": (45 / 11, 18 / 11),
     "guarantees": (4, 5 / 3),
+    "guarantees_integer": (4, 1),
     "hierarchy": (3 / 2, 3 / 2, 2),
 }
 RACKS = {"demands": [[1, 1], [1, 2], [3, 1]], "machines": [[4, 6], [6, 4]], "counts": [2, 1]}

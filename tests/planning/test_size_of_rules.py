@@ -8,6 +8,7 @@ import pytest
 
 from drfopt import Instance, Machine, Organisation, solve
 from drfopt.planning import size
+from drfopt.planning.sizing import growing
 
 MOST = 4
 """Machines of each class, or units of each resource, that may be bought."""
@@ -73,3 +74,14 @@ def test_dear_classes_are_refuted_at_once():
     assert found.status == "optimal"
     assert found.judged < 20
     assert found.bound == found.cost
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_found_by_doubling_is_made_cheaper(seed, monkeypatch):
+    instance, costs, _ = small(seed, "drf")
+    user = next(u for u, out in zip(instance.users, instance.unplaced(), strict=True) if not out)
+    asked = (f"{user}>={4 * solve(instance)[user].tasks}", costs)
+    expected = size(instance, *asked)
+    monkeypatch.setattr(growing, "ASKED", 0)
+    found = size(instance, *asked)
+    assert found.status == expected.status == "optimal" and found.cost == expected.cost

@@ -17,8 +17,8 @@ of the resources that run out stop there.  That is Newton's method on the level 
 concave function of it with a corner at every limit: a few steps a resource, at most m resources, no sorting.  A step
 costs two products of a vector with the demands.
 
-Without limits, users who need the same set of resources stop together, so each such group is one user to the filling:
-three passes over the users, and the rest does not depend on their number.
+Of many users only sums are filled with (`saturation`): a pass over them or two, and the rest does not depend on their
+number.
 
 Extra memory: six numbers a user, and no copy of the demands.
 
@@ -44,17 +44,15 @@ from fractions import Fraction
 import numpy as np
 
 from ...base.numbers.rationals import integer_columns, weighted_sums
-from ...base.tolerances import ROUNDING
+from ...base.partitions import Partitions
 from ...certificates.servers import ON_EACH, pool_of
 from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
+from .saturation import MANY, MOST_RESOURCES, Rising, magnification, saturation, tasks_at
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers", "solve_servers_exactly"]
 
 FLOAT_MAX = float(np.finfo(np.float64).max)
-
-LEAST = 1e-100
-"""Makes nothing left something, whose digits are all lost."""
 
 FEW = 1 / 8
 """Part of the users up to which those who meet their limits are taken off the sums, which are not added up again."""
@@ -62,11 +60,8 @@ FEW = 1 / 8
 ADDED_AGAIN = 1e-2
 """Part of a sum that must be left after taking off, or too many of its digits are lost and it is added up again."""
 
-PER_GROUP = 4
-"""Users there must be for each set of resources before grouping them pays."""
-
-MOST_GROUPED = 16
-"""Resources up to which a set of them is a small number."""
+PER_SET = 4
+"""Users there must be for each set of resources before adding them up by it pays."""
 
 
 def fill(problem: Problem) -> tuple[np.ndarray, float]:
@@ -78,40 +73,15 @@ def fill(problem: Problem) -> tuple[np.ndarray, float]:
         out[problem.members] = False
         pace[out] = np.inf
     np.divide(1, pace, out=pace)
-    if instance.limited:
-        tasks, magnified = _fill(instance.demands, pace, instance.capacity, instance.limits)
-    elif instance.m <= MOST_GROUPED and instance.n >= PER_GROUP << instance.m:
-        tasks, magnified = _fill_groups(instance.demands, pace, instance.capacity)
+    limits = instance.limits if instance.limited else None
+    least = MANY if instance.limited else PER_SET << instance.m
+    if instance.m <= MOST_RESOURCES and instance.n >= least:
+        users = Rising(instance.demands, pace, limits)
+        found = saturation(Partitions([users]), instance.capacity, instance.n, instance.limited)
+        tasks, magnified = tasks_at(users, found.levels, np.empty(instance.n)), found.magnified
     else:
-        tasks, magnified = _fill(instance.demands, pace, instance.capacity)
+        tasks, magnified = _fill(instance.demands, pace, instance.capacity, limits)
     return problem.of_members(tasks), magnified
-
-
-def _fill_groups(demands: np.ndarray, pace: np.ndarray, capacity: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the same as `_fill`, found for groups of users that need the same set of resources."""
-    group, sums = _groups(demands, pace)
-    levels, magnified = _fill(sums, (sums > 0).any(axis=1).astype(float), capacity)
-    tasks = np.empty(len(pace))
-    in_blocks(len(pace), lambda rows: np.multiply(levels.take(group[rows]), pace[rows], out=tasks[rows]))
-    return tasks, magnified
-
-
-def _groups(demands: np.ndarray, pace: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each user's set of resources as a number (n,), and what each set takes for a level of 1, (2^m, m)."""
-    n, m = demands.shape
-    group = np.empty(n, dtype=np.uint16)
-
-    def look(rows: slice) -> np.ndarray:
-        block = columns(demands, rows)
-        word = group[rows]
-        word[:] = 0
-        for uses in block > 0:
-            word += word
-            word += uses
-        cells = word.astype(np.intp)
-        return np.array([np.bincount(cells, weights=taken, minlength=1 << m) for taken in block * pace[rows]])
-
-    return group, np.sum(in_blocks(n, look), axis=0).T
 
 
 def _fill(
@@ -166,19 +136,8 @@ def _fill(
         if highest == np.inf:
             return tasks, magnified
         level = highest
-        magnified = max(magnified, _magnified(free, climb, capacity, level))
+        magnified = max(magnified, magnification(free, climb, capacity, level))
         full, again = np.flatnonzero(reach <= level), True
-
-
-def _magnified(free: np.ndarray, climb: np.ndarray, capacity: np.ndarray, level: float) -> float:
-    """Return by how much rounding counts more in what is left of those resources that may be the first to run out."""
-    used = climb > 0
-    rounding = ROUNDING * capacity[used]
-    first = free[used] - rounding <= level * climb[used]
-    left = np.maximum(free[used][first], rounding[first] * LEAST)
-    # Nothing may be left that floats can tell from nothing: then rounding counts without end.
-    with np.errstate(divide="ignore"):
-        return float((capacity[used][first] / left).max(initial=1.0))
 
 
 LOWEST, HIGHEST = Fraction(SMALLEST), Fraction(LARGEST)

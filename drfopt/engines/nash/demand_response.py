@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from ...base.partitions import Partitions
 from ...model.arrays import columns, in_blocks
 from ..problem import Problem
 
-__all__ = ["DemandResponse", "View"]
+__all__ = ["DemandResponse", "PartedResponse", "View"]
 
 RUN = 64
 """Users in a row that a sample takes: cache lines, and pages of a file, are not read for one user each."""
@@ -99,6 +100,12 @@ class DemandResponse:
             budgets = rates ** (1 / alpha - 1) * weights ** (1 / alpha) * level
         return cls(instance.demands, instance.capacity, budgets, limits, alpha, money * level), worth
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_scratch": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"_scratch": local()})
+
     def look(self, p: np.ndarray, bend: bool = False, tasks: np.ndarray | None = None) -> View:
         """Return what is used at prices p (m,) and, if asked, how it bends; write the tasks (n,) if given a place.
 
@@ -127,21 +134,24 @@ class DemandResponse:
         bends = [part for _, part in parts if part is not None]
         return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
 
-    def sample(self, every: int) -> "DemandResponse":
+    def sample(self, every: int, runs: int | None = None) -> "DemandResponse":
         """Return about one in so many of the users, who stand for all of them; fewer than `RUN` times so many is none.
 
-        Runs of users at equal distances: what lies together in memory, from everywhere in the list.
+        Runs of users at equal distances: what lies together in memory, from everywhere in the list.  Of a part of all
+        users at least one run is taken.
         """
-        runs = self.n // (RUN * every)
+        runs = self.n // (RUN * every) if runs is None else runs
+        length = min(RUN, self.n)
+        apart = max(self.n // max(runs, 1), length)
 
         def taken(values: np.ndarray) -> np.ndarray:
-            columns = values.T[..., : runs * RUN * every]
-            apart = columns.reshape(*columns.shape[:-1], runs, RUN * every)[..., :RUN]
-            return np.ascontiguousarray(apart).reshape(*columns.shape[:-1], runs * RUN).T
+            columns = values.T[..., : runs * apart]
+            cut = columns.reshape(*columns.shape[:-1], runs, apart)[..., :length]
+            return np.ascontiguousarray(cut).reshape(*columns.shape[:-1], runs * length).T
 
         budgets = self.budgets if isinstance(self.budgets, float) else taken(self.budgets)
         limits = None if self.limits is None else taken(self.limits)
-        each = self.each * self.n / (runs * RUN)
+        each = self.each * self.n / max(runs * length, 1)
         return DemandResponse(taken(self.demands), self.capacity, budgets, limits, self.alpha, self.money, each)
 
     def _buy(self, rows: slice, cost: np.ndarray, bought: np.ndarray) -> None:
@@ -177,3 +187,52 @@ def _limits(problem: Problem) -> np.ndarray | None:
     if problem.unplaced.any():
         return np.where(problem.unplaced, 0.0, problem.instance.limits)
     return problem.instance.limits if problem.instance.limited else None
+
+
+class PartedResponse:
+    """Users of a pool who lie in parts, as they answer to prices: the sums that a `DemandResponse` of all would give.
+
+    Parameters
+    ----------
+    parts : Partitions of DemandResponse
+    n : int
+        Users of all parts.
+    capacity : array (m,)
+    alpha, money : float
+        As in `DemandResponse`, of all users.
+    limited : bool
+        Whether somebody has a limit.
+    """
+
+    def __init__(self, parts: Partitions, n: int, capacity: np.ndarray, alpha: float, money: float, limited: bool):
+        self.parts, self.n, self.capacity, self.alpha, self.money = parts, n, capacity, alpha, money
+        self.m = len(capacity)
+        self.limits = capacity if limited else None
+        self.unit = np.divide(1.0, capacity, where=capacity > 0, out=np.zeros(self.m))
+        self.passes = 0
+
+    def look(self, p: np.ndarray, bend: bool = False, tasks: np.ndarray | None = None) -> View:
+        """Return what is used at prices p (m,) and, if asked, how it bends; nobody's tasks are written."""
+        self.passes += 1
+        views = self.parts.each(DemandResponse.look, p, bend, what=f"prices, pass {self.passes}")
+        bends = [view.bend for view in views]
+        return View(np.sum([view.used for view in views], axis=0), np.sum(bends, axis=0) if bend else None)
+
+    def sample(self, every: int) -> DemandResponse:
+        """Return about one in so many of the users, who stand for all of them."""
+        found: list[DemandResponse] = self.parts.each(_sampled, every, what="taking a sample")
+        drawn = sum(part.n for part in found)
+        limits = [np.full(part.n, np.inf) if part.limits is None else part.limits for part in found]
+        return DemandResponse(
+            np.asfortranarray(np.concatenate([part.demands for part in found])),
+            self.capacity,
+            np.concatenate([np.broadcast_to(part.budgets, part.n) for part in found]),
+            np.concatenate(limits) if self.limits is not None else None,
+            self.alpha,
+            self.money,
+            self.n / drawn,
+        )
+
+
+def _sampled(part: DemandResponse, every: int) -> DemandResponse:
+    return part.sample(every, max(part.n // (RUN * every), 1))

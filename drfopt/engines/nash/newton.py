@@ -38,14 +38,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
 from ...base.solvers.active_set import bounded_minimum
 from ...base.tolerances import EXACT, FIRST_ORDER, TINY
 from ..problem import Answer, Problem
-from .demand_response import DemandResponse, View
+from .demand_response import DemandResponse, PartedResponse, View
 
-__all__ = ["AWAY", "Descent", "solve"]
+__all__ = ["AWAY", "Descent", "descended", "solve"]
 
 SETTLED = 1e-10
 """Part of a resource below which a step that brings nothing is the end: the certificate's tolerance is ten times it."""
@@ -100,8 +101,10 @@ class Descent:
         Largest relative change of a price that the next step is expected to make.
     """
 
-    def __init__(self, problem: Problem, response: DemandResponse, p: np.ndarray, bend: np.ndarray | None):
-        self.problem, self.response = problem, response
+    def __init__(
+        self, deadline: Deadline, response: DemandResponse | PartedResponse, p: np.ndarray, bend: np.ndarray | None
+    ):
+        self.deadline, self.response = deadline, response
         self.power = max(response.alpha, 1.0)
         self.passes = 0
         self.off, self.left = np.inf, np.inf
@@ -128,11 +131,10 @@ class Descent:
                 best, least = self.p, self.off
             if idle > IDLE:
                 break
-        if tasks is not None:
-            if least > FIRST_ORDER:
-                raise SolverError(f"Newton's method on the prices ends where resources are off by {least:.1e}")
-            if self.written is not best:
-                self.response.look(best, tasks=tasks)
+        if least > FIRST_ORDER >= target:
+            raise SolverError(f"Newton's method on the prices ends where resources are off by {least:.1e}")
+        if tasks is not None and self.written is not best:
+            self.response.look(best, tasks=tasks)
         return best
 
     def _move(self, tasks: np.ndarray | None) -> bool:
@@ -219,7 +221,7 @@ class Descent:
         self.passes += 1
         known = f"resources were off by {self.off:.1e}"
         report(f"{self.response.n} users, pass {self.passes}: {known}")
-        self.problem.deadline.check("Newton's method on the prices", known)
+        self.deadline.check("Newton's method on the prices", known)
         if self.passes > PASSES:
             raise SolverError(f"Newton's method on the prices did not arrive in {PASSES} passes: off by {self.off:.1e}")
         if tasks is not None and not bend:
@@ -306,21 +308,28 @@ def solve(problem: Problem) -> Answer:
     tasks = np.empty(response.n)
     # What is free, or beyond the range of floats, makes sums that are not finite, and these are looked at.
     with np.errstate(all="ignore"):
-        p = _descended(problem, response, tasks)
+        p = descended(problem.deadline, response, tasks)
         prices = p * response.unit * worth
     if not np.isfinite(prices).all():
         raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take a smaller alpha")
     return Answer(problem.of_members(tasks), prices=prices[None, :])
 
 
-def _descended(problem: Problem, response: DemandResponse, tasks: np.ndarray) -> np.ndarray:
-    """Return the prices (m,) at the optimum, and write the tasks (n,)."""
+def descended(
+    deadline: Deadline,
+    response: DemandResponse | PartedResponse,
+    tasks: np.ndarray | None = None,
+    largest: float = np.inf,
+) -> np.ndarray:
+    """Return the prices (m,) at the optimum, and write the tasks (n,) if asked; of samples up to a `largest`."""
     there = response.capacity > 0
     p = np.where(there, response.money / response.m, 0.0)
     bend = None
     for every in _samples(response.n):
+        if response.n > largest * every:
+            continue
         try:
-            sample = Descent(problem, response.sample(every), p, bend)
+            sample = Descent(deadline, response.sample(every), p, bend)
             p, bend = sample.run(ROUGH), sample.bend
         except TimeLimitError:
             raise
@@ -329,7 +338,7 @@ def _descended(problem: Problem, response: DemandResponse, tasks: np.ndarray) ->
             continue
         # Somebody outside the sample may need what nobody in it does.
         p = np.where(there & (p == 0), AWAY * response.money / response.n, p)
-    return Descent(problem, response, p, bend).run(EXACT, tasks)
+    return Descent(deadline, response, p, bend).run(EXACT, tasks)
 
 
 def _samples(n: int) -> list[int]:

@@ -29,6 +29,7 @@ __all__ = [
     "Keyed",
     "MethodRow",
     "PackingRow",
+    "PartitionedDocument",
     "Placement",
     "PoolDocument",
     "ProofTable",
@@ -239,6 +240,42 @@ class BatchDocument(Headed):
     pools: list[PoolDocument]
 
 
+class PartitionedResource(Keyed):
+    """One resource of the pool, and the highest level on it, or its price."""
+
+    name: str
+    capacity: float
+    used: float
+    utilization: float
+    level: float | None = None
+    price: float | None = None
+
+
+class PartitionedProof(Keyed):
+    """What the sums over all partitions say; `error` bounds that of every level."""
+
+    kind: str
+    valid: bool
+    violation: float
+    gap: float | None
+    error: float
+
+
+class PartitionedDocument(Headed):
+    """Users in tables, whose tasks and levels are in the files of a folder."""
+
+    policy: str
+    engine: str
+    status: str
+    users: int
+    partitions: int
+    unplaced: int
+    resources: list[PartitionedResource]
+    certificate: PartitionedProof
+    folder: str
+    seconds: float
+
+
 class WholeTasks(Keyed):
     """One number of the same measure for each way to divide."""
 
@@ -246,6 +283,7 @@ class WholeTasks(Keyed):
     continuous: float | None
     optimum: float
     greedy: float | None
+    min_max: float | None = None
     rounded: float | None
     users_above_and_below: dict[str, list[int]]
 
@@ -306,6 +344,18 @@ class StepRow(Keyed):
     used: ByName
 
 
+class ScheduleDistanceRow(Keyed):
+    """How far a schedule is from the optimum of whole tasks."""
+
+    tasks: dict[str, int]
+    lowest: float
+    lowest_of_schedule: float
+    higher: int
+    lower: int
+    proven: bool
+    bound: float | None
+
+
 class ScheduleDocument(Headed):
     """Progressive filling, task by task."""
 
@@ -313,6 +363,7 @@ class ScheduleDocument(Headed):
     placement: dict[str, dict[str, int]] = {}
     types: dict[str, Any] = {}
     unplaced: list[str]
+    optimum: ScheduleDistanceRow | None = None
     trace: list[StepRow] | None
 
 

@@ -21,6 +21,7 @@ from .allocation_models import (
     CertificateFile,
     ComparisonDocument,
     CrossCheckDocument,
+    PartitionedDocument,
     PoolDocument,
     ScheduleDocument,
     SearchDocument,
@@ -63,6 +64,7 @@ class Document:
 DOCUMENTS = Registry(
     Document("instance", InstanceFile, "convert, Instance.save"),
     Document("allocation", AllocationDocument, "solve"),
+    Document("partitioned-allocation", PartitionedDocument, "solve, of users in Parquet"),
     Document("certificate", CertificateFile, "solve --certificate"),
     Document("comparison", ComparisonDocument, "compare"),
     Document("cross-check", CrossCheckDocument, "crosscheck"),

@@ -42,6 +42,16 @@ minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of th
 from .clock import Breakpoint, Clock, SettledState, Trajectory
 from .promises import broken
 from .service_order import TreeLine
-from .tree import BranchPoint, members_of
+from .tree import BranchPoint, Node, members_of
 
-__all__ = ["BranchPoint", "Breakpoint", "Clock", "SettledState", "Trajectory", "TreeLine", "broken", "members_of"]
+__all__ = [
+    "BranchPoint",
+    "Breakpoint",
+    "Clock",
+    "Node",
+    "SettledState",
+    "Trajectory",
+    "TreeLine",
+    "broken",
+    "members_of",
+]

@@ -90,18 +90,25 @@ class Wanting:
 ROUNDS = 12
 """Tries to find a first purchase that passes; each asks for what the last one lacked."""
 
+ASKED = 4
+"""Tries among groups or under promises, where what one user lacks may go to others first, before the rest double."""
+
 BEYOND = 1.01
 """Times the level that was missed, after each try, for the next."""
 
 
 def grow(judge: Judge, steps: Steps, wanting: Wanting, counts: np.ndarray, deadline: Deadline) -> None:
-    """Ask for what a purchase lacks, again and again, until one passes."""
+    """Ask for what a purchase lacks, again and again, until one passes; in an organisation then for twice as much."""
     extra = np.zeros(judge.shop.instance.n)
+    ruled = "organisation" in judge.shop.instance.features
     for tried in range(ROUNDS):
         up = steps.up(counts)
         trial = judge.judged(steps.exact(up), deadline)
         if not trial.missed:
             return
+        if ruled and tried >= ASKED:
+            counts = np.maximum(2 * up, 1.0)
+            continue
         extra = np.maximum(extra, wanting.lacking(trial, up) * BEYOND**tried)
         found = wanting.relaxation.solve(wanting.at(up).raised(extra), steps.everything, deadline)
         if found.counts is None:

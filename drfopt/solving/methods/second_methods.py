@@ -322,8 +322,14 @@ def _enumerated_values(problem: Problem) -> Found:
     return _from_members(problem, list(tasks))
 
 
+def _in_groups(problem: Problem) -> bool:
+    """Say whether whole tasks are of several groups, which no value of them describes."""
+    rules = problem.instance.organisation
+    return problem.integer and rules is not None and rules.branches and "organisation" in problem.instance.features
+
+
 def _enumeration_takes(problem: Problem) -> bool:
-    if not problem.integer or problem.policy.objective not in WHOLE or not problem.n:
+    if not problem.integer or problem.policy.objective not in WHOLE or not problem.n or _in_groups(problem):
         return False
     vectors = 1
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
@@ -436,7 +442,7 @@ METHODS = (
     SecondMethod("enumeration", _enumeration_takes, _enumeration, reach=f"{ENUMERATED:,} vectors of tasks"),
     SecondMethod(
         "CBC",
-        lambda problem: problem.integer and problem.policy.objective in WHOLE,
+        lambda problem: problem.integer and problem.policy.objective in WHOLE and not _in_groups(problem),
         _cbc,
         reach="as far as its time limit; packings listed by the reference",
     ),

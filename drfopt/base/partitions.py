@@ -1,0 +1,209 @@
+"""Work on something that lies in parts, wherever these are: in this process, or with the workers of a Dask cluster.
+
+What is known of a part is a pure function of where it comes from, so a worker that dies costs time and nothing else:
+what it had is made again by another.  Results of `Partitions.each` travel; what is `Partitions.kept` stays where it is.
+"""
+
+import logging
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from .deadline import NEVER, Deadline
+from .errors import DrfoptError, EngineError, SolverError, TimeLimitError
+from .parallel import connected
+from .progress import report
+
+__all__ = ["HERE", "Partitions", "Place", "place"]
+
+Step = tuple[Callable[..., Any], tuple]
+"""A function of a part, and what else it is given."""
+
+
+class Place(Protocol):
+    """Where work is done."""
+
+    def memory(self) -> float:
+        """Return the bytes there are for parts that are kept, nan where that cannot be told."""
+
+    def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
+        """Return handles of what the steps make of the sources."""
+
+    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> list[Any]:
+        """Return what the steps make of the sources, in their order."""
+
+
+class Partitions:
+    """Partitions that are to be made of sources by steps, one after the other, wherever `place` is.
+
+    Parameters
+    ----------
+    sources : sequence
+        What each part is made of: small values, or handles of the place.
+    steps : tuple of (callable, arguments)
+        The first is given a source, each next one what the one before it returned.
+    place : Place
+    """
+
+    def __init__(self, sources: Sequence[Any], steps: tuple[Step, ...] = (), place: Place | None = None):
+        self.sources, self.steps, self.place = sources, steps, HERE if place is None else place
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def then(self, work: Callable[..., Any], *given: Any) -> "Partitions":
+        """Return the parts that work makes of these; it is done whenever somebody asks for them."""
+        return Partitions(self.sources, (*self.steps, (work, given)), self.place)
+
+    def kept(self) -> "Partitions":
+        """Return the same parts, made once and held where they were made."""
+        return Partitions(self.place.kept(self.sources, self.steps), (), self.place) if self.steps else self
+
+    def some(self, most: int) -> "Partitions":
+        """Return at most so many of them, from everywhere in the list."""
+        if len(self) <= most:
+            return self
+        chosen = [self.sources[q * len(self) // most] for q in range(most)]
+        return Partitions(chosen, self.steps, self.place)
+
+    def each(self, work: Callable[..., Any], *given: Any, what: str = "partition") -> list[Any]:
+        """Return ``work(part, *given)`` of every part, in their order; `what` is told as progress."""
+        return self.place.results(self.sources, (*self.steps, (work, given)), what)
+
+
+def done(source: Any, steps: tuple[Step, ...]) -> Any:
+    """Return what the steps make of a source."""
+    for work, given in steps:
+        source = work(source, *given)
+    return source
+
+
+class _Here:
+    """This process, one part after the other."""
+
+    def __init__(self, deadline: Deadline = NEVER):
+        self.deadline = deadline
+
+    def memory(self) -> float:
+        try:
+            return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (AttributeError, OSError, ValueError):
+            return math.nan
+
+    def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
+        return [done(source, steps) for source in sources]
+
+    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> list[Any]:
+        found = []
+        for number, source in enumerate(sources, start=1):
+            self.deadline.check(what)
+            found.append(done(source, steps))
+            if len(sources) > 1:
+                report(f"{what}: {number} of {len(sources)} partitions")
+        return found
+
+
+HERE: Place = _Here()
+
+
+class _Workers:
+    """The workers of a Dask cluster; handles are futures, and whoever holds one can have it made again."""
+
+    def __init__(self, client: Any, deadline: Deadline):
+        self.client, self.deadline = client, deadline
+
+    def memory(self) -> float:
+        return float(
+            sum(worker["memory_limit"] for worker in self.client.scheduler_info(n_workers=-1)["workers"].values())
+        )
+
+    def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
+        found: list[Any] = self.client.map(done, sources, steps=steps, pure=False)
+        return found
+
+    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> list[Any]:
+        from distributed import as_completed
+
+        self.deadline.check(what)
+        futures = self.kept(sources, steps)
+        left = self.deadline.left()
+        finished = as_completed(futures, loop=self.client.loop, timeout=left if left < math.inf else None)
+        arrived = False
+        try:
+            for number, future in enumerate(finished, start=1):
+                if future.status == "error":
+                    raise _told(future.exception())
+                report(f"{what}: {number} of {len(futures)} partitions")
+            found = list(self.client.gather(futures))
+            arrived = True
+            return found
+        except TimeoutError:
+            raise TimeLimitError(f"{what}: the time limit ran out") from None
+        finally:
+            if not arrived:
+                self.client.cancel(futures)
+
+
+def _told(error: BaseException) -> BaseException:
+    """Return what is raised here of what a worker raised."""
+    if isinstance(error, DrfoptError):
+        return error
+    if type(error).__name__ == "KilledWorker":
+        return SolverError(
+            "workers died again and again on one partition, perhaps for want of memory: write smaller row groups, or "
+            "start workers with more"
+        )
+    return SolverError(f"a worker failed: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def place(jobs: int, dask: str | None, deadline: Deadline = NEVER) -> Iterator[Place]:
+    """Open the place where work is done: this process for one job, else processes here, or a Dask cluster.
+
+    Parameters
+    ----------
+    jobs : int
+        Worker processes of a cluster of this machine, which ends with the block.
+    dask : str or None
+        Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``: its workers do it.
+    deadline : Deadline
+
+    Raises
+    ------
+    EngineError
+        When Dask is needed and not installed, or `jobs` is less than 1.
+    SolverError
+        When no cluster answers.
+    """
+    if jobs < 1:
+        raise EngineError(f"jobs is {jobs}: give 1 or more, or nothing for one a core")
+    if dask is None and jobs == 1:
+        yield _Here(deadline)
+        return
+    with _scheduler(jobs) if dask is None else _given(dask) as address, connected(address) as client:
+        yield _Workers(client, deadline)
+
+
+@contextmanager
+def _given(address: str) -> Iterator[str]:
+    yield address
+
+
+@contextmanager
+def _scheduler(jobs: int) -> Iterator[str]:
+    """Start a scheduler and its workers on this machine, one thread each."""
+    try:
+        from distributed import LocalCluster
+    except ImportError:
+        raise EngineError(
+            "several processes on partitions need dask.distributed: pip install 'drfopt[dask]', or ask for one job"
+        ) from None
+    with LocalCluster(
+        n_workers=jobs,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=logging.ERROR,
+    ) as cluster:
+        yield cluster.scheduler_address

@@ -1,0 +1,242 @@
+"""Whole tasks of several groups in one pool: the clock of guarantees, tiers and groups, a task at a time.
+
+Turns    While guarantees are kept it is the turn of those who have the smallest part of theirs.  Then, from the root
+         down, of the children below whom somebody goes on: those of the highest tier, weight 0 after it, and of these
+         all whose level is lowest; below a group of them the same is asked again.  The level of a group is that of all
+         that its users hold, finished ones included.
+Stops    All whose turn it is have one more task, together.  Where that is not possible as few of them as can be stop,
+         for good, with what they have; who is at her limit has to.
+Fair     Of all ways to choose who stops, the one whose first stop is latest, by the levels at the root; of those the
+         one that stops the fewest there; then by the second stop, and so on.
+
+Without groups this is the leximin of whole tasks, and the smaller tasks are, the nearer is it to hierarchical DRF.  As
+there, a member that cannot go on does not hold back its siblings: they go on until the group's level is due again.
+
+States are swept together as in `drfopt.engines.whole.frontier`: which users go on, and what everybody has; of users
+alike in all respects only how many of them stop is chosen.  Everything is decided in integers and fractions.
+
+Source: A. Bhattacharya et al., Hierarchical scheduling for diverse datacenter workloads, SoCC 2013, section 4 (whose
+algorithm launches one task at a time, and never looks for the best choice of who stops).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import mul
+from typing import Any
+
+from ..base.deadline import NEVER, Deadline
+from ..base.progress import report
+from ..model.hierarchy import Node
+from ..model.whole_values import WholeUsers
+
+__all__ = ["GroupSweep", "TooManyWays"]
+
+STATES = 2_000
+"""States that are kept at most."""
+
+TRIED = 50_000
+"""Choices of who stops that are tried at one moment, for all states together."""
+
+Tasks = tuple[int, ...]
+
+
+class TooManyWays(Exception):
+    """There are more ways to choose who stops than are looked at; `tasks` are those of one of them."""
+
+    def __init__(self, tasks: Tasks):
+        super().__init__("too many ways to choose who stops")
+        self.tasks = tasks
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Who goes on, and what everybody has; how often at this moment's level it was somebody's turn."""
+
+    active: tuple[bool, ...]
+    tasks: Tasks
+    moment: tuple = ()
+    turns: int = 0
+
+
+class GroupSweep:
+    """All best ways for the users of one pool.
+
+    Parameters
+    ----------
+    users : WholeUsers
+        Of an instance whose organisation has groups.
+    """
+
+    def __init__(self, users: WholeUsers):
+        self.users = users
+        self.n = len(users.members)
+        self.rows, self.room = users.pool_rows
+        self.place = {i: p for p, i in enumerate(users.members)}
+        self.root = users.root
+        kinds: dict[tuple, list[int]] = {}
+        paths = users.paths
+        for p in range(self.n):
+            alike = (paths[p], users.goods_of[p], users.sequences[p].counts, users.scales[p])
+            kinds.setdefault(alike, []).append(p)
+        self.kinds = list(kinds.values())
+
+    def best(self, deadline: Deadline = NEVER) -> list[Tasks]:
+        """Return the tasks of the members at the end of every best way, users alike in descending order.
+
+        Raises
+        ------
+        TooManyWays, TimeLimitError
+        """
+        ways = [_Way((True,) * self.n, (0,) * self.n)]
+        while any(ways[0].active):
+            report(f"{self.n - sum(ways[0].active)} of {self.n} users stopped, {len(ways)} ways")
+            halted = [self._until_stop(way, deadline) for way in ways]
+            last = max((way.moment, way.turns) for way in halted)
+            ways = self._stopped([way for way in halted if (way.moment, way.turns) == last], deadline)
+        return sorted({self.canonical(way.tasks) for way in ways}, reverse=True)
+
+    def greedy(self) -> Tasks:
+        """Return the end of one way, whoever is listed last of those whose turn it is stopping first."""
+        way = _Way((True,) * self.n, (0,) * self.n)
+        while any(way.active):
+            way = self._until_stop(way, NEVER)
+            turn = self._turn(way)[1]
+            going = [p for p in turn if way.tasks[p] < self.users.most[p]]
+            while going and not self._fits(_more(way.tasks, going)):
+                going.pop()
+            way = self._after(way, [p for p in turn if p not in going], going)
+        return way.tasks
+
+    def canonical(self, tasks: Sequence[int]) -> Tasks:
+        """Return tasks with those of users alike in descending order."""
+        found = list(tasks)
+        for alike in self.kinds:
+            for p, x in zip(alike, sorted((tasks[p] for p in alike), reverse=True), strict=True):
+                found[p] = x
+        return tuple(found)
+
+    # ---- moments ---------------------------------------------------------------------------------------------
+
+    def _until_stop(self, way: _Way, deadline: Deadline) -> _Way:
+        """Return the way at its next moment at which not all whose turn it is can have a task more."""
+        while True:
+            deadline.check("the sweep of groups")
+            moment, turn = self._turn(way)
+            turns = way.turns + 1 if moment == way.moment else 0
+            after = _more(way.tasks, turn)
+            if any(after[p] > self.users.most[p] for p in turn) or not self._fits(after):
+                return _Way(way.active, way.tasks, moment, turns)
+            way = _Way(way.active, after, moment, turns)
+
+    def _turn(self, way: _Way) -> tuple[tuple, list[int]]:
+        """Return what the clock shows, and whose turn it is."""
+        needy = {
+            p: Fraction(x, self.users.promises[p])
+            for p, x in enumerate(way.tasks)
+            if way.active[p] and x < self.users.promises[p]
+        }
+        if needy:
+            least = min(needy.values())
+            return (0, least), [p for p, part in needy.items() if part == least]
+        rank, level, turn = self._lowest(self.root, way)
+        return (1, rank, level), turn
+
+    def _lowest(self, node: Node, way: _Way) -> tuple[tuple, Fraction, list[int]]:
+        """Return the rank and level of the children whose turn it is, and the users below them whose turn it is."""
+        found: list[tuple[tuple, Fraction, Any]] = []
+        for rank, rows in node.users.items():
+            for i in rows.tolist():
+                p = self.place.get(i)
+                if p is not None and way.active[p]:
+                    found.append((rank, self.users.level(p, way.tasks[p]), p))
+        for rank, groups in node.groups.items():
+            for group in groups:
+                if any(way.active[self.place[i]] for i in group.everyone.tolist() if i in self.place):
+                    found.append((rank, self._level(group, way), group))
+        first = min((rank, level) for rank, level, _ in found)
+        turn: list[int] = []
+        for rank, level, child in found:
+            if (rank, level) == first:
+                turn += [child] if isinstance(child, int) else self._lowest(child, way)[2]
+        return *first, sorted(turn)
+
+    def _level(self, group: Node, way: _Way) -> Fraction:
+        """Return the level of all that a group's users hold."""
+        columns = self.users.columns
+        held = [Fraction(0)] * columns.shape[1]
+        for i in group.everyone.tolist():
+            if i in self.place and (x := way.tasks[self.place[i]]):
+                held = [amount + x * need for amount, need in zip(held, columns[i].tolist(), strict=True)]
+        rows = zip(group.rows.tolist(), group.offsets.tolist(), strict=True)
+        return max(Fraction(0), *(sum(map(mul, row, held), Fraction(0)) - offset for row, offset in rows))
+
+    # ---- who stops -------------------------------------------------------------------------------------------
+
+    def _stopped(self, ways: list[_Way], deadline: Deadline) -> list[_Way]:
+        """Return the ways after a stop of the fewest, of all that are at the same moment."""
+        fewest, found, left = self.n + 1, dict[tuple, _Way](), TRIED
+        for way in ways:
+            turn = self._turn(way)[1]
+            must = [p for p in turn if way.tasks[p] == self.users.most[p]]
+            able = [[p for p in alike if p in turn and p not in must] for alike in self._alike(way)]
+            able = [alike for alike in able if alike]
+            for count in range(max(len(must), 1), min(fewest, len(turn)) + 1):
+                some = False
+                for stopping in _choices(able, count - len(must)):
+                    left -= 1
+                    if left < 0:
+                        raise TooManyWays(self.greedy())
+                    deadline.check("the sweep of groups")
+                    stops = {*must, *stopping}
+                    going = [p for p in turn if p not in stops]
+                    if self._fits(_more(way.tasks, going)):
+                        after = self._after(way, sorted(stops), going)
+                        if count < fewest:
+                            fewest, found = count, {}
+                        found[after.active, after.tasks] = after
+                        some = True
+                if some:
+                    break
+        if len(found) > STATES:
+            raise TooManyWays(self.greedy())
+        return list(found.values())
+
+    def _alike(self, way: _Way) -> Iterator[list[int]]:
+        """Yield users who are alike and have the same."""
+        for kind in self.kinds:
+            same: dict[int, list[int]] = {}
+            for p in kind:
+                same.setdefault(way.tasks[p], []).append(p)
+            yield from same.values()
+
+    def _after(self, way: _Way, stops: Sequence[int], going: Sequence[int]) -> _Way:
+        active = tuple(on and p not in stops for p, on in enumerate(way.active))
+        return _Way(active, _more(way.tasks, going), way.moment, way.turns)
+
+    def _fits(self, tasks: Tasks) -> bool:
+        left = list(self.room)
+        for p, x in enumerate(tasks):
+            for good, count in zip(self.users.goods_of[p], self.users.sequences[p].started(x), strict=True):
+                if count:
+                    left = [f - count * d for f, d in zip(left, self.rows[good], strict=True)]
+        return min(left, default=0) >= 0
+
+
+def _more(tasks: Tasks, turn: Sequence[int]) -> Tasks:
+    """Return tasks with one more for each whose turn it is."""
+    found = list(tasks)
+    for p in turn:
+        found[p] += 1
+    return tuple(found)
+
+
+def _choices(able: list[list[int]], count: int) -> Iterator[list[int]]:
+    """Yield choices of so many users, of those alike the last ones listed."""
+    if not able:
+        if not count:
+            yield []
+        return
+    for taken in range(min(count, len(able[0])) + 1):
+        for rest in _choices(able[1:], count - taken):
+            yield [*able[0][len(able[0]) - taken :], *rest]

@@ -1,0 +1,180 @@
+"""One part of the users: from columns of a table to an instance, and from an answer to columns of a file."""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import InstanceError, suggestion
+from ...model.instance import Instance
+from ..text.files import failure
+from .cluster import BareCluster
+from .rows import UserRows, check_columns, kind_of, kinds_of, opened, parquet
+
+__all__ = ["at_row", "load", "names_of", "write_columns"]
+
+BETWEEN = "|"
+"""What stands between the names of classes in a text."""
+
+
+def load(rows: UserRows, cluster: BareCluster) -> Instance:
+    """Return the users of a part as an instance, whose capacity is that of the whole cluster.
+
+    Raises
+    ------
+    InstanceError
+        With the file, the column, the row (counted from 0) and the remedy.
+    """
+    table = _table(rows, [*cluster.resources, "weight", "max_tasks", "machines"])
+    if rows.frame is not None:
+        check_columns(rows.path, kinds_of(table.schema), cluster)
+    demands = np.empty((table.num_rows, cluster.m), order="F")
+    for j, name in enumerate(cluster.resources):
+        _numbers(rows, table, name, demands[:, j], None)
+    demands.flags.writeable = False
+    weights = _optional(rows, table, "weight", 1.0)
+    limits = _optional(rows, table, "max_tasks", np.inf)
+    try:
+        return Instance(
+            demands,
+            None if cluster.capacity is None else list(cluster.capacity),
+            machines=cluster.machines,
+            resources=cluster.resources,
+            weights=weights,
+            max_tasks=limits,
+            eligible=_eligible(rows, table, [machine.name for machine in cluster.machines or ()]),
+        )
+    except InstanceError as error:
+        raise at_row(error, rows) from None
+
+
+def at_row(error: Exception, rows: UserRows) -> Exception:
+    """Return the error about a part, which calls users by their number there, as one about a row of its file."""
+    text = re.sub(r"user 'u(\d+)'", lambda found: f"row {rows.first + int(found[1]) - 1}", str(error))
+    return type(error)(f"{rows.path}: {text}")
+
+
+def _table(rows: UserRows, wanted: Sequence[str]) -> Any:
+    """Return the columns of a part that are there, as an Arrow table."""
+    if rows.frame is not None:
+        import pyarrow
+
+        try:
+            table = pyarrow.Table.from_pandas(rows.frame(), preserve_index=False)
+        except pyarrow.ArrowException as error:
+            raise failure(rows.path, f"is no table of users ({str(error).splitlines()[0]})") from None
+        return table
+    with opened(rows.path), parquet().ParquetFile(rows.path) as file:
+        there = set(file.schema_arrow.names)
+        return file.read_row_groups(rows.groups, [name for name in wanted if name in there], use_threads=False)
+
+
+def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarray | None:
+    """Return a column (n,) that may be left out, with what an empty cell stands for."""
+    if name not in table.column_names:
+        return None
+    values = np.empty(table.num_rows)
+    _numbers(rows, table, name, values, missing)
+    if name == "weight" and not (values > 0).all():
+        i = int((~(values > 0)).argmax())
+        raise failure(rows.path, f"column 'weight', row {rows.first + i} is {values[i]:g}: write a positive number")
+    if (values == missing).all():
+        return None
+    values.flags.writeable = False
+    return values
+
+
+def _numbers(rows: UserRows, table: Any, name: str, out: np.ndarray, missing: float | None) -> None:
+    """Write a column to an array (n,), and refuse what is no number from 0 on."""
+    start = 0
+    for chunk in table.column(name).chunks:
+        here = out[start : start + len(chunk)]
+        if chunk.null_count:
+            empty = np.asarray(chunk.is_null())
+            if missing is None:
+                i = rows.first + start + int(empty.argmax())
+                raise failure(rows.path, f"column {name!r}, row {i} is empty (null): write 0 for who needs none")
+            here[:] = missing
+            here[~empty] = chunk.drop_null().to_numpy(zero_copy_only=False)
+        else:
+            here[:] = chunk.to_numpy(zero_copy_only=False)
+        # NaN is neither.
+        lowest = here.min(initial=np.inf)
+        if not lowest >= 0 or (missing != np.inf and not here.max(initial=0) < np.inf):
+            bad = ~(here >= 0) | ((here == np.inf) & (missing != np.inf))
+            i = int(bad.argmax())
+            rule = "it must not be negative" if -np.inf < here[i] < 0 else "write a finite number, 0 or more"
+            raise failure(rows.path, f"column {name!r}, row {rows.first + start + i} is {here[i]:g}: {rule}")
+        start += len(chunk)
+
+
+def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray | None:
+    """Return which classes are open to users, bool (n, k); None where that is not said."""
+    if "machines" not in table.column_names or table.column("machines").null_count == table.num_rows:
+        return None
+    number = {name: k for k, name in enumerate(classes)}
+    allowed = np.zeros((table.num_rows, len(classes)), dtype=bool)
+    start = 0
+    for chunk in table.column("machines").chunks:
+        here = allowed[start : start + len(chunk)]
+        empty = np.asarray(chunk.is_null())
+        if kind_of(chunk.type) == "texts":
+            lengths = np.asarray(chunk.value_lengths().fill_null(0))
+            owner = np.repeat(np.arange(len(chunk)), lengths)
+            each = chunk.flatten().dictionary_encode()
+            names = [[name] for name in each.dictionary.to_pylist()]
+        else:
+            owner = np.flatnonzero(~empty)
+            each = chunk.drop_null()
+            each = each if hasattr(each, "dictionary") else each.dictionary_encode()
+            names = [text.split(BETWEEN) if text else [] for text in each.dictionary.to_pylist()]
+        sets = np.zeros((len(names), len(classes)), dtype=bool)
+        code = np.asarray(each.indices.fill_null(-1))
+        for q, some in enumerate(names):
+            for name in some:
+                if name not in number:
+                    found = np.flatnonzero(code == q)
+                    i = rows.first + start + (int(owner[found[0]]) if found.size else 0)
+                    near = suggestion(str(name).strip(), classes)
+                    known = near or f": the classes are {', '.join(classes)}"
+                    raise failure(rows.path, f"column 'machines', row {i} names the class {name!r}{known}")
+                sets[q, number[name]] = True
+        if len(names):
+            np.logical_or.at(here, owner, sets[code]) if kind_of(chunk.type) == "texts" else here.__setitem__(
+                owner, sets[code]
+            )
+        here[empty] = True
+        start += len(chunk)
+    return allowed
+
+
+def names_of(rows: UserRows) -> Any:
+    """Return the column of names of a part as an Arrow array, None where there is none."""
+    table = _table(rows, ["name"])
+    return table.column("name") if "name" in table.column_names else None
+
+
+def write_columns(folder: str, stem: str, columns: Mapping[str, Any]) -> None:
+    """Write columns of a part's answer as ``stem.parquet``, which is there whole or not at all.
+
+    Two workers may come to write the same part, when one was thought to be dead: the last one's file is kept.
+    """
+    import pyarrow
+
+    target = Path(folder) / f"{stem}.parquet"
+    part = target.with_name(f".{secrets.token_hex(6)}.part")
+    try:
+        # Floats of an answer are all different: a dictionary of them is looked for in vain.
+        parquet().write_table(
+            pyarrow.table(dict(columns)), part, use_dictionary=["name"] if "name" in columns else False
+        )
+        part.replace(target)
+    except OSError as error:
+        raise failure(
+            str(target), f"cannot be written ({error.strerror or error}): make room, or name another folder"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,312 @@
+"""Users who lie in Parquet files or in a Dask frame, divided and proven part by part, with an answer of such files."""
+
+import contextlib
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.deadline import Deadline
+from ..base.errors import CertificateError, InstanceError, PolicyError
+from ..base.parallel import cores
+from ..base.partitions import Partitions, Place, place
+from ..base.results import Result
+from ..base.tables import Bar, Column, Sheet, finite
+from ..engines.leximin.saturation import MOST_RESOURCES
+from ..io.user_tables.cluster import BareCluster
+from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
+from ..model.allocation import Certificate
+from ..model.evidence import BottleneckEvidence, PriceEvidence
+from ..model.policies import AnyPolicy, Policy, policy_named
+from .partition_passes import OBJECTIVES, Division, LoadedPart, loaded
+
+__all__ = ["PartitionedAllocation", "solve_partitions"]
+
+PROOF = "certificate.json"
+"""What the sums of the certificate are called, beside the answer."""
+
+KEPT = 0.4
+"""Part of the memory that users may fill: as much again is needed while a part is read and worked on."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedAllocation(Result):
+    """The proven answer for users in tables, who are not here: their tasks are in the files of a folder.
+
+    Attributes
+    ----------
+    policy : str
+    users, partitions : int
+        How many there are.
+    unplaced : int
+        Users who can run no task at all.
+    resources : tuple of str (m,)
+    capacity, used : arrays (m,)
+    levels : array (m,) or None
+        The highest level on each resource, 0 where nobody uses it; None for ``ceei``.
+    prices : array (m,) or None
+        What a unit of each resource costs; None for leximin.
+    certificate : Certificate
+        Made of the same sums over the parts as that of an `Allocation`.
+    engine : str
+    folder : str
+        Where the answer is: for each part of the users a file ``*.parquet`` with the columns ``tasks``, ``level`` and,
+        if they have one, ``name``, in the order of the input; and ``certificate.json``, which is `to_dict`.
+    seconds : float
+    """
+
+    _schema = "drfopt partitioned-allocation 1"
+    _rows = "resources"
+
+    policy: str
+    users: int
+    partitions: int
+    unplaced: int
+    resources: tuple[str, ...]
+    capacity: np.ndarray
+    used: np.ndarray
+    levels: np.ndarray | None
+    prices: np.ndarray | None
+    certificate: Certificate
+    engine: str
+    folder: str = field(compare=False)
+    seconds: float = field(compare=False)
+
+    @property
+    def utilization(self) -> np.ndarray:
+        """Part of each resource that is used, (m,)."""
+        return np.divide(self.used, self.capacity, where=self.capacity > 0, out=np.zeros(len(self.used)))
+
+    @property
+    def error(self) -> float:
+        """What the certificate proves: by how much any user's level can be off at most, relative to it."""
+        evidence = self.certificate.evidence
+        known = evidence.error if isinstance(evidence, BottleneckEvidence | PriceEvidence) else None
+        return float("nan") if known is None else known
+
+    def _numbers(self) -> list[float]:
+        """Return what is known of each resource beside its use: its highest level, or its price, (m,)."""
+        known = self.levels if self.prices is None else self.prices
+        return [] if known is None else known.tolist()
+
+    def named(self) -> dict[str, float]:
+        """Return what is used of each resource, by its name."""
+        return dict(zip(self.resources, self.used.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sums as plain data: resources, the certificate, and where the users' tasks are."""
+        columns = (self.resources, self.capacity.tolist(), self.used.tolist(), self.utilization.tolist())
+        last = "level" if self.prices is None else "price"
+        document = {
+            "schema": self._schema,
+            "policy": self.policy,
+            "engine": self.engine,
+            "status": "optimal",
+            "users": self.users,
+            "partitions": self.partitions,
+            "unplaced": self.unplaced,
+            "resources": [
+                {"name": name, "capacity": capacity, "used": used, "utilization": part, last: number}
+                for name, capacity, used, part, number in zip(*columns, self._numbers(), strict=True)
+            ],
+            "certificate": self.certificate.to_dict() | {"error": self.error},
+            "folder": self.folder,
+            "seconds": self.seconds,
+        }
+        found: dict[str, Any] = finite(document)
+        return found
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a resource."""
+        columns = (
+            Column("resource"),
+            Column("capacity", number=True),
+            Column("used", number=True),
+            Column("utilization"),
+            Column("highest level" if self.prices is None else "price", number=True),
+        )
+        rows: list[tuple] = [
+            (name, capacity, used, Bar(part), number)
+            for name, capacity, used, part, number in zip(
+                self.resources,
+                self.capacity.tolist(),
+                self.used.tolist(),
+                self.utilization.tolist(),
+                self._numbers(),
+                strict=True,
+            )
+        ]
+        notes = [
+            f"{self.users:,} users in {self.partitions:,} partitions; levels proven to {self.error:.1e} "
+            f"({self.certificate.kind}); answer in {self.folder}"
+        ]
+        if self.unplaced:
+            notes.append(f"{self.unplaced:,} users can run no task at all: they need what there is nothing of")
+        return Sheet(f"{self.policy}, by {self.engine}", columns, rows, tuple(notes), document=self.to_dict)
+
+
+def solve_partitions(
+    users: Any,
+    cluster: Any,
+    policy: AnyPolicy = "drf",
+    *,
+    output: str | Path | None = None,
+    time_limit: float | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+) -> PartitionedAllocation:
+    """Divide a cluster among users who need not fit in memory, prove it, and write the answer as Parquet.
+
+    Parameters
+    ----------
+    users : path or dask.dataframe.DataFrame
+        A folder of Parquet files (or one such file), or a Dask frame. A column for each resource says what one task
+        needs; ``weight``, ``max_tasks`` and ``name`` may be there besides. Rows are users.
+    cluster : path, mapping or sequence of Machine
+        An instance file without users, or the capacity of each resource.
+    policy : str
+        ``drf``, ``asset``, ``tasks``, ``tsf``, ``single:RESOURCE`` or ``ceei``, in divisible tasks.
+    output : path, optional
+        The folder that the answer makes; by default beside the users, called after them and the policy. It comes into
+        being when everything is proven, or not at all.
+    time_limit : float, optional
+        Seconds.
+    jobs : int, optional
+        Worker processes on this machine; one a core by default, 1 works in this process, without Dask.
+    dask : str, optional
+        Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``, whose workers see the same files.
+
+    Returns
+    -------
+    PartitionedAllocation
+
+    Raises
+    ------
+    InstanceError
+        With the file, the column, the row (counted from 0), the value and the remedy.
+    PolicyError, EngineError, SolverError, TimeLimitError, CertificateError
+        As `solve` does.
+
+    Notes
+    -----
+    Users stay in the memory of the workers if they fit into `KEPT` of it; otherwise every pass reads them again. Passes
+    are two without limits and about four with them; a worker that dies is replaced, and what it had is made again.
+    """
+    begun = time.perf_counter()
+    chosen = policy_named(policy)
+    if chosen.objective not in OBJECTIVES or (chosen.objective == "alpha" and chosen.alpha != 1):
+        raise PolicyError(
+            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE or ceei"
+        )
+    if time_limit is not None and not time_limit > 0:
+        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    parquet()
+    shared = BareCluster.of(cluster)
+    if shared.machines is not None:
+        raise PolicyError(f"{chosen.name} of users in tables is built for one pool: give a capacity, not machines")
+    if chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
+        raise InstanceError(
+            f"the cluster has {shared.m} resources: users in tables are added up by the set that they need, of "
+            f"{MOST_RESOURCES} at most: leave out those that are never scarce"
+        )
+    files = isinstance(users, str | Path)
+    if files and dask is not None:
+        users = Path(users).resolve()
+    rows = rows_of_files(users, shared) if files else _partitions(users)
+    if output is None and not files:
+        raise InstanceError("users in a frame have no place beside which to write: give output, the folder to make")
+    target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
+    objective, deadline = OBJECTIVES[chosen.objective], Deadline.after(time_limit)
+    processes = min(cores() if jobs is None else jobs, len(rows))
+    with _folder(target) as folder, place(processes, dask, deadline) as where:
+        division = _division(rows, where, shared, chosen, deadline)
+        numbers = objective.find(division)
+        wrote = division.parts.each(objective.written, chosen, numbers, str(folder), what="writing")
+        held = division.parts.then(objective.held, chosen, numbers)
+        proof = objective.prove(division, numbers, held, [seen for seen, _ in wrote])
+        if not proof.valid:
+            raise CertificateError(f"an allocation was found that its certificate does not prove: {proof.reason}")
+        answer = PartitionedAllocation(
+            policy=chosen.name,
+            users=division.n,
+            partitions=len(rows),
+            unplaced=sum(unplaced for _, unplaced in wrote),
+            resources=shared.resources,
+            capacity=shared.total,
+            used=np.sum([seen.used for seen, _ in wrote], axis=0).ravel(),
+            levels=None if objective.priced else np.max([seen.highest for seen, _ in wrote], axis=0),
+            prices=numbers if objective.priced else None,
+            certificate=proof,
+            engine=objective.engine,
+            folder=str(target),
+            seconds=time.perf_counter() - begun,
+        )
+        _finish(folder, target, rows, answer)
+    return answer
+
+
+def _partitions(frame: Any) -> list[UserRows]:
+    if not hasattr(frame, "to_delayed"):
+        raise InstanceError(
+            f"users are a {type(frame).__name__}: give the folder of their Parquet files, or a Dask frame"
+        )
+    return rows_of_frame(frame)
+
+
+# ---- from users to a folder ------------------------------------------------------------------------------------------
+
+
+def _counted(part: LoadedPart) -> tuple[int, float, bool]:
+    """Return how many users there are, their weight, and whether somebody has a limit."""
+    instance = part.instance
+    weight = float(np.sum(instance.weights)) if instance.weighted else float(instance.n)
+    return instance.n, weight, instance.limited
+
+
+def _division(rows: list[UserRows], where: Place, cluster: BareCluster, policy: Policy, deadline: Deadline) -> Division:
+    """Return what is to be divided; users are kept where they are read, if there is room."""
+    parts, n = Partitions(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
+    # Demands, weights, limits, and rates and tasks while they are worked on.
+    if n and where.memory() * KEPT < n * (cluster.m + 4) * 8:
+        return Division(parts, rows, cluster, policy, n, float(n), True, deadline)
+    parts = parts.kept()
+    counts = parts.each(_counted, what="reading")
+    n, money = sum(count for count, _, _ in counts), sum(weight for _, weight, _ in counts)
+    return Division(parts, rows, cluster, policy, n, money, any(has for *_, has in counts), deadline)
+
+
+@contextlib.contextmanager
+def _folder(target: Path) -> Iterator[Path]:
+    """Make a folder beside the target, which is taken away again with all that is in it unless it takes its place."""
+    if target.exists():
+        raise InstanceError(f"{target} exists already: remove it, or name another folder for the answer")
+    folder = target.absolute().with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:
+        folder.mkdir()
+    except FileNotFoundError:
+        raise InstanceError(f"{target}: the folder {str(target.parent)!r} does not exist: make it first") from None
+    except OSError as error:
+        raise InstanceError(f"{target}: cannot be written ({error.strerror}): name another folder") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _finish(folder: Path, target: Path, rows: list[UserRows], answer: PartitionedAllocation) -> None:
+    """Give the folder its name, when every part is there."""
+    wanted = {f"{part.stem}.parquet" for part in rows}
+    for path in folder.iterdir():
+        if path.name not in wanted:
+            # What a worker that died had begun.
+            path.unlink()
+    if missing := sorted(wanted - {path.name for path in folder.iterdir()}):
+        raise InstanceError(f"{target}: {missing[0]} is not here: let all workers see this folder")
+    (folder / PROOF).write_text(json.dumps(answer.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    folder.rename(target)

@@ -1,0 +1,121 @@
+"""Users in Parquet files and frames on real Dask workers: the answers of one process, with a worker killed as well."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from partition_files import answer, awkward_pool, write
+
+from drfopt import InstanceError, SolverError, solve_partitions
+from drfopt.base.progress import reporting
+from drfopt.io.user_tables import rows
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+        yield made
+
+
+@pytest.fixture
+def users(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "PART", 2_000)
+    columns, capacity = awkward_pool(4, 40_000)
+    return write(tmp_path / "users", columns, files=4, group=2_000), capacity
+
+
+def alone(users, tmp_path, policy="drf"):
+    return answer(solve_partitions(*users, policy, output=tmp_path / f"alone-{policy}", jobs=1).folder)
+
+
+def test_workers_give_the_answer_of_one_process(cluster, users, tmp_path):
+    found = solve_partitions(*users, dask=cluster.scheduler_address)
+    assert found.partitions == 20
+    np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
+
+
+def test_a_cluster_of_this_machine_is_started_and_ended(users, tmp_path):
+    found = solve_partitions(*users, jobs=2)
+    np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("moment", ["taking a sample", "adding up", "writing", "proof"])
+def test_a_worker_killed_in_the_middle_changes_nothing(cluster, users, tmp_path, monkeypatch, moment):
+    monkeypatch.setattr("drfopt.engines.leximin.saturation.SAMPLE", 1_000)
+    monkeypatch.setattr("drfopt.engines.leximin.saturation.MANY", 10_000)
+    killed = []
+
+    def kill(text):
+        if text.startswith(moment) and not killed:
+            killed.append(next(iter(cluster.workers.values())).pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    with reporting(kill):
+        found = solve_partitions(*users, dask=cluster.scheduler_address)
+    assert killed
+    np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_fault_crosses_the_wire(cluster, tmp_path):
+    columns, capacity = awkward_pool(4, 1_000)
+    columns["cpu"][700] = np.nan
+    with pytest.raises(InstanceError, match=r"part-1.parquet: column 'cpu', row 200 is nan"):
+        solve_partitions(write(tmp_path / "users", columns), capacity, dask=cluster.scheduler_address)
+
+
+def test_a_frame_is_an_instance_too(cluster, tmp_path):
+    dataframe = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    columns, capacity = awkward_pool(4, 3_000)
+    frame = dataframe.from_pandas(pandas.DataFrame(columns), npartitions=5)
+    found = solve_partitions(frame, capacity, output=tmp_path / "frame", dask=cluster.scheduler_address)
+    expected = solve_partitions(write(tmp_path / "users", columns), capacity, jobs=1)
+    np.testing.assert_allclose(answer(found.folder)["tasks"], answer(expected.folder)["tasks"], rtol=1e-12)
+    with pytest.raises(InstanceError, match="give output, the folder to make"):
+        solve_partitions(frame, capacity)
+
+
+def test_workers_that_see_other_files_are_told(cluster, users, tmp_path):
+    def forget():
+        os.chdir("/")
+
+    with Client(cluster.scheduler_address) as client:
+        client.run(forget)
+    # Names are made absolute before they travel.
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        found = solve_partitions("users", users[1], output="here", dask=cluster.scheduler_address)
+    finally:
+        os.chdir(before)
+    assert (tmp_path / "here" / "certificate.json").exists() and found.certificate.valid
+
+
+def test_no_cluster_is_one_line(users):
+    with pytest.raises(SolverError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
+        solve_partitions(*users, dask="tcp://127.0.0.1:9")
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    columns, capacity = awkward_pool(4, 400_000, limited=False)
+    users = write(tmp_path / "users", columns, files=40)
+    room = "\n".join(f"{name} = {amount}" for name, amount in capacity.items())
+    (tmp_path / "cluster.toml").write_text(f"[capacity]\n{room}\n")
+    before = {path.name for path in tmp_path.iterdir()}
+    command = [sys.executable, "-m", "drfopt", "solve", str(users), "--cluster", str(tmp_path / "cluster.toml")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        while running.poll() is None and {path.name for path in tmp_path.iterdir()} == before:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130 and "Traceback" not in said
+    assert {path.name for path in tmp_path.iterdir()} == before
