@@ -124,8 +124,7 @@ class _Bound:
         return table
 
     def _demands(self, rows: slice) -> DoubleDouble:
-        exact = self.instance.exact_demands
-        return DoubleDouble.of((d for i in range(rows.start, rows.stop) for d in exact[i]), (-1, self.m))
+        return self.instance.fine("demands", rows)
 
     def _used(self, rows: slice) -> tuple[DoubleDouble, float]:
         """Return what some users use of each row, (k, m), and by what part the first is beyond its limit."""
@@ -133,11 +132,11 @@ class _Bound:
         found = DoubleDouble(np.zeros((self.k, self.m)))
         for j in range(self.m):
             found[:, j] = (table * demands[:, j].reshape(-1, 1)).sum()
-        limits = self.instance.exact_limits[rows.start : rows.stop]
-        bound = np.flatnonzero([u is not None and u > 0 for u in limits])
+        floats = self.instance.limits[rows]
+        bound = np.flatnonzero((floats > 0) & np.isfinite(floats))
         if not bound.size:
             return found, 0.0
-        over = table.sum(axis=1)[bound] / DoubleDouble.of(limits[i] or Fraction(1) for i in bound.tolist()) - 1.0
+        over = table.sum(axis=1)[bound] / self.instance.fine("limits", rows)[bound] - 1.0
         return found, float(over.high.max())
 
     def _look(self, tasks: np.ndarray, rows: slice) -> tuple[DoubleDouble, float, float, np.ndarray, np.ndarray]:
@@ -149,13 +148,13 @@ class _Bound:
         tasks = tasks[rows]
         if ((tasks > 0) & ~some).any():
             return DoubleDouble(0.0), math.inf, 0.0, np.ones(1), np.zeros(1)
-        here = (np.flatnonzero(some) + rows.start).tolist()
+        here = np.flatnonzero(some) + rows.start
         x, cost, tasks = x[some], cost[some], tasks[some]
-        weights = DoubleDouble.of(instance.exact_weights[i] for i in here)
+        weights = instance.fine("weights", here)
         if self.rates is None:
             marginal = weights / x
         else:
-            rates = DoubleDouble.of(self.rates[i] for i in here)
+            rates = DoubleDouble.of(self.rates[i] for i in here.tolist())
             power = (rates * x).power(self.exponent.numerator).root(self.exponent.denominator)
             marginal = weights * rates / power
             marginal[power.high > 1 / MIDDLE] = 0.0
@@ -163,11 +162,10 @@ class _Bound:
             return DoubleDouble(0.0), math.inf, 0.0, np.ones(1), np.zeros(1)
         # Relative distances, which are all that is left to floats.
         apart = ((marginal - cost) / marginal).high
-        limits = instance.limits[here]
-        nearest = DoubleDouble.of(
-            (u if u is not None else Fraction(0) for u in (instance.exact_limits[i] for i in here)), (-1,)
-        )
-        left = np.where(np.isfinite(limits), ((nearest - x) / x).high, np.inf)
+        limited = np.isfinite(instance.limits[here])
+        most = instance.fine("limits", here)
+        most[~limited] = 0.0
+        left = np.where(limited, ((most - x) / x).high, np.inf)
         wanted = np.where(cost.high > 0, np.expm1(-np.log1p(-apart) / self.alpha), np.inf)
         reach = np.minimum(wanted, np.maximum(left, 0.0))
         worth = (marginal * x).high

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..base.errors import InstanceError
+from ..base.numbers.double_double import DoubleDouble
 from ..base.numbers.quantities import exact
 from ..base.parallel import cores
 
@@ -86,6 +87,17 @@ class ExactTable:
     def exact(self) -> tuple:
         """Return the exact values as nested tuples; an infinite float (no limit) is None."""
         return self.fractions if self.fractions is not None else thaw(self.floats)
+
+    def fine(self, rows: Any = slice(None)) -> DoubleDouble:
+        """Return the values of some rows to 32 digits; an infinite float (no limit) stays what it is."""
+        floats = self.floats[rows]
+        if self.fractions is None:
+            return DoubleDouble.of_decimals(floats)
+        listed = np.empty(len(self.fractions), dtype=object)
+        listed[:] = self.fractions
+        leaves = [leaf for row in listed[rows] for leaf in (row if isinstance(row, tuple) else (row,))]
+        found = DoubleDouble.of((Fraction(0) if leaf is None else leaf for leaf in leaves), floats.shape)
+        return DoubleDouble(np.where(np.isfinite(floats), found.high, floats), found.low)
 
 
 def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) -> list[Result]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError
+from ..base.numbers.double_double import DoubleDouble
 from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import Places, as_float, in_mid_range, table
@@ -273,6 +274,10 @@ class Instance:
     def exact_weights(self) -> tuple:
         """Weights as fractions, (n,) or n rows of m."""
         return self._weights.exact()
+
+    def fine(self, table: str, rows: Any = slice(None)) -> DoubleDouble:
+        """Return ``demands`` (n, m), ``weights`` or ``limits`` (n,) of some users to 32 digits; no limit is inf."""
+        return {"demands": self._demands, "weights": self._weights, "limits": self._limits}[table].fine(rows)
 
     @cached_property
     def exact_limits(self) -> tuple[Fraction | None, ...]:

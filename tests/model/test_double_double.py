@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drfopt.base.numbers.double_double import UNIT, DoubleDouble
+from drfopt.model.instance import Instance
 
 NUMBERS = st.fractions().filter(bool).map(lambda x: x * Fraction(10) ** (x.numerator % 19 - 9))
 
@@ -40,6 +41,35 @@ def test_sums_and_least(values):
     exact = [table.fraction(q) for q in range(len(values))]
     assert abs(table.sum().fraction(()) - sum(exact)) <= 10 * UNIT * sum(map(abs, exact))
     assert table.least().fraction(()) == min(exact)
+
+
+def test_floats_are_their_shortest_decimals():
+    random = np.random.default_rng(3)
+    floats = np.concatenate(
+        [
+            random.random(300),
+            np.exp(random.uniform(-300, 300, 300)),
+            random.integers(1, 10**6, 100) / 1000,
+            random.integers(1, 2**62, 100).astype(float),
+            random.uniform(9e15, 1e16, 100),
+            np.nextafter(10.0 ** random.integers(-20, 20, 100), 0),
+            [0, 1, 0.1, 1 / 3, 1e-300, 1e300],
+        ]
+    )
+    found = DoubleDouble.of_decimals(floats)
+    for at, value in enumerate(floats.tolist()):
+        exact = Fraction(repr(value))
+        assert abs(found.fraction(at) - exact) <= UNIT * exact
+    assert DoubleDouble.of_decimals(np.array([np.inf])).high.tolist() == [np.inf]
+
+
+def test_an_instance_knows_its_numbers_to_32_digits():
+    instance = Instance([["1/3", 0.1], [2, 3]], [5, 7], weights=[1, "1/7"], max_tasks=[None, "1/9"])
+    demands, limits = instance.fine("demands"), instance.fine("limits")
+    assert abs(demands.fraction((0, 0)) - Fraction(1, 3)) <= UNIT
+    assert abs(demands.fraction((0, 1)) - Fraction(1, 10)) <= UNIT
+    assert abs(instance.fine("weights", np.array([1])).fraction(0) - Fraction(1, 7)) <= UNIT
+    assert limits.high[0] == np.inf and abs(limits.fraction(1) - Fraction(1, 9)) <= UNIT
 
 
 def test_what_floats_cannot_tell_is_told():

@@ -20,6 +20,9 @@ UNIT = 2.0**-98
 SPLITTER = 2.0**27 + 1
 """Cuts a float into two halves whose products are exact."""
 
+LEAST_TEN = 250
+"""Powers of ten up to which, and down to one over which, products are far from the ends of the range."""
+
 Operand = Union["DoubleDouble", np.ndarray, float]
 
 
@@ -40,6 +43,34 @@ class DoubleDouble:
         high = np.array([float(value) for value in listed])
         low = np.array([float(value - Fraction(near)) for value, near in zip(listed, high.tolist(), strict=True)])
         return cls(high, low) if shape is None else cls(high.reshape(shape), low.reshape(shape))
+
+    @classmethod
+    def of_decimals(cls, floats: np.ndarray) -> "DoubleDouble":
+        """Return the shortest decimals that floats from 0 on stand for, to 32 digits.
+
+        Fifteen digits name a float or do not; where they do not, the nearest of sixteen, or of seventeen.
+        """
+        floats = np.asarray(floats, dtype=float)
+        found = cls(floats.copy())
+        with np.errstate(invalid="ignore"):
+            whole = (floats == np.floor(floats)) & (floats < 1 / np.finfo(float).eps)
+        left = np.flatnonzero(~whole & np.isfinite(floats))
+        values = floats.ravel()[left]
+        ten = np.floor(np.log10(values)).astype(int)
+        ten -= values < _POWERS.high[np.clip(ten, -LEAST_TEN, LEAST_TEN) + LEAST_TEN]
+        for digits in (15, 16, 17) if values.size else ():
+            shift = digits - 1 - ten
+            some = np.abs(shift) < LEAST_TEN
+            power = _POWERS[np.where(some, shift, 0) + LEAST_TEN]
+            scaled = cls(values) * power
+            whole = np.rint(scaled.high)
+            decimal = (cls(whole) + np.rint((scaled - whole).high)) / power
+            told = some & (decimal.high == values)
+            found.low.ravel()[left[told]] = decimal.low[told]
+            left, values, ten = left[~told], values[~told], ten[~told]
+        for at, value in zip(left.tolist(), values.tolist(), strict=True):
+            found.low.ravel()[at] = float(Fraction(repr(value)) - Fraction(value))
+        return found
 
     def __getitem__(self, at: Any) -> "DoubleDouble":
         return DoubleDouble(self.high[at], self.low[at])
@@ -135,6 +166,10 @@ class DoubleDouble:
     def fraction(self, at: Any) -> Fraction:
         """Return one of these as it is."""
         return Fraction(float(self.high[at])) + Fraction(float(self.low[at]))
+
+
+_POWERS = DoubleDouble.of(Fraction(10) ** e for e in range(-LEAST_TEN, LEAST_TEN + 1))
+"""Powers of ten."""
 
 
 def _double(value: Operand) -> DoubleDouble:

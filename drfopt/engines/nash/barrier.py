@@ -13,6 +13,7 @@ corrector are S. Mehrotra's (On the implementation of a primal-dual interior poi
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -393,11 +394,14 @@ class _Lengths:
     """How far a step may go: the largest relative falls seen, of amounts and of duals."""
 
     def __init__(self) -> None:
-        self.falls = [0.0, 0.0]
+        self.falls, self.lock = [0.0, 0.0], Lock()
 
     def see(self, falls: np.ndarray, dual: bool = False) -> None:
         """Take notice of relative falls."""
-        self.falls[dual] = max(self.falls[dual], float(falls.max(initial=0.0)))
+        most = float(falls.max(initial=0.0))
+        # Threads that look at different users meet here: none may overwrite what another saw.
+        with self.lock:
+            self.falls[dual] = max(self.falls[dual], most)
 
     def lengths(self, part: float) -> tuple[float, float]:
         """Return the lengths of the steps that go `part` of the way to the boundary, at most 1."""

@@ -104,12 +104,10 @@ def solve(problem: Problem) -> Answer:
     for engine in engines_for(floats):
         try:
             if engine.name == DECIMALS:
-                market = Conditions(problem)
-                z, p = market.settled(optimum(market, market.digits))
+                found = _from_decimals(problem)
             else:
                 market = Conditions.of(problem, engine.solve(floats))
-                z, p = market.newton()
-            found = market.rational(market.sums(z)) or market.enclosures(z, p, closed_forms(market, z, p))
+                found = _proven(market, *market.newton())
         except TimeLimitError:
             raise
         except SolverError as error:
@@ -120,3 +118,19 @@ def solve(problem: Problem) -> Answer:
                 found, evidence=replace(proof, start=engine.name) if isinstance(proof, PriceEvidence) else proof
             )
     raise failure or SolverError(f"no engine gave a start of {problem.policy.name}")
+
+
+def _proven(market: Conditions, z: list[Fraction], p: list[Fraction]) -> Answer:
+    return market.rational(market.sums(z)) or market.enclosures(z, p, closed_forms(market, z, p))
+
+
+def _from_decimals(problem: Problem) -> Answer:
+    """Return the answer of a start in decimals; with more of them where limits that are just reached take digits."""
+    market = Conditions(problem)
+    try:
+        return _proven(market, *market.settled(optimum(market, market.digits)))
+    except TimeLimitError:
+        raise
+    except SolverError:
+        market.digits *= 2
+        return _proven(market, *market.settled(optimum(market, market.digits)))

@@ -103,23 +103,22 @@ class _Polish:
         self.alpha = Fraction(str(problem.policy.alpha))
         if max(self.alpha.numerator, self.alpha.denominator) > DEEPEST:
             raise SolverError(f"powers of {self.alpha} are not computed to 32 digits")
-        members = problem.members.tolist()
+        members = problem.members
         # Scales and the unit of money are powers of two, so that nothing is rounded by them.
         self.scale = market.scale
         self.money = 2.0 ** np.round(market.log_money / np.log(2))
-        rows = instance.exact_demands
-        self.need = DoubleDouble.of((d for i in members for d in rows[i]), (self.n, self.m)) * self.scale[:, None]
+        self.need = instance.fine("demands", members) * self.scale[:, None]
         self.room = _rooms(problem)
-        weights = DoubleDouble.of(instance.exact_weights[i] for i in members)
+        weights = instance.fine("weights", members)
         self.worth = weights / self.money
         if self.alpha != 1:
             rates = problem.policy.exact_rates(instance)
-            level = DoubleDouble.of(rates[i] for i in members) * self.scale
+            level = DoubleDouble.of(rates[i] for i in members.tolist()) * self.scale
             # w s (s t)^-alpha for the level s t of t units.
             self.worth = self.worth * level / self._powered(level)
-        limits = instance.exact_limits
         self.limited = market.limited
-        self.u = DoubleDouble.of(Fraction(1) if limits[i] is None else limits[i] for i in members) / self.scale
+        self.u = instance.fine("limits", members) / self.scale
+        self.u[~self.limited] = 1.0
         self.start = start
         self.v = DoubleDouble(start.v)
         unit = float(np.exp(market.log_money)) / self.money
