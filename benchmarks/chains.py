@@ -1,6 +1,6 @@
 """Questions about machines at scale: complete leximin and CEEI on a thousand users and more."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from drfopt.model.instance import Instance
 from drfopt.solving.allocating import solve
 
 from . import peers
-from .families import cluster, regions
-from .measure import Bench, Case, Row, Verdict, Way, proven
+from .families import cluster, regions, uneven
+from .measure import Bench, Case, Row, Verdict, Way, proven, without
 from .pools import engine_way, levels_of, market, one_lp
-from .reference import attempt, off
+from .reference import attempt, lowest, off
 
-__all__ = ["Scale", "scale"]
+__all__ = ["Scale", "Uneven", "many_users", "scale"]
 
 FIRST = "one LP, a row a user, no crossover"
 """The ruler: the first program of a chain, where interior point ends."""
@@ -58,6 +58,69 @@ def scale(bench: Bench, size: Scale) -> list[Row]:
     return rows + bench.measure("machines-at-scale", _market(bench, size)) if size.n <= MARKETS else rows
 
 
+@dataclass(frozen=True)
+class Uneven:
+    """A cluster of several levels: users, classes, part of the classes open to a user; capacities maybe log-normal."""
+
+    n: int
+    k: int
+    open_to: float = 1.0
+    scattered: bool = False
+
+    def build(self) -> Instance:
+        """Make it."""
+        return uneven(self.n, self.k, open_to=self.open_to, scattered=self.scattered)
+
+    def __str__(self) -> str:
+        scattered = ", scattered capacities" if self.scattered else ""
+        return f"{self.n:,} x {self.k}, {self.open_to:.0%} open{scattered}"
+
+
+OTHERS, RULER = 1_000, 10_000
+"""Users up to which conic solvers are asked, and HiGHS for one program: beyond, minutes and gigabytes."""
+
+WHY = "it takes minutes"
+
+CONIC = {"one LP, cvxpy + Clarabel": "CLARABEL", "one LP, cvxpy + SCS": "SCS"}
+"""The same program by conic solvers."""
+
+
+def many_users(bench: Bench, size: Uneven) -> list[Row]:
+    """Measure complete DRF with its proof against one program of HiGHS."""
+    levels = solve(size.build(), "drf", engine="interior-chain").levels if size.n <= OTHERS else None
+    ruler = one_lp(FIRST, MINUTES, levels)
+    case = Case(
+        group="drf",
+        name=str(size),
+        n=size.n,
+        build=size.build,
+        reference="interior-chain, proven",
+        yardstick="the first LP",
+        ways=(
+            _chain("interior-chain", None),
+            replace(ruler, largest=RULER, why=WHY),
+            *(_conic(label, solver, levels) for label, solver in CONIC.items()),
+        ),
+    )
+    return replace(bench, limit=MINUTES).measure("many-users-on-machines", case)
+
+
+def _conic(label: str, solver: str, levels: np.ndarray | None) -> Way:
+    def judge(instance: Instance, level: float) -> Verdict:
+        return without(None if levels is None else abs(level / lowest(levels, instance) - 1))
+
+    return Way(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), judge, OTHERS, WHY)
+
+
+def _chain(engine: str, levels: np.ndarray | None) -> Way:
+    return Way(
+        f"drfopt {engine}",
+        "drfopt",
+        lambda instance: solve(instance, "drf", engine=engine, time_limit=MINUTES),
+        lambda instance, allocation: _verdict(allocation, levels),
+    )
+
+
 def _leximin(bench: Bench, size: Scale) -> Case:
     slow = size.n <= ONE_LP_A_USER
     levels = attempt(lambda: peers.one_lp_a_user(size.build())) if slow else None
@@ -69,12 +132,8 @@ def _leximin(bench: Bench, size: Scale) -> Case:
         reference="the chain with one LP a user",
         yardstick="the first LP",
         ways=(
-            Way(
-                "drfopt lp-chain",
-                "drfopt",
-                lambda instance: solve(instance, "drf", engine="lp-chain", time_limit=MINUTES),
-                lambda instance, allocation: _verdict(allocation, levels),
-            ),
+            _chain("interior-chain", levels),
+            _chain("lp-chain", levels),
             one_lp(FIRST, MINUTES, levels),
             levels_of("one LP a user", peers.one_lp_a_user, None, ONE_LP_A_USER, "thousands of programs"),
             levels_of(

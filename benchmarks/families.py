@@ -12,7 +12,7 @@ import numpy as np
 from drfopt.model.instance import Instance, Machine
 from drfopt.model.policies import dominant_rates
 
-__all__ = ["POOLS", "Family", "cluster", "family_named", "regions", "whole_pool"]
+__all__ = ["POOLS", "Family", "cluster", "family_named", "regions", "uneven", "whole_pool"]
 
 RESOURCES = 8
 NEEDED = 0.6
@@ -146,6 +146,24 @@ def cluster(n: int, k: int, *, limited: bool, open_to: float = 0.3) -> Instance:
     # An n-th part of the cluster in tasks: about half of these limits are met.
     most = np.ceil(random.uniform(0.2, 3, n) / (n * dominant_rates(plain)))
     return Instance(demands, machines=machines, eligible=eligible, resources=plain.resources, max_tasks=most)
+
+
+def uneven(n: int, k: int, *, open_to: float, scattered: bool = False) -> Instance:
+    """Return users who need each of four resources or not, on k classes: several levels.
+
+    Capacities are within a factor of four of each other, or scattered: log-normal, each by itself.
+    """
+    random = _random("uneven", n, k)
+    demands = random.integers(1, 100, (n, 4)) * (random.random((n, 4)) < NEEDED)
+    demands[~demands.any(axis=1), 0] = 50
+    room = random.integers(500, 2_000, (k, 4)) * n // k + 200
+    if scattered:
+        room = np.ceil(random.lognormal(0, 1, (k, 4)) * n / k * 1_000)
+    eligible = None
+    if open_to < 1:
+        eligible = random.random((n, k)) < open_to
+        eligible[np.arange(n), random.integers(0, k, n)] = True
+    return Instance(demands, machines=[Machine(f"class{q}", row) for q, row in enumerate(room)], eligible=eligible)
 
 
 def regions(n: int, k: int, count: int) -> Instance:

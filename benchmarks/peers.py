@@ -59,10 +59,14 @@ def _capacities(instance: Instance, pairs: Pairs, unit: np.ndarray) -> sparse.cs
     return sparse.csr_array((part, (row, pair)), shape=(pairs.room.size, len(pairs.user)))
 
 
+CONIC = ("CLARABEL", "SCS")
+"""Conic solvers that cvxpy hands a program to."""
+
+
 def lowest_level(instance: Instance, method: str, seconds: float) -> float:
     """Return the highest level everybody can have: ONE program of a leximin, with a row "level >= t" a user.
 
-    `method` is one of linprog, or ``ipm`` for HiGHS itself, stopped before it crosses over to a vertex.
+    `method` is one of linprog, ``ipm`` for HiGHS itself, stopped before it crosses over to a vertex, or one of `CONIC`.
     """
     pairs = _pairs(instance)
     rates = dominant_rates(instance)
@@ -81,7 +85,7 @@ def lowest_level(instance: Instance, method: str, seconds: float) -> float:
         matrix, right = sparse.vstack([matrix, over], format="csr"), np.concatenate([right, tops[limited]])
     cost = np.zeros(matrix.shape[1])
     cost[-1] = -1
-    solve = _largest_last if method.startswith("highs") else _inside
+    solve = _conic if method in CONIC else _largest_last if method.startswith("highs") else _inside
     return solve(matrix, right, cost, method, seconds) * unit
 
 
@@ -131,6 +135,22 @@ def _inside(matrix: sparse.csr_array, right: np.ndarray, cost: np.ndarray, metho
     if status != "Optimal":
         raise Failure(f"HiGHS ended without an optimum: {status}")
     return float(highs.getSolution().col_value[-1])
+
+
+def _conic(matrix: sparse.csr_array, right: np.ndarray, cost: np.ndarray, method: str, seconds: float) -> float:
+    """Return the last column of what a conic solver finds through cvxpy, at its own tolerances."""
+    import cvxpy as cp
+
+    x = cp.Variable(len(cost), nonneg=True)
+    problem = cp.Problem(cp.Minimize(cost @ x), [matrix @ x <= right])
+    limit = "time_limit" if method == "CLARABEL" else "time_limit_secs"
+    try:
+        problem.solve(solver=method, **{limit: seconds})
+    except cp.SolverError as error:
+        raise Failure(f"cvxpy: {error}") from error
+    if problem.status != "optimal":
+        raise Failure(f"{method} ended without an optimum: {problem.status}")
+    return float(x.value[-1])
 
 
 def lowest_whole_level(instance: Instance, seconds: float) -> float:
