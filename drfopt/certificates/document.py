@@ -14,6 +14,9 @@ where it is long; in a file of floats tasks and levels are numbers.
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
     proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them;
                               devices: of each resource those of one machine that are shared, tasks of each user on it
+    proof.trees               whole tasks: a tree for each level of a leximin, one of a sum or product; its nodes,
+                              a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
+                              or of tasks, of resources of classes, and multipliers of levels, integers in proportion)
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 """

@@ -244,9 +244,9 @@ BOUNDED = (
     Bounded(
         "verify",
         lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
-        "of guarantees, tiers and groups, of whole tasks of several types of one user and of formulation files "
-        "feasibility is decided, and whether nothing is better is not; of whole tasks it is where the file has trees, "
-        "which it has unless their proof grew too large",
+        "of guarantees, tiers and excluded resources in a pool divisible leximin is decided, where all guarantees are "
+        "kept; of other rules, of whole tasks of several types of one user and of formulation files feasibility is, "
+        "and whether nothing is better is not; of whole tasks it is, unless their trees grew too large",
     ),
     Bounded(
         "crosscheck",

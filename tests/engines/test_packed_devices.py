@@ -79,7 +79,6 @@ def test_machines_with_columns_of_their_own(monkeypatch):
     for module in (packings, second_solver):
         monkeypatch.setattr(module, "maximal_patterns", lambda *_: None)
     monkeypatch.setattr("drfopt.engines.problem.maximal_patterns", lambda *_: None)
-    monkeypatch.setattr("drfopt.certificates.refutation.maximal_patterns", lambda *_: None)
     check(range(12), ("drf", "throughput"))
     for seed in range(6):
         instance, policy = shared(seed), policy_named("throughput")

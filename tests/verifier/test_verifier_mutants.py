@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt import Instance, Machine, solve
+from drfopt import Instance, Machine, Organisation, solve
 from drfopt.certificates import verifier
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
@@ -171,7 +171,15 @@ def worse_whole():
     return row(found, 0, tasks=2)
 
 
+def late():
+    """Who is served later has what whoever comes before it would have."""
+    tiers = Organisation(guarantees={"B": {"a": 1}}, tiers={"A": 1})
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 10}, organisation=tiers), exact=True))
+    return row(row(found, 0, tasks="8"), 1, tasks="2")
+
+
 FORGED = [
+    late,
     broken_whole,
     above_limit,
     above_ceiling,

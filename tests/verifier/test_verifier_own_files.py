@@ -71,12 +71,17 @@ POLICIES = [
     *("drf", "asset", "single:a", "tasks", "tsf", "per-server", "ceei", "alpha:2", "alpha:0.5", "alpha:0"),
     *("utilitarian", "throughput"),
 ]
+LEVELLED = ("drf", "asset", "single:a", "tasks", "tsf")
+"""Policies of which tiers and guarantees in a pool are decided."""
+
 FILES = ["drf.py", "ceei.py", "drf_integer.py", "ceei_integer.py"]
 MODES = {"floats": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 
 REASONS = (
     "the file has no prices",
     "how they are measured is not known here",
+    "not all guarantees are kept, and how far they can be is not followed here",
+    "the file has no rounds, which machines need",
     "what whole tasks of several types of one user need is not computed here",
     "what is best of whole tasks of several types of one user is not followed here: only feasibility was checked",
     "what is best is the formulation file's own claim: only feasibility was checked",
@@ -103,7 +108,12 @@ def check(name, policy, mode):
         open_ = [found for found in report.checks if not found.holds]
         assert report.valid is not False, (kind, open_)
         assert all(found.worst in REASONS for found in open_), (kind, open_)
-        ruled = "organisation" in instance.features
+        rules = document(instance)
+        tree = "groups" in rules or (instance.machines is not None or mode == "whole" or policy not in LEVELLED)
+        kept = tree and any(key in user for user in rules["users"] for key in ("guarantee", "tier", "group"))
+        ruled = (
+            kept or "groups" in rules or ("excluded" in rules and mode == "whole") or (name == "pool, last" and tree)
+        )
         typed = mode == "whole" and instance.task_types is not None
         if not (ruled or typed or policy.endswith(".py")):
             assert report.valid is True, open_

@@ -44,8 +44,15 @@ class Claim:
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
-        # Rules say what is fair, and what a level is.
-        self.objective = "" if cluster.ruled or not known else self.objective
+        # Rules say what is fair, and what a level is: followed are tiers and floors of leximin in a pool.
+        ordered = cluster.pool and not self.whole and self.objective == "leximin" and word != "path"
+        if (
+            cluster.ruled
+            or not known
+            or (cluster.ordered and not ordered)
+            or (cluster.excluded and word == "per-server")
+        ):
+            self.objective = ""
         self.rows, self.proof = data["users"], data.get("proof") or {}
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
         if scalar and any(len(set(w)) > 1 for w in cluster.w):

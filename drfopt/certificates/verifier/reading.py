@@ -7,14 +7,14 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import json
-import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from .exact_sums import LONG_BITS, dot, over_one, products, total
 from .shared_devices import devices_of, taken
 from .work import bits, grant, spend
 
@@ -35,9 +35,6 @@ BITS_A_DIGIT = 6
 
 HALF_A_DIGIT = 2
 """Of a hexadecimal one: only that its halves have no common divisor costs more than a pass."""
-
-LONG_BITS = 400
-"""Bits of a numerator or denominator beyond which nobody reads it."""
 
 
 @dataclass(frozen=True)
@@ -116,51 +113,14 @@ def loads(text: str) -> dict[str, Any]:
     return data
 
 
-def total(values: Iterable[Fraction]) -> Fraction:
-    """Return the sum, in pairs: one by one, long fractions would be reduced again and again."""
-    found = list(values) or [Fraction(0)]
-    while len(found) > 1:
-        for value in found:
-            spend(bits(value))
-        found = [sum(found[at : at + 2], Fraction(0)) for at in range(0, len(found), 2)]
-    return found[0]
-
-
-def over_one(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
-    """Return a common denominator, and what stands over it: integers, unless that is much longer than each; then 1."""
-    denominators = {value.denominator for value in values}
-    longest, common = max((d.bit_length() for d in denominators), default=0), 1
-    for d in sorted(denominators, reverse=True):
-        spend(longest)
-        if common % d:
-            common = math.lcm(common, d)
-            if common.bit_length() > 2 * longest + LONG_BITS:
-                return 1, values
-    return common, [value.numerator * (common // value.denominator) for value in values]
-
-
-def products(left: Sequence[Any], right: Sequence[Any]) -> Fraction:
-    """Return the sum of the products: long fractions over common denominators first, where that is short."""
-    return dot(over_one(left), over_one(right))
-
-
-def dot(left: tuple[int, Sequence[Any]], right: tuple[int, Sequence[Any]]) -> Fraction:
-    """Return the sum of the products of what stands over two common denominators, as `over_one` leaves it."""
-    (a, first), (b, second) = left, right
-    spend(math.isqrt(a.bit_length() * b.bit_length()), 1 + len(first))
-    pairs = zip(first, second, strict=True)
-    found = sum(x * y for x, y in pairs) if a > 1 or b > 1 else total(x * y for x, y in pairs)
-    return Fraction(found, a * b)
-
-
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-RULES = {"excluded", "groups", "guarantee", "tier", "group"}
-"""Keys by which an instance says what is fair in another way than its policy does alone."""
+RULES = {"groups", "group"}
+"""Keys by which an instance says what is fair in a way that is not followed here."""
 
 KEYS = RULES | {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
-KEYS |= {"ceiling"}
+KEYS |= {"ceiling", "guarantee", "tier", "excluded"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
 
 CLASS_KEYS = {"name", "capacity", "count", "devices"}
@@ -202,7 +162,14 @@ class Cluster:
         last = [not isinstance(w, dict) and not number(w) for w in given]
         self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
         self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
-        self.ruled = any(last) or bool(RULES & {key for table in (data, *users) for key in table})
+        # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
+        self.rank = [(-number(user.get("tier", 0)), late) for user, late in zip(users, last, strict=True)]
+        self.floor = [self._promise(i, user) for i, user in enumerate(users)]
+        self.excluded = {self.resources.index(r) for r in data.get("excluded", ())}
+        self.ordered = len(set(self.rank)) > 1 or any(last) or any("guarantee" in user for user in users)
+        # What is measured above guarantees, or in them, and the tree of groups, are not followed here.
+        meant = data.get("guarantees", "floor") != "floor"
+        self.ruled = meant or bool(RULES & {key for table in (data, *users) for key in table})
         self.ceilings = [
             (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))
             for group in data.get("groups", ())
@@ -228,6 +195,12 @@ class Cluster:
         bounds = [number(most) / needs[r] for r, most in user.get("ceiling", {}).items() if needs[r]]
         bounds += [] if user.get("max_tasks") is None else [number(user["max_tasks"])]
         return min(bounds) if bounds else None
+
+    def _promise(self, i: int, user: dict[str, Any]) -> Fraction:
+        """Return the tasks at which a user uses up the first resource of its guarantee, or is at its limit."""
+        needs = dict(zip(self.resources, self.d[i], strict=True))
+        worth = [number(most) / needs[r] for r, most in user.get("guarantee", {}).items() if needs[r]]
+        return min([*worth, *([] if self.u[i] is None else [self.u[i]])]) if worth else number(0)
 
     def over_ceilings(self, x: list[Fraction], over: Fraction) -> Iterator[str]:
         """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
@@ -291,6 +264,7 @@ class Cluster:
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
         shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
+        shares = [number(0) if j in self.excluded else share for j, share in enumerate(shares)]
         if word == "single":
             return shares[self.resources.index(argument)]
         if word == "tsf":
