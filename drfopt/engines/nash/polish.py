@@ -219,6 +219,8 @@ class _Polish:
         for step in range(STEPS):
             t = self._total(self.v)
             if not (t.high > 0).all():
+                if not step:
+                    raise SolverError("Newton's method to 32 digits is left without any tasks of some user")
                 break
             stretch = self.u / t
             stretch[~capped] = 1.0
