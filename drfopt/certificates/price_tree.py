@@ -143,13 +143,13 @@ class _Search:
     def grow(self, deadline: Deadline, nodes: int) -> Searched:
         """Split the box that leaves most room, until none does."""
         root = _Box({})
-        count = 0
+        count, most_of_all = 0, Fraction(0)
         waiting: list[tuple[Any, int, _Box, Any]] = []
         unit = self.proof.value.unit
 
         def look(box: _Box) -> list[int] | None:
             """Refute a box, or have it wait; return what is better in it."""
-            nonlocal count
+            nonlocal count, most_of_all
             count += 1
             found = self.program.solve(box.bounds)
             leaves = self.leaves(found)
@@ -160,6 +160,8 @@ class _Search:
                     box.leaf = leaf
                     return None
                 more = room if more is None else min(more, room)
+            if box is root:
+                most_of_all = Fraction(more or 0) / unit
             point = found.point(self.proof, self.worth)
             if point is not None and self.is_better(point):
                 return point
@@ -180,7 +182,7 @@ class _Search:
             tasks = [0] * self.instance.n
             for i, x in zip(self.users, point, strict=True):
                 tasks[i] = x
-            return Searched(tasks, None, Fraction(0))
+            return Searched(tasks, None, most_of_all)
         return Searched(None, list(root.nodes()), Fraction(0))
 
     def is_better(self, point: list[int]) -> bool:

@@ -266,9 +266,12 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     bound: Fraction | None = None
     try:
         outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE))
-        if outcome.better is not None or outcome.tree is not None:
-            trees: Any = partial(list, [outcome.tree] if outcome.tree else [])
-            return _verdict(BOXES, outcome.better is not None, WholeEvidence(judge=BOXES, trees=trees))
+        if outcome.better is not None:
+            known = _bounded(instance, policy, tasks, outcome.more)
+            reason = f"{BOXES} finds a strictly better allocation"
+            return replace(known, valid=False, reason=reason, evidence=replace(known.evidence, judge=BOXES))
+        if outcome.tree is not None:
+            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
         bound = outcome.more
     except price_tree.Undecided:
         pass

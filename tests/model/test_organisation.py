@@ -109,6 +109,6 @@ def test_the_verifier_reads_types_as_their_average_and_refuses_what_it_does_not_
     assert verify(written, document(allocation.instance)).valid
     asked = Organisation(tiers={"A": 1})
     tiered = Instance({"A": MIXED, "B": {"cpu": 3, "memory": 1}}, CAPACITY, organisation=asked)
-    assert verify(written, document(tiered)).valid is None
+    assert verify(written, document(tiered)).valid is False, "of a higher tier A would have more"
     with pytest.raises(ValueError, match="the key 'mood' of an instance is nothing that the verifier knows"):
         verify(written, document(tiered) | {"mood": "good"})

@@ -72,7 +72,3 @@ def test_what_is_not_scheduled_together_is_refused():
         schedule(Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=rules), rule="sequential-min-max")
     with pytest.raises(PolicyError, match="task types and guarantees, tiers or groups are not scheduled together"):
         schedule(Instance({"A": [TaskType({"cpu": 1}, 1)]}, {"cpu": 1}, organisation=rules))
-    with pytest.raises(
-        PolicyError, match=r"asked of an instance with tiers, and an optimum of whole tasks .* 'drfopt schedule'"
-    ):
-        solve(Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=rules), integer=True)
