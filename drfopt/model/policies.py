@@ -126,6 +126,9 @@ class Policy:
             taught = set()
         rules = instance.organisation
         in_groups = integer and instance.machines is not None and rules is not None and rules.branches
+        if integer and self.objective == "formulation":
+            # A file knows one row of demands a user, and whole tasks of several types do not use their mean.
+            taught = {feature for feature in taught if not feature.startswith("types")}
         if self.objective == "servers" or in_groups:
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
