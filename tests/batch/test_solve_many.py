@@ -126,7 +126,7 @@ def test_ceei_is_what_solve_returns(family):
         assert not found.singly.any() or family is binding
 
 
-@pytest.mark.parametrize("policy", [*LEXIMIN[:2], "ceei"])
+@pytest.mark.parametrize("policy", [*LEXIMIN[:2], pytest.param("ceei", marks=pytest.mark.slow)])
 def test_a_long_batch_is_all_proven_at_once(policy):
     random = np.random.default_rng(5)
     for family in (plain, everything, identical, lacking):
@@ -138,6 +138,7 @@ def test_a_long_batch_is_all_proven_at_once(policy):
         assert (found.gap <= 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_poor_are_priced_like_the_rich():
     random = np.random.default_rng(6)
     demands, capacity, _ = plain(random, 20_000, 2, 2)
@@ -257,6 +258,7 @@ def test_what_is_no_number_of_tasks_proves_nothing(policy, entry):
         assert np.isfinite(np.delete(violation, 7)).any()
 
 
+@pytest.mark.slow
 def test_weights_beyond_floats_are_refused_and_not_waited_for():
     demands = np.array([[[1e-100, 1.0], [1.0, 1e-100]]])
     for weights in ([1e-300, 1e300], [1e300, 1e300], [1e-300, 1e-300]):

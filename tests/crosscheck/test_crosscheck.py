@@ -36,7 +36,13 @@ def test_every_library_instance(name):
         assert len([answer for answer in found.methods if answer.levels is not None]) >= 2
 
 
-@pytest.mark.parametrize("name", library.names())
+LONG = {"sec72"}
+"""In whole tasks these take ten seconds."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in library.names()]
+)
 def test_every_library_instance_in_whole_tasks(name):
     instance = Instance.library(name)
     for policy in filter(lambda policy: takes(instance, policy, integer=True), WHOLE):

@@ -226,6 +226,7 @@ def test_bounded_minimum_is_the_best_of_all_guesses():
         assert (np.where(y > low * (1 - 1e-9), force, 0) <= 1e-9 * size).all()
 
 
+@pytest.mark.slow
 def test_prices_of_huge_weights_are_refused():
     weights, limits = [1e150, 1e150, 1e150, 2], [0.1, np.inf, 2, 0.1]
     demands = [[0, 3e-140], [0, 3e-140], [0, 3e-140], [1e-141, 0]]

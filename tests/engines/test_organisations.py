@@ -49,6 +49,7 @@ def test_fractions_and_the_step_by_step_reference_are_equal():
     assert ambiguous < compared / 20
 
 
+@pytest.mark.slow
 def test_floats_are_within_the_accuracy_of_fractions():
     for instance, policy, exact in answers(range(1000, 1300)):
         found = solve(instance, policy)
@@ -56,6 +57,7 @@ def test_floats_are_within_the_accuracy_of_fractions():
         assert apart(exact.tasks, found.tasks) <= LEVEL
 
 
+@pytest.mark.slow
 def test_machines_of_one_class_are_a_pool():
     compared = 0
     for instance, policy, _ in answers(range(2000, 2150)):

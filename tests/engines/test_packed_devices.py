@@ -93,6 +93,7 @@ def test_the_answer_is_proven_and_crosschecked():
     assert crosscheck(shared(3), "drf", integer=True).agree is True
 
 
+@pytest.mark.slow
 def test_pooled_is_above_packed():
     for seed in range(20):
         instance = shared(seed)

@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 
 SECONDS_A_CELL = 120
-LONG = ("03-counterexamples", "06-section-7")  # 16 and 20 s of a core, as long as all the rest
+LONG = ("02-three-notions-of-fair", "03-counterexamples", "05-planning-a-gpu-cluster", "06-section-7")  # 8 s and more
 LARGEST_PICTURE = 60_000  # bytes
 
 MACHINE_PATH = re.compile(

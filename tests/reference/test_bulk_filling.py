@@ -82,7 +82,9 @@ def decimal(chance):
     return rows, [F(chance.randint(1, 50)) for _ in range(m)]
 
 
-@pytest.mark.parametrize("kind", [small, large, uneven, decimal], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [small, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (large, uneven, decimal))]
+)
 def test_thousands_of_seeded_pools(kind):
     chance = random.Random(kind.__name__)
     for _ in range(250 if kind is uneven else 700):

@@ -141,6 +141,7 @@ def one_resource(draw):
     )
 
 
+@pytest.mark.slow
 @given(one_resource())
 @settings(max_examples=200)
 def test_exact_on_machines_of_one_resource(instance):

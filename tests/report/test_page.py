@@ -213,6 +213,7 @@ def test_hostile_names_stand_there_as_they_are():
     assert page(document).encode("utf-8")
 
 
+@pytest.mark.slow
 def test_the_same_cluster_gives_the_same_bytes():
     assert page(everything(machines())) == page(everything(machines()))
     code = (

@@ -28,6 +28,7 @@ THREE = Scenario(
 )
 
 
+@pytest.mark.slow
 def test_processes_give_what_one_loop_gives():
     alone = simulate_each(THREE, ("drf", "slots:3"), replications=3, optimum=True)
     spread = simulate_each(THREE, ("drf", "slots:3"), replications=3, optimum=True, jobs=2)
