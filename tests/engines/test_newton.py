@@ -234,6 +234,7 @@ def test_prices_of_huge_weights_are_refused():
         solve(Instance(demands, [1.7e-138, 2.2e-139], weights=weights, max_tasks=limits), "alpha:7")
 
 
+@pytest.mark.slow
 def test_a_polish_without_anything_to_begin_with_is_no_fault():
     """Found by the campaign: shares that differ by 1e300 leave the start of forty digits without tasks of somebody."""
     ends = Instance([["1e-141"], ["3e-140"]], ["2.2e-139"], weights=["1e-150", "1e150"], max_tasks=[1, 1_000_000])

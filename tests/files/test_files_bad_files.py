@@ -136,7 +136,7 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("form", ["toml", "json", "yaml"])
+@pytest.mark.parametrize("form", [pytest.param("toml", marks=pytest.mark.slow), "json", "yaml"])
 def test_megabytes_of_nonsense(form: str) -> None:
     for name, (beginning, again) in NONSENSE.items():
         content = beginning + again * (BULK // len(again))

@@ -165,6 +165,7 @@ def test_slopes_of_level_and_sum_against_dividing_again(seed, policy):
                 assert slope == pytest.approx(side.lowest_level, rel=1e-3, abs=1e-6), worth.name
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from(["drf", "tsf"]))
 @settings(max_examples=12)
 def test_machines_against_dividing_again(seed, policy):
