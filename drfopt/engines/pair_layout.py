@@ -7,6 +7,7 @@ some groups at a time, and what is left of a pass has the size of the rows (clas
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,11 @@ class PairTable:
         if self.count < self.g * self.k:
             self.open = np.zeros(self.shape, dtype=bool)
             self.open[owner, place] = True
+            self.closed = ~self.open
 
+    @cached_property
     def blocks(self) -> list[PairBlock]:
-        """Return the groups in blocks."""
+        """The groups in blocks."""
         step = max(16, BLOCK // self.k)
         slices = [slice(b, min(b + step, self.g)) for b in range(0, self.g, step)]
         return [PairBlock(rows, rows) for rows in slices]
@@ -82,7 +85,7 @@ class PairTable:
     def close(self, block: PairBlock, values: np.ndarray, closed: float) -> None:
         """Put a value on the closed pairs of a block."""
         if self.open is not None:
-            values[~self.open[block.pairs]] = closed
+            np.copyto(values, closed, where=self.closed[block.pairs])
 
     def degree(self, block: PairBlock) -> Any:
         """Return how many pairs each group of the block has."""
@@ -145,8 +148,9 @@ class PairList:
         self.degrees = np.bincount(owner, minlength=self.g)
         self.starts = np.concatenate([[0], np.cumsum(self.degrees)])
 
+    @cached_property
     def blocks(self) -> list[PairBlock]:
-        """Return the groups in blocks."""
+        """The groups in blocks."""
         ends = np.searchsorted(self.starts, np.arange(BLOCK, self.count + BLOCK, BLOCK), side="left")
         ends = np.unique(np.minimum(ends, self.g))
         begins = np.concatenate([[0], ends[:-1]])
@@ -233,7 +237,9 @@ Values = Callable[[PairBlock], np.ndarray]
 
 def summed(layout: Layout, work: Callable[[PairBlock], tuple]) -> list:
     """Return the sums over all blocks of what `work` returns of each, in threads where there is much to do."""
-    blocks = layout.blocks()
+    blocks = layout.blocks
+    if len(blocks) == 1:
+        return list(work(blocks[0]))
     workers = min(cores(), len(blocks) // BLOCKS_PER_THREAD)
 
     def stretch(some: list[PairBlock]) -> list:
@@ -273,9 +279,9 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
         def alone(block: PairBlock) -> tuple:
             d = layout.table(block, open_(block)) * (ground[block.groups] / total[block.groups])[:, None]
             need = layout.need[block.groups]
-            return (np.stack([d.T @ (need * column[:, None]) for column in need.T], axis=1),)
+            return (d.T @ (need[:, :, None] * need[:, None, :]).reshape(len(need), m * m),)
 
-        within = within + summed(layout, alone)[0]
+        within = within + summed(layout, alone)[0].reshape(k, m, m)
     np.negative(gram, out=gram)
     gram[classes, :, classes, :] = within
     rate = layout.place_rate.ravel()
@@ -304,7 +310,7 @@ def _by_resources(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarra
     needs = layout.need > 0
     twos = [(j, other) for j in range(m) for other in range(j, m) if (needs[:, j] & needs[:, other]).any()]
     if isinstance(layout, PairList) and layout.count <= CROWDED * layout.g * k:
-        values = np.concatenate([open_(block) for block in layout.blocks()])
+        values = np.concatenate([open_(block) for block in layout.blocks])
         rows = sparse.csr_array((values, layout.place, layout.starts), shape=(layout.g, k))
 
         def product(two: tuple[int, int]) -> np.ndarray:

@@ -110,7 +110,10 @@ class _State:
         limit = None if self.v is None else -self.v * self.h
         aim = self._direction(factor, slope, wish, left, limit)
         far = self._length(aim)
-        after = self._moved(aim, far).mean
+        after = ((self.p + far * aim.p) * (self.z + far * aim.z)).sum(axis=0)
+        if limit is not None:
+            after += ((self.v + far * aim.v) * np.where(self.market.limited, self.h - far * aim.x, 0.0)).sum(axis=0)
+        after /= self.market.products
         # Products far below what is asked for help nobody, and their letters would drown in rounding.
         target = np.maximum(self.mean * np.minimum((after / self.mean) ** 3, 1.0), least)
         # Second-order terms count for as much of the way as could be gone: all of them would throw a short step off.
@@ -179,7 +182,7 @@ class _Step:
     v: Any = None
 
 
-ROUGH = 1e-6
+ROUGH = 1e-4
 """Mean product, relative to all money, at which it is plain for nearly all pools which resources have a price."""
 
 CLOSE = 1e-13
@@ -255,8 +258,19 @@ def _cleared(market: MarketBlock, prices: np.ndarray, priced: np.ndarray) -> tup
             market, places = market.taken(kept), places[kept]
             prices, priced, left, rise = prices[:, kept], priced[:, kept], left[:, kept], rise[:, kept]
         priced = priced | (left < -SHUT)
+        old = prices
         prices = prices + _factor(market.kernel(rise), priced).solve(np.where(priced, -left, 0.0))
         # A price that would be negative is none; should its resource be used too much then, it has one again.
+        gone = priced & (prices <= 0)
+        priced &= ~gone
+        some = np.flatnonzero(gone.any(axis=0))
+        if some.size:
+            # The others have to know: what those that are gone leave is for them to fill.
+            rest, bend, free = market.taken(some), rise[:, some], priced[:, some]
+            fall = np.where(gone[:, some], -old[:, some], 0.0)
+            missed = -left[:, some] - rest.used(bend * rest.worth(fall))
+            step = _factor(rest.kernel(bend), free).solve(np.where(free, missed, 0.0))
+            prices[:, some] = np.maximum(old[:, some] + step, 0.0)
         priced &= prices > 0
         prices = np.where(priced, prices, 0.0)
     return found, errors
