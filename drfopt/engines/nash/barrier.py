@@ -50,6 +50,9 @@ RESOLVED = 1e-6
 IDLE = 1e-3
 """Part of what its tasks are worth to a user that it pays at least, unless its limit holds it."""
 
+DEARER = 1.2
+"""Prices to begin with, relative to those at which nobody would buy more."""
+
 KEEP = 0.995
 """Part of the way to the boundary that a step takes, while the gap does not say that it may be more."""
 
@@ -147,7 +150,7 @@ class _Barrier:
 
         summed(layout, price)
         cheapest = np.concatenate([layout.cheapest(block, self.s[block.pairs]) for block in layout.blocks])
-        dearest = 2 * float((self.g / cheapest).max())
+        dearest = DEARER * float((self.g / cheapest).max())
         self.p *= dearest
         self.y, self.h = self.g.copy(), np.where(self.limited, self.u - self.t, 1.0)
         self.nu = np.where(self.limited, float(np.mean(self.g)) / self.h, 0.0)
