@@ -61,9 +61,8 @@ class Packable:
 
     def _packed(self, goods: tuple[int, ...], deadline: Deadline) -> bool:
         claim = LevelClaim(0, self.users.told(0), 0, (), goods, ())
-        shapes = [rows[0] for rows in self.users.shapes]
         try:
-            refute(claim, self.users.cluster, shapes, self._worth, deadline)
+            refute(claim, self._worth, deadline)
         except Better:
             return True
         return False
