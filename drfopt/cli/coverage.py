@@ -24,7 +24,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "crosscheck": ("divisible", "whole"),
     "audit": ("divisible", "whole"),
     "schedule": ("divisible",),
-    "explain": ("divisible",),
+    "explain": ("divisible", "whole"),
     "whatif": ("divisible", "whole", "exact"),
     "price": ("divisible",),
     "sweep": ("divisible", "whole"),
