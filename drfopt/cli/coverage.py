@@ -122,11 +122,6 @@ ROWS = (
         "under guarantees, tiers or ceilings of groups only the leximin of whole tasks is defined",
     ),
     Refusal(
-        "compared types",
-        lambda a: a.typed and a.whole and a.command == "size",
-        "whole tasks of several types of one user are divided, but not bought for",
-    ),
-    Refusal(
         "whole groups",
         lambda a: a.whole and a.grouped and a.instance.machines is not None,
         "on machines an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
