@@ -101,8 +101,11 @@ BEYOND = 1.01
 SHORT = 1000
 """Largest denominator of a divisible amount that is tried because a person would rather order it."""
 
-TURNED, FINEST = 0.5, 1e-6
-"""Part of a capacity by which a purchase of divisible amounts is turned at first, and below which no more."""
+TURNED = 0.5
+"""Part of a capacity by which a purchase of divisible amounts is turned at first."""
+
+FINEST = 1e-6
+"""Part of a capacity below which it is turned no more: its cost is then as good as the gap that counts."""
 
 
 def grow(judge: Judge, steps: Steps, wanting: Wanting, counts: np.ndarray, deadline: Deadline) -> None:
