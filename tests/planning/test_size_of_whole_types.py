@@ -32,6 +32,8 @@ def compared(seeds, machines) -> int:
         names = instance.resources if instance.machines is None else instance.machine_names
         measure, i = chance.choice(["", ".level", ".share"]), chance.randrange(instance.n)
         least = chance.choice([1, 2, 3]) if not measure else chance.choice(["1/4", "1/2", "2/3"])
+        if machines and not instance.fits[i].any():
+            continue
         if instance.unplaced(integer=True)[i] or (instance.limits[i] < 3 and not measure):
             continue
         costs = {name: chance.randint(1, 5) for name in names}
