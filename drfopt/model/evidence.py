@@ -146,6 +146,20 @@ class StopEvidence(Evidence):
 
     breakpoints: tuple[Any, ...] = ()
 
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the stops that finish somebody as rounds, with prices of one unit of resources and of ceilings."""
+        rounds = [
+            {
+                "level": text(Fraction(stop.level)),
+                "finished": [instance.users[i] for i in stop.finished],
+                "prices": prices_by_name(instance, stop.prices, text, of_whole_classes=True),
+            }
+            | ({"ceilings": paid} if (paid := _ceilings_by_name(instance, stop.bounds, text)) else {})
+            for stop in self.breakpoints
+            if len(stop.finished)
+        ]
+        return ({"rounds": rounds} if rounds else {}) | super().written(instance, text)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoundsEvidence(StopEvidence):
@@ -204,6 +218,17 @@ class QuotedEvidence(Evidence):
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as it was read."""
         return self.proof
+
+
+def _ceilings_by_name(instance: Instance, bounds: Sequence[Any], text: Text) -> dict[str, dict[str, Any]]:
+    """Return prices of ceilings as wholes by the names of their groups, of one unit."""
+    groups = () if instance.organisation is None else instance.organisation.groups
+    named = ((group.name, resource, most) for group in groups for resource, most in group.ceiling.items())
+    found: dict[str, dict[str, Any]] = {}
+    for price, (group, resource, most) in zip(bounds, named, strict=False):
+        if price > 0 and most:
+            found.setdefault(group, {})[resource] = text(Fraction(price) / Fraction(most))
+    return found
 
 
 def _by_name(instance: Instance, tasks: Mapping[int, int]) -> dict[str, int]:

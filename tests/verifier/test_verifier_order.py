@@ -1,14 +1,19 @@
 """Tiers, floors and resources that do not count, in a pool: proven from the levels alone, and other answers refused."""
 
+import contextlib
+import itertools
 import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from forging import attack, file_of
 
-from drfopt import Instance, Organisation, solve
+from drfopt import Instance, Machine, Organisation, TaskType, solve
+from drfopt.base.errors import DrfoptError
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
+from drfopt.model.organisation import MEANINGS
 
 
 def drawn(seed):
@@ -50,8 +55,86 @@ def test_the_answer_is_proven_and_none_beside_it(seed, exact):
             found["users"][i]["tasks"] = own
 
 
-def test_what_is_not_kept_is_not_decided():
+def test_what_cannot_be_kept_is_kept_to_one_part():
     promised = Organisation({"A": {"a": 8}, "B": {"a": 8}})
     found = solve(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 10}, organisation=promised), exact=True)
-    report = verify(loads(json.dumps(certificate_document(found))))
-    assert report.valid is None and "guarantees" in report.checks[-1].worst
+    data = loads(json.dumps(certificate_document(found)))
+    assert verify(data).valid is True
+    for row, tasks in zip(data["users"], (6, 4), strict=True):
+        row |= {"tasks": str(tasks), "level": str(Fraction(tasks, 10))}
+    assert verify(data).valid is False
+
+
+def clusters(seed, machines, meaning):
+    """Return a small cluster under rules: promises that may not fit together, tiers, weights of 0, excluded resources."""
+    chance = np.random.default_rng(seed)
+    n, m, k = int(chance.integers(2, 6)), int(chance.integers(1, 4)), int(chance.integers(1, 4))
+    users, resources, scale = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)], int(chance.choice([2, 4, 10]))
+    demands = chance.integers(0, 4, (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    rows = {u: dict(zip(resources, row, strict=True)) for u, row in zip(users, demands.tolist(), strict=True)}
+    given = {u: {r: int(chance.integers(0, 10)) / scale for r in resources if chance.random() < 0.7} for u in users}
+    given = {u: {r: v for r, v in row.items() if v} for u, row in given.items() if chance.random() < 0.6}
+    rules = Organisation(
+        {u: row for u, row in given.items() if row},
+        tiers={u: int(chance.integers(0, 3)) for u in users} if seed % 2 else {},
+        meaning=meaning,
+        excluded=[resources[0]] if m > 1 and seed % 5 == 0 else [],
+    )
+    more = {"weights": {u: int(chance.integers(0, 3)) for u in users}} if seed % 3 == 0 else {}
+    more |= {"max_tasks": {u: int(chance.integers(0, 6)) for u in users if chance.random() < 0.3}}
+    if not machines:
+        return Instance(
+            rows, dict(zip(resources, chance.integers(4, 16, m).tolist(), strict=True)), organisation=rules, **more
+        )
+    racks = [
+        Machine(
+            f"c{q}", dict(zip(resources, chance.integers(2, 9, m).tolist(), strict=True)), int(chance.integers(1, 4))
+        )
+        for q in range(k)
+    ]
+    open_to = {u: [f"c{q}" for q in range(k) if chance.random() < 0.7] for u in users}
+    if seed % 4 == 0:
+        for u in users[:2]:
+            rows[u] = [
+                TaskType({r: int(v) for r, v in rows[u].items()}, int(chance.integers(1, 4))),
+                TaskType({resources[0]: 1}, 2),
+            ]
+            del open_to[u]
+    return Instance(rows, machines=racks, eligible=open_to, organisation=rules, **more)
+
+
+def answered(seeds, exact=True, policies=("drf", "asset", "single:r0", "tasks")):
+    """Yield the files of all answers to the clusters of some seeds."""
+    for seed in seeds:
+        for machines, meaning in itertools.product((False, True), MEANINGS):
+            for policy in policies:
+                with contextlib.suppress(DrfoptError):
+                    yield file_of(clusters(seed, machines, meaning), policy, exact=exact)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_rules_on_pools_and_machines_are_decided(exact):
+    proven = 0
+    for data in answered(range(3), exact):
+        report = verify(data)
+        assert report.valid is True, [check for check in report.checks if not check.holds]
+        proven += 1
+    assert proven > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exact", [True, False])
+def test_hundreds_of_answers_under_rules_are_decided(exact):
+    for data in answered(range(3, 60), exact):
+        report = verify(data)
+        assert report.valid is True, [check for check in report.checks if not check.holds]
+
+
+def test_forged_answers_under_rules_prove_nothing_that_is_not_so():
+    assert attack(list(answered(range(2), policies=("drf",))), 150, seed=1) > 75
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_answers_under_rules_prove_nothing_that_is_not_so():
+    assert attack(list(answered(range(12), policies=("drf", "asset"))), 10_000, seed=2) > 5_000

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from .claims import Claim
+from .order import ROUNDING, in_order
 from .reading import Cluster, Report, number, shown, total
 from .trees import Undecided
 from .whole import better, score
@@ -15,9 +16,6 @@ from .whole_values import value_refuted
 from .work import Unfinished, bits, metered, spend
 
 __all__ = ["Proof", "verify"]
-
-ROUNDING = Fraction(1, 2**49)
-"""Part of all money that the roundings of a file of floats account for: a few units of their last place."""
 
 CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
@@ -78,33 +76,6 @@ class Proof(Claim):
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
         self.report.add("everybody is at its limit or finished once", alone, unknown)
-
-    def in_order(self) -> None:
-        """Tiers and floors: everybody is at its limit, or needs what is full and nobody who comes later could give."""
-        c, x, e, playing = self.c, self.x, self.report.accuracy, [i for i in self.n if self.plays[i]]
-        if any(not self.r[i] or x[i] < c.floor[i] * (1 - e) for i in playing):
-            why = "not all guarantees are kept, and how far they can be is not followed here"
-            return self.report.add("guarantees", [], why)
-        place, found = {i: (c.rank[i], self.y[i]) for i in playing}, {}
-        for j, room in enumerate(c.room[0]):
-            here = [i for i in playing if c.d[i][j]]
-            giving = [i for i in here if x[i] > c.floor[i] * (1 + e)]
-            last = max((place[i] for i in giving), default=None)
-            kept = total((x[i] - c.floor[i]) * c.d[i][j] for i in here if c.floor[i] < x[i] <= c.floor[i] * (1 + e))
-            near = [i for i in giving if last and c.rank[i] == last[0] and self.near(self.y[i], last[1])]
-            most = total(x[i] * c.d[i][j] for i in near)
-            found[j] = last, abs(room - self.used(0, j)) + kept, {*near}, most, room * (ROUNDING if e else 0)
-
-        def stopped(i: int, j: int) -> bool:
-            last, free, near, most, hidden = found[j]
-            first = last is None or place[i] >= last or i in near
-            return first and free <= e * (most if i in near else x[i] * c.d[i][j]) + hidden
-
-        below = (i for i in playing if self.u[i] is None or not self.near(x[i], self.u[i]))
-        astray = (i for i in below if not any(d and stopped(i, j) for j, d in enumerate(c.d[i])))
-        return self.report.add(
-            "everybody is at its limit or stopped by who comes before it", self.names(astray, self.y)
-        )
 
     def servers(self) -> None:
         """Every class of machines is a pool by itself, whose users are stopped there by their bottlenecks."""
@@ -281,7 +252,7 @@ def verify(
                 report.add("the instance is the one of the file", [] if same else ["they differ"])
             claim.feasible()
             steps = {
-                "leximin": claim.in_order if cluster.ordered else claim.leximin,
+                "leximin": partial(in_order, claim) if cluster.ordered else claim.leximin,
                 "sum": claim.sum,
                 "alpha": claim.alpha_fair,
                 "servers": claim.servers,

@@ -116,12 +116,12 @@ def loads(text: str) -> dict[str, Any]:
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-RULES = {"groups", "group"}
-"""Keys by which an instance says what is fair in a way that is not followed here."""
-
-KEYS = RULES | {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
-KEYS |= {"ceiling", "guarantee", "tier", "excluded"}
+KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
+KEYS |= {"ceiling", "guarantee", "tier", "excluded", "groups", "group"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
+
+MEANINGS = ("floor", "surplus", "normalised")
+"""What guarantees may mean: levels count all, what is above them, or count in them instead of in capacities."""
 
 CLASS_KEYS = {"name", "capacity", "count", "devices"}
 """What it may say of a class of machines."""
@@ -148,8 +148,8 @@ class Cluster:
         self.C = [self._row(c["capacity"], 0) for c in classes]
         if beyond := sorted({key for c in classes for key in c} - CLASS_KEYS):
             raise ValueError(f"the key {beyond[0]!r} of a class of machines is nothing that the verifier knows")
-        told = [c.get("devices", {}) for c in classes]
-        self.devices = [devices_of(*pair, self.resources, number) for pair in zip(told, self.C, strict=True)]
+        shared = [c.get("devices", {}) for c in classes]
+        self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = [self._average(user) for user in data["users"]]
@@ -164,12 +164,15 @@ class Cluster:
         self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
         # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
         self.rank = [(-number(user.get("tier", 0)), late) for user, late in zip(users, last, strict=True)]
+        self.guarantee = [self._row(user.get("guarantee", {}), 0) for user in users]
         self.floor = [self._promise(i, user) for i, user in enumerate(users)]
         self.excluded = {self.resources.index(r) for r in data.get("excluded", ())}
+        self.meaning = data.get("guarantees", "floor")
+        if self.meaning not in MEANINGS:
+            raise ValueError(f"guarantees that mean {self.meaning!r} are nothing that the verifier knows")
         self.ordered = len(set(self.rank)) > 1 or any(last) or any("guarantee" in user for user in users)
-        # What is measured above guarantees, or in them, and the tree of groups, are not followed here.
-        meant = data.get("guarantees", "floor") != "floor"
-        self.ruled = meant or bool(RULES & {key for table in (data, *users) for key in table})
+        # The tree of groups is not followed here.
+        self.ruled = any("group" in table or "groups" in table for table in (data, *users))
         self.ceilings = [
             (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))
             for group in data.get("groups", ())
@@ -177,7 +180,8 @@ class Cluster:
         ]
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
-        sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
+        told = [*self.C, *self.d, *self.guarantee, [u or number(0) for u in self.u], [c[2] for c in self.ceilings]]
+        sizes = [v for row in told for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
         self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
@@ -258,16 +262,26 @@ class Cluster:
             k for k, fine in enumerate(runs) if fine and k in kind.open and taken(self.devices[k], kind.d) is not None
         ]
 
-    def rate(self, i: int, policy: str) -> Fraction:
-        """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""
+    def lines(self, i: int, policy: str) -> list[tuple[Fraction, Fraction]]:
+        """Return slopes and offsets: the level of user i with x tasks is the largest slope * x - offset, or 0."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
-        cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
-        shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
-        shares = [number(0) if j in self.excluded else share for j, share in enumerate(shares)]
-        if word == "single":
-            return shares[self.resources.index(argument)]
+        nothing = number(0)
         if word == "tsf":
             alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
-            return number(1) / alone / self.w[i][0] if alone else number(0)
-        return {"asset": total(shares), "tasks": 1 / self.w[i][0], "throughput": number(1)}.get(word, max(shares))
+            return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
+        if word in ("tasks", "throughput"):
+            return [(1 / self.w[i][0] if word == "tasks" else number(1), nothing)]
+        found = []
+        for j, (d, c, w, promised) in enumerate(
+            zip(self.d[i], self.cluster, self.w[i], self.guarantee[i], strict=True)
+        ):
+            if not c or j in self.excluded or (word == "single" and self.resources[j] != argument):
+                continue
+            unit = (promised if promised and self.meaning == "normalised" else c) * (1 if plain else w)
+            found.append((d / unit, promised / unit if self.meaning == "surplus" else nothing))
+        if word == "asset":
+            return [(total(slope for slope, _ in found), total(offset for _, offset in found))]
+        if not any(offset for _, offset in found):  # The steepest is above the others.
+            return [(max((slope for slope, _ in found), default=nothing), nothing)]
+        return found

@@ -1,0 +1,101 @@
+"""Guarantees, tiers and weights of 0: who comes before whom, and why nobody could have more.
+
+What a user has begins with what it is promised, in parts of the promise; beyond that it counts by its tier, by whether
+its weight is 0, and by its level.  The *place* of an amount is where it comes in that order.  Whoever gives, gives the
+last that it has; whoever asks, asks for what comes after that.
+
+*Theorem.* Let prices p >= 0 be spent, sum_i q_i x_i = P, and let nobody who pays have anything at a later place than the
+one for which i asks, who pays too.  Then whatever gives i more takes from somebody what comes no later.  An answer in
+which that holds of everybody who is below its limit is the one of the rules, and the only one.
+
+*Proof.* What gives i more, and leaves everybody what comes no later, leaves all who pay what they have: it costs more
+than P, which nothing possible does.  Let z be what the rules make: they go through all places, give everybody what
+comes there while that is possible, and stop whom they must.  Where x and z part, somebody has more at that place in z,
+whom x stops there: then x + s (z - x) is possible, gives it more for a small s, and takes from nobody what comes no later,
+for up to there both are the same.  Or somebody has more in x, whom the rules have stopped: but x has all that was there.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from .claims import Claim
+from .reading import total
+
+__all__ = ["ROUNDING", "in_order", "stopped"]
+
+ROUNDING = Fraction(1, 2**49)
+"""Part of all money that the roundings of a file of floats account for: a few units of their last place."""
+
+BEYOND = 2
+"""Times what a user could run alone, for who has no limit: so far it is on its way to what counts above guarantees."""
+
+
+class Place(NamedTuple):
+    """Where an amount comes: in stages, and by a value there, which rounding may have moved by so much."""
+
+    stage: tuple[Any, ...]
+    value: Fraction
+    slack: Fraction
+
+    def after(self, other: "Place") -> bool:
+        """Say whether it comes later, whatever rounding did."""
+        beyond = self.slack + other.slack
+        return self.stage > other.stage or (self.stage == other.stage and self.value - other.value > beyond)
+
+
+def place(claim: Claim, i: int, asks: bool) -> Place | None:
+    """Return the place of the last that user i has, or of what it asks for; None where it has nothing."""
+    x, promised, e = claim.x[i], claim.c.floor[i], claim.report.accuracy
+    if not asks and not x:
+        return None
+    if x < promised * (1 - e) if asks else x <= promised * (1 + e):
+        return Place((0,), x / promised, e * x / promised)
+    stage, value = (1, claim.c.rank[i]), claim.y[i]
+    if not value and (start := _counted(claim, i)) > max(x, promised):
+        # What guarantees leave uncounted comes before the first level, everybody on its way to that.
+        way = start - promised
+        return Place(stage, (x - promised) / way - 1, e * x / way)
+    return Place(stage, value, e * claim.r[i] * x)
+
+
+def _counted(claim: Claim, i: int) -> Fraction:
+    """Return the tasks from which on the level of user i is more than 0, or which it cannot have."""
+    rooms = zip(claim.c.cluster, claim.c.d[i], strict=True)
+    most = claim.u[i] if claim.u[i] is not None else BEYOND * min(c / d for c, d in rooms if d)
+    return min([most, *(offset / slope for slope, offset in claim.lines[i] if slope)])
+
+
+def stopped(claim: Claim, rounds: list[tuple[list[list[Fraction]], list[Fraction]]]) -> Iterator[int]:
+    """Yield who cannot have more, by the prices of the resources and of the ceilings of some rounds."""
+    x, e, playing = claim.x, claim.report.accuracy, [i for i in claim.n if claim.plays[i]]
+    gives, asks = ({i: place(claim, i, asks) for i in playing} for asks in (False, True))
+    for p, bounds in rounds:
+        if min([*map(min, p), *bounds]) < 0:
+            continue
+        q, money, unspent = claim.market(p, bounds)
+        paying = [i for i in playing if q[i]]
+        last = max((given for i in paying if (given := gives[i])), default=None)
+        floor = claim.c.floor
+        kept = total(q[i] * (x[i] - floor[i]) for i in paying if floor[i] < x[i] <= floor[i] * (1 + e))
+        near = {i for i in paying if last and (given := gives[i]) and not last.after(given)}
+        most, hidden = total(q[i] * x[i] for i in near), money * (ROUNDING if e else 0)
+        for i in paying:
+            first = last is None or i in near or not last.after(asks[i] or last)
+            if first and abs(unspent) + kept <= e * (most if i in near else q[i] * x[i]) + hidden:
+                yield i
+
+
+def in_order(claim: Claim) -> None:
+    """Everybody is at its limit, or pays where nobody has what comes later."""
+    c, x, playing = claim.c, claim.x, [i for i in claim.n if claim.plays[i]]
+    if flat := [i for i in playing if not claim.r[i]]:
+        return claim.report.add("everybody has a level", [], f"that of {c.users[flat[0]]} is 0 whatever it has")
+    m = range(len(c.resources))
+    # In a pool for every resource the price 1 on it.
+    given = [{"prices": {c.resources[j]: 1}} for j in m] if c.pool else claim.proof.get("rounds", [])
+    left = {i for i in playing if claim.u[i] is None or not claim.near(x[i], claim.u[i])}
+    left.difference_update(stopped(claim, [(claim.prices(step["prices"]), []) for step in given]))
+    missing = "the file has no rounds, which machines need" if left and not given else ""
+    faults = [] if missing else claim.names(sorted(left), claim.y)
+    return claim.report.add("everybody is at its limit or stopped by who comes before it", faults, missing)
