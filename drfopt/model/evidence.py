@@ -148,17 +148,19 @@ class StopEvidence(Evidence):
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the stops that finish somebody as rounds, with prices of one unit of resources and of ceilings."""
-        rounds = [
+        rounds = self._rounds(instance, text)
+        return ({"rounds": rounds} if rounds else {}) | super().written(instance, text)
+
+    def _rounds(self, instance: Instance, text: Text) -> list[dict[str, Any]]:
+        return [
             {
                 "level": text(Fraction(stop.level)),
                 "finished": [instance.users[i] for i in stop.finished],
-                "prices": prices_by_name(instance, stop.prices, text, of_whole_classes=True),
+                **_paid(instance, stop.prices, stop.bounds, text),
             }
-            | ({"ceilings": paid} if (paid := _ceilings_by_name(instance, stop.bounds, text)) else {})
             for stop in self.breakpoints
             if len(stop.finished)
         ]
-        return ({"rounds": rounds} if rounds else {}) | super().written(instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -173,9 +175,12 @@ class BoundsEvidence(StopEvidence):
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
-        """Return the prices."""
+        """Return the prices, and those that keep the guarantees."""
         found = {} if self.prices is None else {"prices": prices_by_name(instance, np.asarray(self.prices), text)}
-        return found | super().written(instance, text)
+        if ceilings := _ceilings_by_name(instance, self.bounds, text):
+            found["ceilings"] = ceilings
+        promises = [*self._rounds(instance, text), *(_paid(instance, *each, text) for each in self.full)]
+        return found | ({"promises": promises} if promises else {}) | Evidence.written(self, instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -220,7 +225,14 @@ class QuotedEvidence(Evidence):
         return self.proof
 
 
-def _ceilings_by_name(instance: Instance, bounds: Sequence[Any], text: Text) -> dict[str, dict[str, Any]]:
+def _paid(instance: Instance, prices: np.ndarray, bounds: np.ndarray | Sequence[Any], text: Text) -> dict[str, Any]:
+    """Return prices of whole classes and ceilings, of one unit of each."""
+    ceilings = _ceilings_by_name(instance, bounds, text)
+    found = {"prices": prices_by_name(instance, prices, text, of_whole_classes=True)}
+    return found | ({"ceilings": ceilings} if ceilings else {})
+
+
+def _ceilings_by_name(instance: Instance, bounds: np.ndarray | Sequence[Any], text: Text) -> dict[str, dict[str, Any]]:
     """Return prices of ceilings as wholes by the names of their groups, of one unit."""
     groups = () if instance.organisation is None else instance.organisation.groups
     named = ((group.name, resource, most) for group in groups for resource, most in group.ceiling.items())

@@ -12,8 +12,13 @@ from drfopt.base.errors import DrfoptError
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, number, verify
 from drfopt.io.native.reading import loads as read
+from drfopt.model.policies import policy_named
 
 UNTOUCHED = ("name", "schema", "policy", "class", "integer", "source", "user", "group", "machines", "guarantees")
+
+
+KINDS = ("proof", "proof", "instance", "instance", "moved", "moved", "traded", "swap", "drop", "prices")
+"""What is changed; one thing a file."""
 
 
 def file_of(instance: Any, policy: str = "drf", **how: Any) -> dict[str, Any]:
@@ -43,6 +48,12 @@ def at(tree: Any, path: tuple[Any, ...]) -> Any:
     return tree
 
 
+def told(data: dict[str, Any], value: Fraction) -> Any:
+    """Return a number as the file writes numbers of tasks."""
+    tasks = [row["tasks"] for row in data["users"]]
+    return str(value) if any(isinstance(x, str) for x in tasks) else float(value)
+
+
 def moved(chance: random.Random, data: dict[str, Any]) -> None:
     """Change one number of tasks, the placement with it, and leave no level that would give it away."""
     row = chance.choice(data["users"])
@@ -53,8 +64,8 @@ def moved(chance: random.Random, data: dict[str, Any]) -> None:
     places = data.get("placement", {}).get(row["name"])
     if places and old:
         for name, z in places.items():
-            places[name] = str(number(z) * new / old)
-    row["tasks"] = str(new)
+            places[name] = told(data, number(z) * new / old)
+    row["tasks"] = told(data, new)
 
 
 def traded(chance: random.Random, data: dict[str, Any]) -> None:
@@ -66,8 +77,8 @@ def traded(chance: random.Random, data: dict[str, Any]) -> None:
         places = data.get("placement", {}).get(row["name"])
         if places:
             name = next(iter(places))
-            places[name] = str(number(places[name]) + more)
-        row["tasks"] = str(new)
+            places[name] = told(data, number(places[name]) + more)
+        row["tasks"] = told(data, new)
 
 
 def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any], str]:
@@ -93,7 +104,7 @@ def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any]
         places = found.get("placement")
         if places:
             places[one["name"]], places[other["name"]] = places[other["name"]], places[one["name"]]
-    elif kind == "users" and len(rounds) > 1:
+    elif kind == "prices" and len(rounds) > 1:
         one, other = chance.sample(rounds, 2)
         one["prices"], other["prices"] = other["prices"], one["prices"]
     else:
@@ -102,11 +113,18 @@ def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any]
     return found, kind
 
 
-def is_so(data: dict[str, Any], integer: bool = False) -> bool:
-    """Say whether the answer to the instance of the file, found again, is what the file says."""
-    instance = read(json.dumps(data["instance"], default=str), "json")
-    best = solve(instance, data["policy"], integer=integer, exact=not integer)
-    return [number(row["tasks"]) for row in data["users"]] == [Fraction(x) for x in best.tasks.tolist()]
+def is_so(data: dict[str, Any]) -> bool:
+    """Say whether the answer to the instance of the file, found again, is what the file says: of sums, as much."""
+    instance, policy = read(json.dumps(data["instance"], default=str), "json"), data["policy"]
+    exact = any(isinstance(row["tasks"], str) for row in data["users"])
+    best = solve(instance, policy, exact=exact)
+    tasks = [number(row["tasks"]) for row in data["users"]]
+    if exact:
+        return tasks == [Fraction(x) for x in best.tasks.tolist()]
+    if policy in ("utilitarian", "throughput"):
+        value = policy_named(policy).rates(instance) @ list(map(float, tasks))
+        return bool(value >= best.levels.sum() * (1 - 3e-9))
+    return all(abs(float(x) - y) <= 1e-7 * y for x, y in zip(tasks, best.tasks.tolist(), strict=True))
 
 
 def attack(

@@ -109,11 +109,11 @@ def check(name, policy, mode):
         assert report.valid is not False, (kind, open_)
         assert all(found.worst in REASONS for found in open_), (kind, open_)
         rules = document(instance)
-        tree = "groups" in rules or (instance.machines is not None or mode == "whole" or policy not in LEVELLED)
-        kept = tree and any(key in user for user in rules["users"] for key in ("guarantee", "tier", "group"))
-        ruled = (
-            kept or "groups" in rules or ("excluded" in rules and mode == "whole") or (name == "pool, last" and tree)
+        kept = (
+            any(key in user for user in rules["users"] for key in ("guarantee", "tier", "group"))
+            or name == "pool, last"
         )
+        ruled = ("groups" in rules and policy in LEVELLED) or (mode == "whole" and (kept or "excluded" in rules))
         typed = mode == "whole" and instance.task_types is not None
         if not (ruled or typed or policy.endswith(".py")):
             assert report.valid is True, open_

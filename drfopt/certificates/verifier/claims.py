@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
+from .groups import incomes
 from .reading import Cluster, Report, dot, number, over_one, products, shown, total
 from .whole import unpacked
 from .work import bits, spend
@@ -44,16 +45,7 @@ class Claim:
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
-        # Rules say what is fair, and what a level is: followed are those of the leximin of divisible tasks.
-        ordered = not self.whole and self.objective == "leximin" and word != "path"
-        promised = any(map(any, cluster.guarantee))
-        measured = cluster.meaning == "floor" or not promised or word not in ("tasks", "tsf")
-        if (
-            cluster.ruled
-            or not known
-            or (cluster.ordered and not (ordered and measured))
-            or (cluster.excluded and word == "per-server")
-        ):
+        if not known or not self.followed(word):
             self.objective = ""
         self.rows, self.proof = data["users"], data.get("proof") or {}
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
@@ -89,15 +81,38 @@ class Claim:
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
         lines = self.on_path if word == "path" else partial(cluster.lines, policy=self.policy)
         self.lines = [lines(i) for i in self.n] if self.objective else []
+        # What everybody has to spend in a market, of which a group's members have their parts.
+        self.income = [row[0] for row in cluster.w]
+        if cluster.ruled and self.objective == "alpha":
+            self.income = incomes(cluster)
+            self.lines = [
+                [(s * w[0] / (m or 1), o) for s, o in mine]
+                for mine, w, m in zip(self.lines, cluster.w, self.income, strict=True)
+            ]
         self.r = [max(slope for slope, _ in mine) for mine in self.lines]
         self.y = [self.level(i, self.x[i]) for i in self.n if self.lines]
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):
             prices = {row["name"]: row["price"] for row in data["resources"]}
+        self.bounds = self.ceilings(self.proof.get("ceilings", {}))
         self.p = None if prices is None or (self.enclosed and not point) else self.prices(prices)
         self.z = [{0: x} for x in self.x] if cluster.pool else place
         self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
         """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
+
+    def followed(self, word: str) -> bool:
+        """Say whether the rules of an organisation, which say what is fair and what a level is, are followed here."""
+        c = self.c
+        promised, later = any(map(any, c.guarantee)), len(set(c.rank)) > 1 or any(late for _, late in c.rank)
+        if not (c.ruled or c.ordered or c.excluded):
+            return True
+        if self.whole or word in ("per-server", "path"):
+            return False
+        if self.objective == "leximin":
+            return not c.ruled and (c.meaning == "floor" or not promised or word not in ("tasks", "tsf"))
+        # A market knows floors, incomes and ceilings, and no order of service.
+        orderly = later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups)
+        return not orderly and (c.meaning == "floor" or not promised) and not any(g.get("guarantee") for g in c.groups)
 
     def level(self, i: int, tasks: Fraction) -> Fraction:
         """Return the level of user i with so many tasks."""
@@ -222,6 +237,11 @@ class Claim:
         """Return prices (k, m) from ``{resource: price}`` of a pool or ``{class: {resource: price}}``."""
         rows = [given] if self.c.pool else [given.get(name, {}) for name in self.c.classes]
         return [[number(row.get(r, 0)) for r in self.c.resources] for row in rows]
+
+    def ceilings(self, given: dict[str, Any]) -> list[Fraction]:
+        """Return prices of the ceilings of groups, in their order, from ``{group: {resource: price}}``."""
+        rows = ((given.get(group, {}), self.c.resources[j]) for group, j, *_ in self.c.ceilings)
+        return [number(row.get(resource, 0)) for row, resource in rows]
 
     def market(self, p: list[list[Fraction]], bounds: Sequence[Fraction] = ()) -> tuple[list[Fraction], Any, Any]:
         """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q.

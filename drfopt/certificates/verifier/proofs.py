@@ -7,7 +7,7 @@ from functools import partial, reduce
 from typing import Any
 
 from .claims import Claim
-from .order import ROUNDING, in_order
+from .order import ROUNDING, in_order, kept
 from .reading import Cluster, Report, number, shown, total
 from .trees import Undecided
 from .whole import better, score
@@ -95,33 +95,41 @@ class Proof(Claim):
         return None
 
     def sum(self) -> None:
-        """What all capacities cost, and what the limited would gain, bounds every sum of levels."""
+        """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
         if (p := self.p) is None:
             return self.report.add("no sum is larger", [], "the file has no prices")
-        q, money, _ = self.market(p)
-        free = [i for i in self.n if self.plays[i] and self.u[i] is None]
+        stuck = kept(self)
+        q, money, _ = self.market(p, self.bounds)
+        playing = [i for i in self.n if self.plays[i]]
+        free = [i for i in playing if self.u[i] is None and i not in stuck]
         idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
         rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
-        gain = total(max(self.r[i] - rise * q[i], number(0)) * (self.u[i] or 0) for i in self.n if self.plays[i])
-        value, bound = total(self.y[i] for i in self.n if self.plays[i]), rise * money + gain
+
+        def gain(i: int) -> Fraction:
+            """Return what tasks of a user that are possible gain beyond their cost at most."""
+            each, least = self.r[i] - rise * q[i], min(self.x[i], self.c.floor[i])
+            return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
+
+        value, bound = total(self.y[i] for i in playing), rise * money + total(map(gain, playing))
         short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
             bound - value > self.report.accuracy * value
         )
-        return self.report.add(
-            "no sum is larger", [*["some price is negative"] * (min(map(min, p)) < 0), *idle, *short]
-        )
+        negative = min([*map(min, p), *self.bounds]) < 0
+        return self.report.add("no sum is larger", [*["some price is negative"] * negative, *idle, *short])
 
     def alpha_fair(self) -> None:
         """Everybody has what she would choose at the prices; or is known to be where the file says."""
         if (p := self.p) is None:
             return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
-        q, money, unspent = self.market(p)
-        e, a, x, wrong = self.report.accuracy, self.alpha, self.x, ["some price is negative"] * (min(map(min, p)) < 0)
-        playing = [i for i in self.n if self.plays[i]]
+        stuck = kept(self)
+        q, money, unspent = self.market(p, self.bounds)
+        e, a, x = self.report.accuracy, self.alpha, self.x
+        wrong = ["some price is negative"] * (min([*map(min, p), *self.bounds]) < 0)
+        playing = [i for i in self.n if self.plays[i] and i not in stuck]
         wrong += self.names((i for i in playing if not x[i]), x)
         if wrong or a.denominator > (1 if self.enclosed else 64):
             return self.report.add("prices", wrong, f"the power {a} is not rational")
-        b, w = a.denominator, [row[0] for row in self.c.w]
+        b, w = a.denominator, self.income
         for i in playing:
             spend(abs(a.numerator) * bits(self.y[i]) + b * (bits(q[i]) + bits(self.r[i])))
         spend(abs(a.numerator) * b * bits(e))
@@ -130,10 +138,20 @@ class Proof(Claim):
         # (q / marginal utility) to the power b, which is rational.
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
         full = {i for i in playing if self.u[i] is not None and self.near(x[i], self.u[i])}
-        off = (i for i in playing if ratio[i] > (1 + a * e) ** b or (i not in full and ratio[i] < (1 - a * e) ** b))
+        least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}
+        off = (
+            i
+            for i in playing
+            if (i not in least and ratio[i] > (1 + a * e) ** b) or (i not in full and ratio[i] < (1 - a * e) ** b)
+        )
         self.report.add("everybody has what it would choose", self.names(off, x, q))
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        idle = (self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j]))
+        idle = [self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j])]
+        met = zip(self.bounds, self.c.ceilings, strict=True)
+        held = (
+            (group, total(x[i] * self.c.d[i][j] for i in mine), most) for price, (group, j, most, mine) in met if price
+        )
+        idle += [group for group, used, most in held if not self.near(used, most)]
         self.report.add("what has a price is used up", idle)
         lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
         return self.report.add("nobody uses a class that is dear to it", lost)

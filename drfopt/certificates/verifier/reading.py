@@ -171,16 +171,35 @@ class Cluster:
         if self.meaning not in MEANINGS:
             raise ValueError(f"guarantees that mean {self.meaning!r} are nothing that the verifier knows")
         self.ordered = len(set(self.rank)) > 1 or any(last) or any("guarantee" in user for user in users)
-        # The tree of groups is not followed here.
-        self.ruled = any("group" in table or "groups" in table for table in (data, *users))
+        self.groups, self.paths = data.get("groups", []), [str(user.get("group", "")) for user in users]
+        self.ruled = bool(self.groups) or any(self.paths)
         self.ceilings = [
             (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))
-            for group in data.get("groups", ())
+            for group in self.groups
             for r, most in group.get("ceiling", {}).items()
         ]
+        for i in (i for _, j, most, members in self.ceilings if not most for i in members if self.d[i][j]):
+            self.u[i] = number(0)
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
-        told = [*self.C, *self.d, *self.guarantee, [u or number(0) for u in self.u], [c[2] for c in self.ceilings]]
+        owners = [*users, *self.groups]
+        if any(number(user.get("tier", 0)).denominator > 1 for user in owners):
+            raise ValueError("a tier is no whole number")
+        pairs = [(number(v), u.get("ceiling", {}).get(r)) for u in owners for r, v in u.get("guarantee", {}).items()]
+        if any(most is not None and v > number(most) for v, most in pairs):
+            raise ValueError("a guarantee is above its ceiling")
+        listed = [group["name"] for group in self.groups]
+        if listed and any(p and not any(f"{name}/".startswith(f"{p}/") for name in listed) for p in self.paths):
+            raise ValueError("a user is in a group that is not there")
+        rest = [number(group.get("weight", 1)) for group in self.groups] + [v for v, _ in pairs]
+        told = [
+            rest,
+            *self.C,
+            *self.d,
+            *self.guarantee,
+            [u or number(0) for u in self.u],
+            [c[2] for c in self.ceilings],
+        ]
         sizes = [v for row in told for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
