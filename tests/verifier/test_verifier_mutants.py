@@ -185,8 +185,17 @@ def beneath():
     return found
 
 
+def market_above_ceiling():
+    """A market's answer in a group without a ceiling, with one."""
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g")])
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 9}, organisation=rules), "ceei"))
+    found["instance"]["groups"] = [{"name": "g", "ceiling": {"a": 3}}]
+    return found
+
+
 FORGED = [
     late,
+    market_above_ceiling,
     beneath,
     broken_whole,
     above_limit,
@@ -358,6 +367,16 @@ def other_weight():
     return without_levels(found)
 
 
+def grouped(tasks, **groups):
+    """A, and B and C in a group, of one resource each, on a pool of 12."""
+    rows, paths = {"A": {"a": 1}, "B": {"a": 1}, "C": {"a": 1}}, {"B": "g", "C": "g"}
+    rules = Organisation(paths=paths, groups=[Group("g", **groups)])
+    found = without_levels(file_of(Instance(rows, {"a": 12}, organisation=rules), exact=True))
+    for user, x in zip(found["users"], tasks, strict=True):
+        user["tasks"] = str(x)
+    return found
+
+
 def limited():
     """A sum of users at no limit, where nothing costs anything."""
     found = ruled([2, 1], {"guarantees": {"A": {"a": 1}}}, "throughput", prices={})
@@ -375,6 +394,12 @@ ORDER = [
         ruled([2, 2], {"guarantees": {"A": {"a": 3}}}, "ceei", prices={"a": "1/2"})]),
     ("order.py", "(1, claim.c.rank[i])", "(1, 0)", [ruled([2, 2])]),
     ("groups.py", "child.weight * rate", "rate", [other_weight()]),
+    ("clock.py", "weight, promise = group.weight or number(1),", "weight, promise = number(1),", [
+        grouped([6, 3, 3], weight=2)]),
+    ("clock.py", "rank = (-number(child.given.get(\"tier\", 0)), not child.weight)", "rank = (0, False)", [
+        grouped([6, 3, 3], tier=1)]),
+    ("clock.py", "self.promised |= self.worth(group)", "pass", [grouped([6, 3, 3], guarantee={"a": 8})]),
+    ("clock.py", "if not claim.near(claim.x[i], has[i])", "if claim.x[i] < 0", [grouped([4, 4, 4])]),
     ("proofs.py", "least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}", "least = set(playing)", [
         ruled([3, 1], {"guarantees": {"A": {"a": 1}}}, "ceei", prices={"a": "1"})]),
     ("proofs.py", "each * (self.x[i] if i in stuck", "each * (self.x[i] if True", [limited()]),

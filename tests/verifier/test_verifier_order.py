@@ -138,6 +138,79 @@ def test_ten_thousand_forged_answers_under_rules_prove_nothing_that_is_not_so():
     assert attack(list(answered(range(12), policies=("drf", "asset"))), 10_000, seed=2) > 5_000
 
 
+# ---- groups --------------------------------------------------------------------------------------------------------
+
+
+def trees(seed, machines, meaning):
+    """Return a small cluster of groups in two storeys: promises, ceilings, tiers, weights of 0, excluded resources."""
+    chance = np.random.default_rng(seed)
+    n, m = int(chance.integers(2, 7)), int(chance.integers(1, 4))
+    users, resources = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)]
+    demands = chance.integers(0, 4, (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    rows = {u: dict(zip(resources, row, strict=True)) for u, row in zip(users, demands.tolist(), strict=True)}
+
+    def some(part, most):
+        return {r: int(chance.integers(1, most)) / 2 for r in resources if chance.random() < part}
+
+    given = {u: some(0.5, 6) for u in users if chance.random() < 0.3}
+    paths = {u: str(chance.choice(["a", "b", "a/x", "a/y"])) for u in users if chance.random() < 0.8}
+    groups = []
+    for name in sorted({name for path in paths.values() for name in (path.split("/")[0], path)}):
+        cap = some(0.2, 16)
+        promise = {r: v for r, v in some(0.2, 8).items() if v <= cap.get(r, v)}
+        tier = int(chance.integers(0, 2)) if seed % 3 == 0 else 0
+        groups.append(Group(name, int(chance.integers(seed % 4 != 0, 4)), promise, cap, tier))
+    more = {
+        "organisation": Organisation(
+            {u: row for u, row in given.items() if row},
+            tiers={u: int(chance.integers(0, 3)) for u in users} if seed % 5 == 0 else {},
+            paths=paths,
+            groups=groups,
+            meaning=meaning,
+            excluded=[resources[0]] if m > 1 and seed % 7 == 0 else [],
+        ),
+        "weights": {u: int(chance.integers(seed % 4 != 1, 4)) for u in users},
+        "max_tasks": {u: int(chance.integers(0, 6)) for u in users if chance.random() < 0.3},
+    }
+    if not machines:
+        return Instance(rows, dict(zip(resources, chance.integers(4, 16, m).tolist(), strict=True)), **more)
+    open_to = {u: [f"c{q}" for q in range(3) if chance.random() < 0.7] for u in users}
+    return Instance(rows, machines=racked(chance, resources, 3), eligible=open_to, **more)
+
+
+def grouped(seeds, policies=("drf", "asset", "single:r0", "tasks")):
+    """Yield the files of all answers to the trees of some seeds; in pools those in floats too."""
+    for seed, machines, meaning, policy in itertools.product(seeds, (False, True), MEANINGS, policies):
+        for exact in (True,) if machines else (True, False):
+            with contextlib.suppress(DrfoptError):
+                yield file_of(trees(seed, machines, meaning), policy, exact=exact)
+
+
+def test_groups_are_decided():
+    assert proven(grouped(range(2))) > 20
+
+
+@pytest.mark.slow
+def test_hundreds_of_answers_of_groups_are_decided():
+    assert proven(grouped(range(2, 40))) > 800
+
+
+def test_forged_answers_of_groups_prove_nothing_that_is_not_so():
+    assert attack(list(grouped(range(2, 3), policies=("drf",))), 60, seed=7) > 25
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_answers_of_groups_prove_nothing_that_is_not_so():
+    assert attack(list(grouped(range(12), policies=("drf", "asset"))), 10_000, seed=8) > 4_000
+
+
+def test_of_groups_on_machines_floats_are_left_open():
+    found = verify(file_of(trees(3, True, "floor"), "drf"))
+    assert found.valid is None
+    assert "only fractions" in found.checks[-1].worst
+
+
 # ---- markets and sums ---------------------------------------------------------------------------------------------
 
 MARKETS = ("ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput")

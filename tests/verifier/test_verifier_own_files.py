@@ -71,9 +71,6 @@ POLICIES = [
     *("drf", "asset", "single:a", "tasks", "tsf", "per-server", "ceei", "alpha:2", "alpha:0.5", "alpha:0"),
     *("utilitarian", "throughput"),
 ]
-LEVELLED = ("drf", "asset", "single:a", "tasks", "tsf")
-"""Policies of which tiers and guarantees in a pool are decided."""
-
 FILES = ["drf.py", "ceei.py", "drf_integer.py", "ceei_integer.py"]
 MODES = {"floats": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 
@@ -113,7 +110,7 @@ def check(name, policy, mode):
             any(key in user for user in rules["users"] for key in ("guarantee", "tier", "group"))
             or name == "pool, last"
         )
-        ruled = ("groups" in rules and policy in LEVELLED) or (mode == "whole" and (kept or "excluded" in rules))
+        ruled = mode == "whole" and (kept or "groups" in rules or "excluded" in rules)
         typed = mode == "whole" and instance.task_types is not None
         if not (ruled or typed or policy.endswith(".py")):
             assert report.valid is True, open_

@@ -13,8 +13,9 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
+from .cluster import Cluster
 from .groups import incomes
-from .reading import Cluster, Report, dot, number, over_one, products, shown, total
+from .reading import Report, dot, number, over_one, products, shown, total
 from .whole import unpacked
 from .work import bits, spend
 
@@ -103,13 +104,14 @@ class Claim:
     def followed(self, word: str) -> bool:
         """Say whether the rules of an organisation, which say what is fair and what a level is, are followed here."""
         c = self.c
-        promised, later = any(map(any, c.guarantee)), len(set(c.rank)) > 1 or any(late for _, late in c.rank)
+        promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
+        later = len(set(c.rank)) > 1 or any(late for _, late in c.rank)
         if not (c.ruled or c.ordered or c.excluded):
             return True
         if self.whole or word in ("per-server", "path"):
             return False
         if self.objective == "leximin":
-            return not c.ruled and (c.meaning == "floor" or not promised or word not in ("tasks", "tsf"))
+            return c.meaning == "floor" or not promised or word not in ("tasks", "tsf")
         # A market knows floors, incomes and ceilings, and no order of service.
         orderly = later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups)
         return not orderly and (c.meaning == "floor" or not promised) and not any(g.get("guarantee") for g in c.groups)

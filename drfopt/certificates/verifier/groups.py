@@ -5,20 +5,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .reading import Cluster, number, total
+from .cluster import Cluster
+from .reading import number, total
 from .work import spend
 
-__all__ = ["Group", "incomes", "tree"]
+__all__ = ["TreeNode", "incomes", "tree"]
 
 
 @dataclass
-class Group:
+class TreeNode:
     """A group, or with no name the root of all: its users, as rows of the instance, and the groups in it."""
 
     name: str
     given: dict[str, Any] = field(default_factory=dict)
     users: list[int] = field(default_factory=list)
-    groups: list["Group"] = field(default_factory=list)
+    groups: list["TreeNode"] = field(default_factory=list)
 
     @property
     def weight(self) -> Fraction:
@@ -32,17 +33,17 @@ class Group:
             yield from group.everyone()
 
 
-def tree(cluster: Cluster) -> Group:
+def tree(cluster: Cluster) -> TreeNode:
     """Return the root; groups that are named only on the way to others have the weight 1."""
     given = {group["name"]: group for group in cluster.groups}
-    found = {"": Group("")}
+    found = {"": TreeNode("")}
     if len(given) < len(cluster.groups):
         raise ValueError("two groups have one name")
 
-    def at(path: str) -> Group:
+    def at(path: str) -> TreeNode:
         spend(0)
         if path not in found:
-            found[path] = Group(path, given.get(path, {}))
+            found[path] = TreeNode(path, given.get(path, {}))
             at(path.rpartition("/")[0]).groups.append(found[path])
         return found[path]
 
@@ -57,7 +58,7 @@ def incomes(cluster: Cluster) -> list[Fraction]:
     """Return what everybody has to spend: its weight, or in a group its part, by weight, of what the group has."""
     found = [row[0] for row in cluster.w]
 
-    def divide(group: Group, rate: Fraction) -> None:
+    def divide(group: TreeNode, rate: Fraction) -> None:
         for i in group.users:
             found[i] = cluster.w[i][0] * rate
         for child in group.groups:

@@ -25,54 +25,54 @@ from typing import Any, NamedTuple
 from .claims import Claim
 from .reading import number, total
 
-__all__ = ["ROUNDING", "in_order", "kept"]
+__all__ = ["BEYOND", "ROUNDING", "Round", "in_order", "kept", "rounds_of"]
 
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
 
 BEYOND = 2
-"""Times what a user could run alone, for who has no limit: so far it is on its way to what counts above guarantees."""
+"""Times what a user could run alone: so far, or to its limit, it is on its way to what counts above guarantees."""
 
 
 Round = tuple[list[list[Fraction]], list[Fraction]]
 """Prices of resources, and of the ceilings of groups."""
 
 
-class Place(NamedTuple):
+class OrderKey(NamedTuple):
     """Where an amount comes: in stages, and by a value there, which rounding may have moved by so much."""
 
     stage: tuple[Any, ...]
     value: Fraction
     slack: Fraction
 
-    def after(self, other: "Place") -> bool:
+    def after(self, other: "OrderKey") -> bool:
         """Say whether it comes later, whatever rounding did."""
         beyond = self.slack + other.slack
         return self.stage > other.stage or (self.stage == other.stage and self.value - other.value > beyond)
 
 
-def place(claim: Claim, i: int, asks: bool) -> Place | None:
+def place(claim: Claim, i: int, asks: bool) -> OrderKey | None:
     """Return the place of the last that user i has, or of what it asks for; None where it has nothing."""
     x, promised, e = claim.x[i], claim.c.floor[i], claim.report.accuracy
     if not asks and not x:
         return None
     if x < promised * (1 - e) if asks else x <= promised * (1 + e):
-        return Place((0,), x / promised, e * x / promised)
+        return OrderKey((0,), x / promised, e * x / promised)
     if claim.objective != "leximin":  # Whoever is in a market takes from nobody's guarantee, and from all beyond.
-        return Place((1 if asks else 2,), claim.x[i], claim.x[i])
+        return OrderKey((1 if asks else 2,), claim.x[i], claim.x[i])
     stage, value = (1, claim.c.rank[i]), claim.y[i]
     if not value and (start := _counted(claim, i)) > max(x, promised):
         # What guarantees leave uncounted comes before the first level, everybody on its way to that.
         way = start - promised
-        return Place(stage, (x - promised) / way - 1, e * x / way)
-    return Place(stage, value, e * claim.r[i] * x)
+        return OrderKey(stage, (x - promised) / way - 1, e * x / way)
+    return OrderKey(stage, value, e * claim.r[i] * x)
 
 
 def _counted(claim: Claim, i: int) -> Fraction:
     """Return the tasks from which on the level of user i is more than 0, or which it cannot have."""
-    rooms = zip(claim.c.cluster, claim.c.d[i], strict=True)
-    most = claim.u[i] if claim.u[i] is not None else BEYOND * min(c / d for c, d in rooms if d)
-    return min([most, *(offset / slope for slope, offset in claim.lines[i] if slope)])
+    alone = min(c / d for c, d in zip(claim.c.cluster, claim.c.d[i], strict=True) if d)
+    most = [BEYOND * alone] if claim.u[i] is None else [BEYOND * alone, claim.u[i]]
+    return min([*most, *(offset / slope for slope, offset in claim.lines[i] if slope)])
 
 
 def stopped(claim: Claim, rounds: list[Round]) -> Iterator[int]:

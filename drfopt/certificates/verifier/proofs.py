@@ -3,12 +3,14 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from .claims import Claim
-from .order import ROUNDING, in_order, kept
-from .reading import Cluster, Report, number, shown, total
+from .clock import by_the_clock
+from .cluster import Cluster
+from .order import ROUNDING, in_order, kept, rounds_of
+from .reading import Report, number, shown, total
 from .trees import Undecided
 from .whole import better, score
 from .whole_levels import levels_refuted
@@ -76,6 +78,15 @@ class Proof(Claim):
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
         self.report.add("everybody is at its limit or finished once", alone, unknown)
+
+    def by_rules(self) -> None:
+        """Rules of an organisation say who comes before whom, and groups who rises with whom."""
+        if not self.c.ruled:
+            return in_order(self)
+        rounds, missing = rounds_of(self, "rounds")
+        if missing:
+            return self.report.add("optimality", [], missing)
+        return by_the_clock(self, rounds)
 
     def servers(self) -> None:
         """Every class of machines is a pool by itself, whose users are stopped there by their bottlenecks."""
@@ -270,7 +281,7 @@ def verify(
                 report.add("the instance is the one of the file", [] if same else ["they differ"])
             claim.feasible()
             steps = {
-                "leximin": partial(in_order, claim) if cluster.ordered else claim.leximin,
+                "leximin": claim.by_rules if cluster.ruled or cluster.ordered else claim.leximin,
                 "sum": claim.sum,
                 "alpha": claim.alpha_fair,
                 "servers": claim.servers,
