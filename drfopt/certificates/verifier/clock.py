@@ -27,8 +27,12 @@ __all__ = ["by_the_clock"]
 Tasks = dict[int, Fraction]
 
 
-_End = tuple[int, Fraction, Tasks]
-"""A point of a path: the one before, how far to the next, and what the users have there."""
+class Reached(NamedTuple):
+    """A point of a path: the one before, how far to the next, and what the users have there."""
+
+    before: int
+    way: Fraction
+    tasks: Tasks
 
 
 class Knot(NamedTuple):
@@ -160,8 +164,8 @@ class RuleClock:
         ends = [_first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
         if not any(ends):
             ends = [_first(path, count, count(path[-1])) for count in counts]
-            return max((end for end in ends if end), key=lambda end: end[:2])[2]
-        return min((end for end in ends if end), key=lambda end: end[:2])[2]
+            return max((end for end in ends if end), key=lambda end: end[:2]).tasks
+        return min((end for end in ends if end), key=lambda end: end[:2]).tasks
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
@@ -257,8 +261,8 @@ def _first(
         here = count(tasks)
         if here >= amount:
             if not at or here == before:
-                return at, number(0), tasks
+                return Reached(at, number(0), tasks)
             way = (amount - before) / (here - before)
-            return at - 1, way, between(path[at - 1], tasks, way)
+            return Reached(at - 1, way, between(path[at - 1], tasks, way))
         before = here
     return None
