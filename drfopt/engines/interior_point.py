@@ -190,7 +190,7 @@ class LevelProgram:
         self.scale = self.weights * level + self.held
         layout.need = layout.need * self.scale[:, None]
         self.x = layout.laid(amounts, 0.0)
-        for block in layout.blocks:
+        for block in layout.blocks():
             here = self.x[block.pairs]
             here /= layout.spread(block, np.maximum(layout.total(block, here), np.finfo(float).tiny))
             np.maximum(here, layout.spread(block, LEAST / layout.degree(block)), out=here)
@@ -235,7 +235,7 @@ class LevelProgram:
         """Return the amounts of the pairs in the groups' own units, (pairs,)."""
         layout, table = self.layout, self.x.copy()
         amounts = self.scale * (self.omega * self.t + self.eta)
-        for block in layout.blocks:
+        for block in layout.blocks():
             here = table[block.pairs]
             layout.close(block, here, 0.0)
             here *= layout.spread(block, amounts[block.groups] / layout.total(block, here))
@@ -264,7 +264,7 @@ class LevelProgram:
         shrunk = (self.weights * self.t * self.unit + self.held) / (self.scale * (self.omega * self.t + self.eta))
         self.lam = self.lam * shrunk
         self._rescale(shrunk)
-        for block in self.layout.blocks:
+        for block in self.layout.blocks():
             self.s[block.pairs] *= self.layout.spread(block, shrunk[block.groups])
             self.layout.close(block, self.s[block.pairs], CLOSED)
         self._fill()
@@ -298,7 +298,7 @@ class LevelProgram:
         summed(layout, price)
         self.lam = cheapest - np.maximum(mean, mean.mean())
         size = 1 / (self.omega @ mean)
-        for block in layout.blocks:
+        for block in layout.blocks():
             here = self.s[block.pairs]
             here -= layout.spread(block, self.lam[block.groups])
             here *= size

@@ -63,9 +63,12 @@ class PairTable:
             self.open[owner, place] = True
             self.closed = ~self.open
 
-    @cached_property
     def blocks(self) -> list[PairBlock]:
-        """The groups in blocks."""
+        """Return the groups in blocks."""
+        return self._blocks
+
+    @cached_property
+    def _blocks(self) -> list[PairBlock]:
         step = max(16, BLOCK // self.k)
         slices = [slice(b, min(b + step, self.g)) for b in range(0, self.g, step)]
         return [PairBlock(rows, rows) for rows in slices]
@@ -156,9 +159,12 @@ class PairList:
         self.degrees = np.bincount(owner, minlength=self.g)
         self.starts = np.concatenate([[0], np.cumsum(self.degrees)])
 
-    @cached_property
     def blocks(self) -> list[PairBlock]:
-        """The groups in blocks."""
+        """Return the groups in blocks."""
+        return self._blocks
+
+    @cached_property
+    def _blocks(self) -> list[PairBlock]:
         ends = np.searchsorted(self.starts, np.arange(BLOCK, self.count + BLOCK, BLOCK), side="left")
         ends = np.unique(np.minimum(ends, self.g))
         begins = np.concatenate([[0], ends[:-1]])
@@ -251,7 +257,7 @@ Values = Callable[[PairBlock], np.ndarray]
 
 def summed(layout: Layout, work: Callable[[PairBlock], tuple]) -> list:
     """Return the sums over all blocks of what `work` returns of each, in threads where there is much to do."""
-    blocks = layout.blocks
+    blocks = layout.blocks()
     if len(blocks) == 1:
         return list(work(blocks[0]))
     workers = min(cores(), len(blocks) // BLOCKS_PER_THREAD)
@@ -324,7 +330,7 @@ def _by_resources(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarra
     needs = layout.need > 0
     twos = [(j, other) for j in range(m) for other in range(j, m) if (needs[:, j] & needs[:, other]).any()]
     if isinstance(layout, PairList) and layout.count <= CROWDED * layout.g * k:
-        values = np.concatenate([open_(block) for block in layout.blocks])
+        values = np.concatenate([open_(block) for block in layout.blocks()])
         rows = sparse.csr_array((values, layout.place, layout.starts), shape=(layout.g, k))
 
         def product(two: tuple[int, int]) -> np.ndarray:

@@ -108,7 +108,7 @@ def test_layouts_make_the_same_sums(k, open_to):
         laid = layout.laid(values, 0.0)
         matrix = laplacian(layout, lambda block, laid=laid: laid[block.pairs], total, np.full(40, 0.5))
         assert matrix == pytest.approx(expected.reshape(3 * k, 3 * k), rel=1e-10, abs=1e-12)
-        (block,) = layout.blocks
+        (block,) = layout.blocks()
         costs = np.zeros(layout.shape)
         costs[block.pairs] = layout.cost(block, prices)
         assert layout.flat(costs) == pytest.approx((rate * prices).sum(axis=2)[opened])

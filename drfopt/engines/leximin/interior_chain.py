@@ -203,14 +203,14 @@ class InteriorRound(RoundProgram):
         layout = self.layout
         found = np.empty(layout.shape)
         table = prices.reshape(layout.k, layout.m)
-        for block in layout.blocks:
+        for block in layout.blocks():
             found[block.pairs] = layout.cost(block, table)
         return layout.flat(found)
 
     def _entered(self) -> np.ndarray:
         """Return the rows that some pair enters, bool (k, m): what others paid for elsewhere is not this part's."""
         layout = self.layout
-        return np.sum([layout.filled(block, layout.ones(block)) for block in layout.blocks], axis=0) > 0
+        return np.sum([layout.filled(block, layout.ones(block)) for block in layout.blocks()], axis=0) > 0
 
     def _here(self, rows: np.ndarray, prices: np.ndarray) -> np.ndarray:
         """Return prices of an earlier round of the rows that are here, (r,)."""
@@ -229,7 +229,7 @@ class InteriorRound(RoundProgram):
         part /= np.add.reduceat(part, self.starts)[self.owner]
         layout, rising = self.layout, self.weights[self.owner] * part
         laid = layout.laid(rising, 0.0)
-        used = np.sum([layout.filled(block, laid[block.pairs]) for block in layout.blocks], axis=0)
+        used = np.sum([layout.filled(block, laid[block.pairs]) for block in layout.blocks()], axis=0)
         level = HALF / float(used.max())
         return rising * level + part * self.held[self.owner], level
 

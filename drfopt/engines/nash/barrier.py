@@ -135,7 +135,7 @@ class _Barrier:
     def _begin(self) -> None:
         """Start inside: prices so high that nobody would buy more."""
         layout = self.layout
-        for block in layout.blocks:
+        for block in layout.blocks():
             layout.close(block, self.v[block.pairs], CARRIED)
         self._fill()
         reach = summed(layout, lambda block: (layout.filled(block, layout.ones(block)),))[0].ravel() > 0
@@ -149,12 +149,12 @@ class _Barrier:
             return ()
 
         summed(layout, price)
-        cheapest = np.concatenate([layout.cheapest(block, self.s[block.pairs]) for block in layout.blocks])
+        cheapest = np.concatenate([layout.cheapest(block, self.s[block.pairs]) for block in layout.blocks()])
         dearest = DEARER * float((self.g / cheapest).max())
         self.p *= dearest
         self.y, self.h = self.g.copy(), np.where(self.limited, self.u - self.t, 1.0)
         self.nu = np.where(self.limited, float(np.mean(self.g)) / self.h, 0.0)
-        for block in layout.blocks:
+        for block in layout.blocks():
             here = self.s[block.pairs]
             here *= dearest
             here += layout.spread(block, (self.nu - self.g)[block.groups])
@@ -371,7 +371,7 @@ class _Barrier:
 
         summed(layout, correct)
         first, dual = far.lengths(max(KEEP, 1 - gap / self.money))
-        for block in layout.blocks:
+        for block in layout.blocks():
             v[block.pairs] += first * moves[block.pairs]
             s[block.pairs] += dual * dears[block.pairs]
         self.z, self.h = z + first * dz, h + first * dh

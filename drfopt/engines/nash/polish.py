@@ -272,7 +272,7 @@ class _Polish:
         curve = float(self.alpha) * size / t
         d = layout.laid(1 / (NEAR * curve[self.user[pairs]]), 0.0)
         ground = np.where(self.capped, 0.0, 1 / curve)
-        total = np.concatenate([layout.total(block, d[block.pairs]) for block in layout.blocks]) + ground
+        total = np.concatenate([layout.total(block, d[block.pairs]) for block in layout.blocks()]) + ground
         matrix = laplacian(layout, lambda block: d[block.pairs], total, ground)
         solver = RowMatrix(matrix, np.flatnonzero(self.priced))
         shape = (self.k, self.m)
@@ -280,7 +280,7 @@ class _Polish:
         def pushed(right: np.ndarray) -> np.ndarray:
             """Return the inverse over the pairs, of each user by itself, times a vector."""
             found = np.empty(layout.shape)
-            for block in layout.blocks:
+            for block in layout.blocks():
                 here, some = d[block.pairs], right[block.pairs]
                 mean = layout.total(block, here * some) / total[block.groups]
                 found[block.pairs] = here * (some - layout.spread(block, mean))
@@ -292,7 +292,7 @@ class _Polish:
         def solve(missed: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             right = layout.laid(missed, 0.0)
             price = solver.solve((filled(pushed(right)) - rows).ravel()).reshape(shape)
-            for block in layout.blocks:
+            for block in layout.blocks():
                 right[block.pairs] -= layout.cost(block, price)
             return layout.flat(pushed(right)), price
 

@@ -78,7 +78,7 @@ class ScaledMarket:
     def cost(self, p: np.ndarray) -> np.ndarray:
         """Return what one unit of each pair costs at prices (k, m) of whole classes, (pairs,)."""
         layout, found = self.layout, np.empty(self.layout.shape)
-        for block in layout.blocks:
+        for block in layout.blocks():
             found[block.pairs] = layout.cost(block, p)
         return layout.flat(found)
 

@@ -183,9 +183,11 @@ class _Step:
     v: Any = None
 
 
-ROUGH, ROUGH_LIMITS = 1e-4, 1e-5
-"""Mean product, relative to all money, at which it is plain for nearly all pools which resources have a price; the
-same where it has to be plain who is at its limit."""
+ROUGH = 1e-4
+"""Mean product, relative to all money, at which it is plain for nearly all pools which resources have a price."""
+
+ROUGH_LIMITS = 1e-5
+"""The same where it has to be plain who is at its limit."""
 
 CLOSE = 1e-13
 """The same for the others."""
