@@ -11,6 +11,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
+import numpy as np
+
 from ...base.errors import InstanceError, suggestion
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.quantities import exact
@@ -95,7 +97,7 @@ def _read(text: str, instance: Instance) -> list[Target]:
         raise InstanceError(f"{text.strip()!r} is no target: write for example A>=100, A.share>=1/5 or *>=50%")
     name, measure = _whose(left, instance)
     if name == EVERYBODY:
-        users = [i for i in range(instance.n) if _able(instance, i)]
+        users = np.flatnonzero(_able(instance)).tolist()
         if not users:
             raise InstanceError(f"target {text.strip()!r}: nobody can run a task here, so there is nobody to meet it")
     else:
@@ -118,10 +120,9 @@ def _whose(left: str, instance: Instance) -> tuple[str, str]:
     raise InstanceError(f"there is no user {left!r} to have a target{near} (there are {some(instance.users)})")
 
 
-def _able(instance: Instance, i: int) -> bool:
-    """Say whether a user may have tasks, and her task fits on one machine of some class."""
-    limit = instance.exact_limits[i]
-    return (limit is None or limit > 0) and (instance.fits is None or bool(instance.fits[i].any()))
+def _able(instance: Instance) -> np.ndarray:
+    """Say who may have tasks, and whose tasks, of every type, fit on one machine of some class: bool (n,)."""
+    return (instance.limits > 0) & ~(np.zeros(instance.n, bool) if instance.machines is None else instance.unplaced())
 
 
 def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> Target:
@@ -148,8 +149,9 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
         )
     if measure == "share" and least > 1:
         raise InstanceError(f"target {text!r}: no share exceeds 1: give a number up to 1")
-    if instance.fits is not None and not instance.fits[i].any():
-        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that it may use")
+    if instance.machines is not None and instance.unplaced()[i]:
+        kinds = "a task" if instance.task_types is None or instance.task_types[i] is None else "one type of task"
+        raise InstanceError(f"target {text!r}: {kinds} of user {name!r} fits on no machine that it may use")
     return Target(i, name, measure, least)
 
 
