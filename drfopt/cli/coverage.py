@@ -123,12 +123,12 @@ ROWS = (
     ),
     Refusal(
         "compared types",
-        lambda a: a.typed and (a.command == "rebalance" or (a.whole and a.command in ("audit", "size"))),
+        lambda a: a.typed and a.whole and a.command in ("audit", "size"),
         "whole tasks of several types of one user are divided, but not compared or bought for",
     ),
     Refusal(
         "compared rules",
-        lambda a: a.ruled and (a.command == "rebalance" or (a.whole and a.command == "audit")),
+        lambda a: a.ruled and a.whole and a.command == "audit",
         "whole tasks under such rules are divided, but not compared",
     ),
     Refusal(

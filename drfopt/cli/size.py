@@ -12,6 +12,9 @@ from .working import stoppable, working
 
 __all__ = ["size"]
 
+SECONDS = 100.0
+"""After which the command stops with the best purchase known and a bound: a question without an end is none."""
+
 
 def size(
     instance: options.InstanceName,
@@ -50,7 +53,7 @@ def size(
     ] = False,
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
-    time_limit: options.TimeLimit = None,
+    time_limit: options.TimeLimit = SECONDS,
     cluster_file: Annotated[
         Path | None,
         options.valued("--cluster", "FILE", "Write the cluster after the purchase to FILE."),
@@ -60,6 +63,8 @@ def size(
     output: options.OutputFile = None,
 ) -> None:
     """Find the cheapest machines to buy so that the fair allocation meets the targets.
+
+    After 100 seconds, or --time-limit, it stops with the best purchase known and what every purchase costs at least.
 
     Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
     """

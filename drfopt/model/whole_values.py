@@ -22,7 +22,7 @@ Types   A user with several types of tasks runs them in the proportions of their
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,7 +36,7 @@ from .packings import integer_rows, most_alone, shapes
 from .policies import Policy
 from .task_types import TypeSequence
 
-__all__ = ["LevelScale", "WholeUsers", "by_types"]
+__all__ = ["LevelScale", "WholeUsers", "by_types", "owners", "per_user"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,20 @@ def by_types(instance: Instance) -> Instance:
         max_tasks=limits,
         eligible=None if pool else np.array(fits),
     )
+
+
+def owners(instance: Instance) -> list[int]:
+    """Return whose each row of the cluster by types is."""
+    kinds = instance.task_types or (None,) * instance.n
+    return [i for i, mine in enumerate(kinds) for _ in mine or (None,)]
+
+
+def per_user(instance: Instance, tasks: Iterable[int]) -> list[int]:
+    """Return the tasks of every user (n,), given those of the rows of the cluster by types."""
+    found = [0] * instance.n
+    for i, x in zip(owners(instance), tasks, strict=True):
+        found[i] += int(x)
+    return found
 
 
 class WholeUsers:

@@ -119,7 +119,7 @@ def test_a_plan_that_is_wrong_is_not_returned():
     problem = Problem(PAPER, policy_named("drf"), integer=True)
     current = current_of({"tasks": {"B": 3}}, PAPER)
     found = rebalance(PAPER, current)
-    levels = [(found.levels[0], 2)]
+    levels = [(Fairest(problem, current).values(found.after)[0], 2)]
     good = Placement(found.after, None)
     wanted = Fairest(problem, current, 1, levels)
     check(problem, current, good, wanted)

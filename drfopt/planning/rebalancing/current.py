@@ -3,6 +3,10 @@
 {"placement": {user: {class: tasks}}}                           as ``drfopt solve --json`` prints it
 {"machines": {machine: {"class": class, "tasks": {user: n}}}}   machine by machine; who is not listed is empty
 {"tasks": {user: tasks}}                                        for a pool; or "users", a list of {name, tasks}
+
+Of a user with several types of tasks the tasks are a table, {type: tasks}, or stand under "types" as `drfopt solve` and
+`drfopt convert` write them: {user: [{"name": ..., "tasks": ..., "placement": {class: tasks}}]}. A type without a name
+is called "#1" for the first, and so on.
 """
 
 from collections.abc import Mapping
@@ -19,7 +23,7 @@ from ...io.text.files import read_text, shown
 from ...model.instance import Instance
 from ...model.naming import labels, some, unique
 
-__all__ = ["Current", "current_of", "labelled", "load_current"]
+__all__ = ["Current", "current_of", "labelled", "load_current", "type_names"]
 
 LARGEST = 2**53
 """Most tasks in one place: larger numbers are no counts of anything."""
@@ -35,7 +39,8 @@ class Current:
         Names: of classes, of machines, or one for a pool.
     classes : tuple of int
         The class of each place; 0 for a pool.
-    tasks : int array (n, places)
+    tasks : int array (rows, places)
+        A row a user; a row a type, where users have several, as `drfopt.model.whole_values.by_types` has them.
     machines : bool
         Whether a place is one machine.
     """
@@ -77,12 +82,13 @@ def current_of(document: Any, instance: Instance) -> Current:
         return _machines(_table(document["machines"], "machines"), instance)
     if "placement" not in document:
         raise InstanceError("has neither 'placement' nor 'machines': write {\"placement\": {user: {class: tasks}}}")
-    tasks = np.zeros((instance.n, instance.k), dtype=np.int64)
+    tasks = np.zeros((len(type_names(instance)), instance.k), dtype=np.int64)
+    typed = _by_types(document, instance, tasks)
     for user, row in _table(document["placement"], "placement").items():
         i = _index(user, instance.users, "user")
-        for name, count in _table(row, f"placement of {user!r}").items():
+        for name, count in _table(row, f"placement of {user!r}").items() if i not in typed else ():
             k = _index(name, instance.machine_names, "machine class")
-            tasks[i, k] = _whole(count, f"placement of {user!r} on {name!r}")
+            _put(count, instance, i, tasks[:, k], f"placement of {user!r} on {name!r}")
     return Current(instance.machine_names, tuple(range(instance.k)), tasks)
 
 
@@ -119,9 +125,12 @@ def _pool(document: Mapping, instance: Instance) -> Current:
         given = {str(row.get("name")): row.get("tasks") for row in rows}
     if given is None:
         raise InstanceError("has no 'tasks', and the cluster is one pool: write {\"tasks\": {user: tasks}}")
-    tasks = np.zeros((instance.n, 1), dtype=np.int64)
+    tasks = np.zeros((len(type_names(instance)), 1), dtype=np.int64)
+    typed = _by_types(document, instance, tasks)
     for user, count in _table(given, "tasks").items():
-        tasks[_index(user, instance.users, "user"), 0] = _whole(count, f"tasks of {user!r}")
+        i = _index(user, instance.users, "user")
+        if i not in typed:
+            _put(count, instance, i, tasks[:, 0], f"tasks of {user!r}")
     return Current(("the pool",), (0,), tasks)
 
 
@@ -136,9 +145,9 @@ def _machines(document: Mapping, instance: Instance) -> Current:
             raise InstanceError(f'machine {name!r} has no \'class\': write {{"class": ..., "tasks": {{user: n}}}}')
         k = _index(of, instance.machine_names, "machine class")
         running = entry.get("tasks", {}) if "class" in entry or "tasks" in entry else entry
-        row = np.zeros(instance.n, dtype=np.int64)
+        row = np.zeros(len(type_names(instance)), dtype=np.int64)
         for user, count in _table(running, f"tasks of machine {name!r}").items():
-            row[_index(user, instance.users, "user")] = _whole(count, f"tasks of {user!r} on {name!r}")
+            _put(count, instance, _index(user, instance.users, "user"), row, f"tasks of {user!r} on {name!r}")
         names.append(str(name))
         classes.append(k)
         rows.append(row)
@@ -151,8 +160,62 @@ def _machines(document: Mapping, instance: Instance) -> Current:
         for number in range(listed + 1, machine.count + 1):
             names.append(f"{machine.name} #{number}")
             classes.append(k)
-            rows.append(np.zeros(instance.n, dtype=np.int64))
+            rows.append(np.zeros(len(type_names(instance)), dtype=np.int64))
     return Current(tuple(names), tuple(classes), np.array(rows).T, machines=True)
+
+
+def type_names(instance: Instance) -> list[str]:
+    """Return what the task type of each row by types is called; empty where a user has one."""
+    kinds = instance.task_types or (None,) * instance.n
+    return [
+        "" if kind is None else kind.name or f"#{number}"
+        for mine in kinds
+        for number, kind in enumerate(mine or (None,), 1)
+    ]
+
+
+def _rows(instance: Instance, i: int) -> tuple[int, tuple[str, ...]]:
+    """Return the first row by types of a user, and the names of its types; none where it has one."""
+    kinds = instance.task_types or (None,) * instance.n
+    first = sum(len(mine or (None,)) for mine in kinds[:i])
+    mine = kinds[i]
+    return first, tuple(type_names(instance)[first : first + len(mine)]) if mine else ()
+
+
+def _put(count: Any, instance: Instance, i: int, column: np.ndarray, place: str) -> None:
+    """Set the tasks of a user in a place: a number, or of several types a table."""
+    first, names = _rows(instance, i)
+    if not names:
+        column[first] = _whole(count, place)
+        return
+    if not isinstance(count, Mapping):
+        shape = f'{{"{names[0]}": {shown(count)}}}'
+        raise InstanceError(
+            f"{place} is {shown(count)}, but its tasks are of {len(names)} types: write a table such as {shape}"
+        )
+    for name, number in count.items():
+        column[first + _index(name, names, "task type")] = _whole(number, f"{place}, type {name!r}")
+
+
+def _by_types(document: Mapping, instance: Instance, tasks: np.ndarray) -> set[int]:
+    """Set what a document says under "types", and return of whom that is."""
+    found = set()
+    for user, entries in _table(document.get("types") or {}, "types").items():
+        i = _index(user, instance.users, "user")
+        first, names = _rows(instance, i)
+        if not isinstance(entries, list) or len(entries) != len(names):
+            raise InstanceError(f"types of {user!r}: write a list with an entry for each of its {len(names)} types")
+        for row, (name, entry) in enumerate(zip(names, entries, strict=True), first):
+            entry, place = _table(entry, f"types of {user!r}"), f"type {name!r} of {user!r}"
+            if entry.get("name", name) != name:
+                raise InstanceError(f"types of {user!r}: {shown(entry['name'])} stands in the place of {name!r}")
+            if instance.machines is None:
+                tasks[row, 0] = _whole(entry.get("tasks", 0), place)
+            for home, count in _table(entry.get("placement") or {}, place).items() if instance.machines else ():
+                k = _index(home, instance.machine_names, "machine class")
+                tasks[row, k] = _whole(count, f"{place} on {home!r}")
+        found.add(i)
+    return found
 
 
 def _table(value: Any, place: str) -> Mapping:

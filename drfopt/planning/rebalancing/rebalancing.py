@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,17 @@ from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError
 from ...base.results import Result
 from ...base.tables import Column, Sheet
-from ...certificates.feasibility import exactly_feasible
+from ...certificates.whole import impossible
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
-from ...model.instance import Instance
+from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
 from ...model.policies import AnyPolicy, policy_named
+from ...model.whole_values import WholeUsers, owners, per_user
 from ...solving.allocating import solve
-from .current import Current, current_of, labelled, load_current
+from .current import Current, current_of, labelled, load_current, type_names
 from .moves import Fairest, Placement, Tasks, Within
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
@@ -41,12 +43,15 @@ class MoveStep:
     tasks : int
     source, target : str or None
         Places; an eviction has no target, and a start no source.
+    kind_of_task : str
+        Which type of task, where the user has several.
     """
 
     user: str
     tasks: int
     source: str | None
     target: str | None
+    kind_of_task: str = ""
 
     @property
     def kind(self) -> str:
@@ -63,8 +68,8 @@ class Rebalancing(Result):
     instance : Instance
     policy : str
     current : Current
-    after : int array (n, places)
-        Whole tasks of every user in every place.
+    by_type : int array (rows, places)
+        Whole tasks of every user in every place; of every type of task where there are several.
     steps : tuple of MoveStep
     most : int or None
         The most moves and evictions that were allowed.
@@ -89,7 +94,7 @@ class Rebalancing(Result):
     instance: Instance
     policy: str
     current: Current
-    after: np.ndarray
+    by_type: np.ndarray
     steps: tuple[MoveStep, ...]
     most: int | None
     levels: tuple[Fraction, ...]
@@ -99,6 +104,11 @@ class Rebalancing(Result):
     decided: int
     seconds: float = field(compare=False)
     too_large: bool = False
+
+    @cached_property
+    def after(self) -> np.ndarray:
+        """Whole tasks of every user in every place, (n, places)."""
+        return _of_users(self.instance, self.by_type)
 
     @property
     def status(self) -> str:
@@ -116,7 +126,8 @@ class Rebalancing(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt rebalance --json`` prints."""
-        return {
+        before = per_user(self.instance, self.current.tasks.sum(axis=1))
+        document: dict[str, Any] = {
             "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
@@ -131,12 +142,13 @@ class Rebalancing(Result):
             "places": "machines" if self.current.machines else "classes" if self.instance.machines else "pool",
             "steps": [
                 {"kind": step.kind, "user": step.user, "tasks": step.tasks, "from": step.source, "to": step.target}
+                | ({"type": step.kind_of_task} if step.kind_of_task else {})
                 for step in self.steps
             ],
             "users": [
                 {
                     "name": name,
-                    "tasks_before": int(self.current.tasks[i].sum()),
+                    "tasks_before": before[i],
                     "tasks": int(self.after[i].sum()),
                     "level_before": float(self.before[i]),
                     "level": float(self.levels[i]),
@@ -149,14 +161,31 @@ class Rebalancing(Result):
             },
             "seconds": self.seconds,
         }
+        if types := self._types():
+            document["types"] = types
+        return document
+
+    def _types(self) -> dict[str, list[dict[str, Any]]]:
+        """Return of each user with several types how many of each run, and where, as an allocation has them."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        kinds = [kind for mine in self.instance.task_types or () for kind in mine or (None,)]
+        for i, kind, row in zip(owners(self.instance), kinds, self.by_type.tolist(), strict=False):
+            if kind is not None:
+                there = {place: x for place, x in zip(self.current.places, row, strict=True) if x}
+                entry = ({"name": kind.name} if kind.name else {}) | {"tasks": sum(row), "of": kind.count}
+                if self.instance.machines is not None:
+                    entry["placement"] = there
+                found.setdefault(self.instance.users[i], []).append(entry)
+        return found
 
     def sheet(self) -> Sheet:
         """Return the table: a row a user, and what to do below it."""
         rows = []
+        before = per_user(self.instance, self.current.tasks.sum(axis=1))
         for i, name in enumerate(self.instance.users):
             mine = [step for step in self.steps if step.user == name]
             done = [sum(step.tasks for step in mine if step.kind == kind) for kind in ("move", "evict", "start")]
-            tasks = (int(self.current.tasks[i].sum()), int(self.after[i].sum()))
+            tasks = (before[i], int(self.after[i].sum()))
             rows.append((name, *tasks, float(self.before[i]), float(self.levels[i]), *done))
         headings = ("tasks today", "tasks", "level today", "level", "move", "evict", "start")
         columns = (Column("user"), *(Column(heading, number=True) for heading in headings))
@@ -234,7 +263,12 @@ def rebalance(
     chosen = policy_named(policy)
     if chosen.objective != "leximin":
         raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
-    chosen.check(instance, integer=True, knows=())
+    chosen.check(instance, integer=True, knows=FEATURES)
+    if moves is not None and instance.organisation is not None and instance.organisation.branches:
+        raise PolicyError(
+            "which allocation within a number of moves is the fairest is not defined of whole tasks in several groups: "
+            "leave the number of moves out, or the groups"
+        )
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
@@ -245,7 +279,7 @@ def rebalance(
     wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
     too_large = False
     try:
-        plan, fewest = wanted.fairest.fewest(deadline)
+        plan, fewest = _fixed(problem, wanted) if wanted.fixed else wanted.fairest.fewest(deadline)
     except TooLarge:
         if wanted.found is None or there.machines:
             raise
@@ -253,17 +287,15 @@ def rebalance(
         # Where nothing leaves its place, nothing could leave less.
         fewest = plan.leaving(there) == 0
     check(problem, there, plan, wanted.fairest)
-    rates = chosen.exact_rates(instance)
-    levels = tuple(rate * int(x) for rate, x in zip(rates, plan.tasks.sum(axis=1), strict=True))
     return Rebalancing(
         instance=instance,
         policy=chosen.name,
         current=there,
-        after=plan.tasks,
+        by_type=plan.tasks,
         steps=tuple(_steps(instance, there, plan.tasks)),
         most=moves,
-        levels=levels,
-        before=tuple(rate * int(x) for rate, x in zip(rates, there.tasks.sum(axis=1), strict=True)),
+        levels=_levels(wanted.fairest.users, plan.tasks),
+        before=_levels(wanted.fairest.users, there.tasks),
         fewest=fewest,
         fairest=wanted.proven,
         decided=wanted.sure,
@@ -276,7 +308,8 @@ def rebalance(
 class _Levels:
     """Levels to reach, whether none are fairer, and how many users' levels are proven, from the lowest.
 
-    `found` is the allocation that has them, where one was computed.
+    `found` is the allocation that has them, where one was computed; it is `fixed` where levels do not say who is served
+    first, and nothing but this allocation is fair.
     """
 
     fairest: Fairest
@@ -284,11 +317,30 @@ class _Levels:
     sure: int
     found: Allocation | None = None
 
+    @property
+    def fixed(self) -> bool:
+        """Whether levels do not tell what is fair."""
+        return self.fairest.users.branches
+
+
+def _fixed(problem: Problem, wanted: _Levels) -> tuple[Placement, bool]:
+    """Return the tasks of an allocation of a pool, where there is one place: no fewer can leave it."""
+    users = wanted.fairest.users
+    tasks = [] if wanted.found is None else [int(x) for x in wanted.found.tasks]
+    return Placement(np.array(users.counts(tasks), dtype=np.int64)[:, None], None), True
+
+
+def _of_users(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return tasks of rows by types (rows, places) as those of users (n, places)."""
+    found = np.zeros((instance.n, tasks.shape[1]), dtype=np.int64)
+    np.add.at(found, owners(instance), tasks)
+    return found
+
 
 def _as_solved(found: Allocation) -> Placement:
     """Return an allocation on machine classes as it was packed."""
     packing = found.certificate.evidence.packing or []
-    tasks = np.zeros((found.instance.n, found.instance.k), dtype=np.int64)
+    tasks = np.zeros((len(owners(found.instance)), found.instance.k), dtype=np.int64)
     for k, machines, pattern in packing:
         for i, x in pattern.items():
             tasks[i, k] += machines * x
@@ -301,9 +353,9 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     limit = None if left == math.inf else left
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
-    levels = [(level, 1) for level in _levels(problem, found.tasks.tolist())]
+    fairest = Fairest(problem, current, None)
+    fairest.decided = _merged([(value, 1) for value in fairest.users.values([int(x) for x in found.tasks])])
     sure = sum(count for _, count, _ in found.certificate.proof(WholeEvidence).claims)
-    fairest = Fairest(problem, current, None, _merged(levels))
     return _Levels(fairest, proven, problem.n if proven else sure, found)
 
 
@@ -319,12 +371,12 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
         if plan is None:
             if stopped.point is None:
                 raise
-            plan = Tasks(problem, current, moves).plan(stopped.point)
+            plan = fairest.program().plan(stopped.point)
         sure = sum(count for _, count in fairest.decided)
-        rest = [(level, 1) for level in _levels(problem, plan.tasks.sum(axis=1).tolist())[sure:]]
+        rest = [(value, 1) for value in fairest.values(plan.tasks)[sure:]]
         return _Levels(Fairest(problem, current, moves, _merged([*fairest.decided, *rest])), False, sure)
     except Within:
-        least = Tasks(problem, current).least(problem.deadline)
+        least = Tasks(problem, fairest.users, current).least(problem.deadline)
         raise InstanceError(
             f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
             f"are needed before anything else, and {moves} are allowed"
@@ -332,17 +384,21 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
     return _Levels(fairest, True, problem.n)
 
 
-def _merged(levels: list[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
-    found: dict[Fraction, int] = {}
+def _merged(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: dict[int, int] = {}
     for level, count in levels:
         found[level] = found.get(level, 0) + count
     return sorted(found.items())
 
 
-def _levels(problem: Problem, tasks: list[int]) -> list[Fraction]:
-    """Return the levels of the members, the lowest first."""
-    rates = problem.policy.exact_rates(problem.instance)
-    return sorted(rates[i] * int(tasks[i]) for i in problem.members.tolist())
+def _levels(users: WholeUsers, tasks: np.ndarray) -> tuple[Fraction, ...]:
+    """Return the levels (n,) of tasks in places; of who takes no part as the policy counts them."""
+    held = per_user(users.instance, tasks.sum(axis=1))
+    rates = users.policy.exact_rates(users.instance)
+    found = [rate * x for rate, x in zip(rates, held, strict=True)]
+    for p, i in enumerate(users.members):
+        found[i] = users.level(p, held[i])
+    return tuple(found)
 
 
 def _current(current: Any, instance: Instance) -> Current:
@@ -355,18 +411,20 @@ def _current(current: Any, instance: Instance) -> Current:
 
 def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest) -> None:
     """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
-    instance = problem.instance
-    packing = plan.packing
+    instance, users, packing = problem.instance, wanted.users, plan.packing
     if current.machines:
         rows = enumerate(zip(current.classes, plan.tasks.T.tolist(), strict=True))
         packing = [(k, 1, {i: x for i, x in enumerate(row) if x}) for _, (k, row) in rows if any(row)]
-    wrong = exactly_feasible(instance, plan.tasks.sum(axis=1).tolist(), packing)
+    counts = plan.tasks.sum(axis=1)
+    tasks = per_user(instance, counts)
+    wrong = impossible(users, tasks, packing, None)
+    if not wrong and users.counts(tasks) != counts.tolist():
+        wrong = "tasks of several types do not run in their proportions"
     if not wrong and wanted.most is not None and plan.leaving(current) > wanted.most:
         wrong = f"{plan.leaving(current)} tasks leave their places, and {wanted.most} may"
-    if not wrong:
-        levels = _levels(problem, plan.tasks.sum(axis=1).tolist())
-        if levels < [level for level, count in wanted.decided for _ in range(count)]:
-            wrong = "its levels are below those that were asked for"
+    least = [value for value, count in wanted.decided for _ in range(count)]
+    if not wrong and not users.branches and sorted(users.values(tasks)) < least:
+        wrong = "its levels are below those that were asked for"
     if wrong:
         raise CertificateError(f"a plan was found that is not returned: {wrong}")
 
@@ -374,25 +432,28 @@ def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest) 
 def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[MoveStep]:
     """Return what changes, user by user: of what leaves, what arrives elsewhere has moved."""
     steps: list[MoveStep] = []
-    for i, user in enumerate(instance.users):
-        change = (after[i] - current.tasks[i]).tolist()
+    kinds = type_names(instance)
+    for row, i in enumerate(owners(instance)):
+        user, kind = instance.users[i], kinds[row]
+        change = (after[row] - current.tasks[row]).tolist()
         leaving = [[place, -x] for place, x in enumerate(change) if x < 0]
         arriving = [[place, x] for place, x in enumerate(change) if x > 0]
         while leaving and arriving:
             count = min(leaving[0][1], arriving[0][1])
-            steps.append(MoveStep(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]]))
+            steps.append(MoveStep(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]], kind))
             for queue in (leaving, arriving):
                 queue[0][1] -= count
                 if not queue[0][1]:
                     queue.pop(0)
-        steps += [MoveStep(user, count, current.places[place], None) for place, count in leaving]
-        steps += [MoveStep(user, count, None, current.places[place]) for place, count in arriving]
+        steps += [MoveStep(user, count, current.places[place], None, kind) for place, count in leaving]
+        steps += [MoveStep(user, count, None, current.places[place], kind) for place, count in arriving]
     return steps
 
 
 def _sentence(step: MoveStep) -> str:
+    what = f"{step.tasks} of {step.user}" + (f" ({step.kind_of_task})" if step.kind_of_task else "")
     if step.source is None:
-        return f"start {step.tasks} of {step.user} on {step.target}"
+        return f"start {what} on {step.target}"
     if step.target is None:
-        return f"evict {step.tasks} of {step.user} from {step.source}"
-    return f"move {step.tasks} of {step.user} from {step.source} to {step.target}"
+        return f"evict {what} from {step.source}"
+    return f"move {what} from {step.source} to {step.target}"
