@@ -6,12 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, Organisation
+from drfopt import Instance, Machine
 from drfopt.base.errors import InstanceError
-from drfopt.model.organisation import Group
 from drfopt.model.policies import policy_named
-from drfopt.model.task_types import TaskType
-from drfopt.model.whole_values import WholeUsers, by_types, owners, per_user
 from drfopt.planning.rebalancing.current import Current
 from drfopt.planning.rebalancing.rebalancing import rebalance
 
@@ -94,76 +91,6 @@ def test_every_allocation_written_down(seed, machines):
         assert found.count("move") + found.count("evict") == -expected[1]
         if moves is not None:
             assert -expected[1] <= moves
-
-
-def organised(rng, machines):
-    """A tiny cluster of users with two types of tasks, promises, tiers, ceilings of groups; rows are types."""
-    n, k = rng.choice([2, 2, 3]), rng.choice([1, 2])
-    users = [f"u{i}" for i in range(n)]
-    demands = {u: {"r1": rng.choice([1, 1, 2]), "r2": rng.choice([0, 1, 1])} for u in users}
-    if typed := rng.random() < 0.6:
-        other = {"r1": rng.choice([0, 1]), "r2": 1}
-        demands["u0"] = [TaskType(demands["u0"], rng.choice([1, 2])), TaskType(other, rng.choice([1, 2]))]
-    rules = None
-    if rng.random() < 0.6 or not typed:
-        rules = Organisation(
-            guarantees={"u1": {"r1": rng.choice([1, 3])}} if rng.random() < 0.5 else {},
-            tiers={"u0": 1} if rng.random() < 0.5 else {},
-            ceilings={"u1": {"r2": 1}} if rng.random() < 0.3 else {},
-            paths=dict.fromkeys(users, "g") if rng.random() < 0.5 else {},
-            groups=[Group("g", ceiling={"r1": 4} if rng.random() < 0.7 else {})],
-            meaning=rng.choice(["floor", "surplus", "normalised"]),
-        )
-    sizes = [{"r1": rng.choice([2, 3, 4]), "r2": rng.choice([1, 2, 3])} for _ in range(k)]
-    classes = [Machine(f"c{c}", size, rng.choice([1, 2]) if k == 1 else 1) for c, size in enumerate(sizes)]
-    instance = Instance(demands, machines=classes, organisation=rules)
-    places = [(f"{machine.name}.{q}", c) for c, machine in enumerate(classes) for q in range(machine.count)]
-    if not machines:
-        places = [(machine.name, c) for c, machine in enumerate(classes)]
-    running = np.array([[rng.choice([0, 0, 1, 2]) for _ in places] for _ in owners(instance)])
-    return instance, Current(tuple(p for p, _ in places), tuple(c for _, c in places), running, machines)
-
-
-def best_of_rules(instance, current, moves):
-    """Return the largest sorted values within the moves, and the fewest moves for them; None where nothing is."""
-    members = [i for i in range(instance.n) if not instance.unplaced(integer=True)[i] and instance.limits[i] >= 1]
-    users, cluster = WholeUsers(instance, policy_named("drf"), members), by_types(instance)
-    classes = [k for k, machine in enumerate(instance.machines) for _ in range(machine.count)]
-    most, found = users.spread(users.most), None
-    for packed in itertools.product(*(list(loads(cluster, k)) for k in classes)):
-        after = np.array(packed).T
-        tasks = per_user(instance, after.sum(axis=1))
-        if users.counts(tasks) != after.sum(axis=1).tolist() or any(
-            x > top for x, top in zip(tasks, most, strict=True)
-        ):
-            continue
-        if any(sum(users.use(p, tasks[members[p]], j) for p in inside) > c for inside, j, c in users.ceilings):
-            continue
-        if not current.machines:
-            after = np.array([after[:, [c == k for c in classes]].sum(axis=1) for k in range(instance.k)]).T
-        leaving = int(np.maximum(0, current.tasks - after).sum())
-        if moves is None or leaving <= moves:
-            found = max(found or ([], 0), (sorted(users.values(tasks)), -leaving))
-    return found, users
-
-
-@pytest.mark.parametrize("machines", [True, False], ids=["machines", "classes"])
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(s, marks=pytest.mark.slow) for s in range(12, 80))])
-def test_every_allocation_of_types_and_under_rules_written_down(seed, machines):
-    rng = random.Random(f"rebalance rules {seed}")
-    instance, current = organised(rng, machines)
-    for moves in (None, rng.choice([0, 1, 2, 3])):
-        expected, users = best_of_rules(instance, current, moves)
-        if expected is None:
-            with pytest.raises(InstanceError, match=r"at least \d+ moves or evictions are needed"):
-                rebalance(instance, current, moves=moves)
-            continue
-        found = rebalance(instance, current, moves=moves)
-        assert found.status == "optimal"
-        tasks = per_user(instance, found.by_type.sum(axis=1))
-        assert users.counts(tasks) == found.by_type.sum(axis=1).tolist()
-        assert sorted(users.values(tasks)) == expected[0]
-        assert found.count("move") + found.count("evict") == -expected[1]
 
 
 def test_steps_lead_from_today_to_the_answer():

@@ -9,12 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, Organisation, solve
+from drfopt import Instance, Machine, Organisation, size, solve
 from drfopt.base.errors import InstanceError
 from drfopt.model.organisation import Group
 from drfopt.model.policies import policy_named
 from drfopt.model.task_types import TaskType
-from drfopt.planning import size
 from drfopt.planning.sizing import growing
 from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.targets import targets_of

@@ -265,7 +265,7 @@ class RebalancingDocument(Headed):
     steps: list[MoveRow]
     users: list[BeforeAfterRow]
     placement: dict[str, dict[str, int]]
-    types: dict[str, list[TypeRow]] = Field(default_factory=dict)
+    types: dict[str, list[TypeRow]] = Field(default={})
     seconds: float
 
 

@@ -1,53 +1,49 @@
 """Where whole tasks run after a few moves, as integer programs.
 
-Given   y[q, p]   tasks of type q that run in place p today
+Given   y[i, p]   tasks of user i that run in place p today
         L         the values that are wanted, from the lowest up, and how many users are at each
-        f[i](v)   whole tasks of user i that are worth v, as `drfopt.model.whole_values` says; of v = r[i] x it is x
+        x[i](v)   tasks that are worth v to user i (`drfopt.model.whole_values`: levels, where there are no rules)
 
-Find    z[q, p]   tasks of type q in place p, whole
-        s[i, v]   whether user i stops at value v; so she has f[i](v) tasks, if there are so many
-        u[i, x]   of a user with several types: whether task x of her sequence runs
+Find    z[i, p]   tasks of user i in place p, whole
+        s[i, v]   whether user i stops at value v, if some number of tasks is worth just that
 
-    minimise    sum of  g[q, p] = max(0, y[q, p] - z[q, p])        tasks that leave their place
-    subject to  what runs on the machines of a place fits on them                     (capacity)
-                what a group uses is at most its ceiling                              (ceilings)
-                sum_p z[q, p]   =  sum_x u[i, x]  over tasks x of type q,
-                u[i, x]        >=  u[i, x + 1]                                        (sequence)
-                sum_p z[i, p]  >=  sum_v f[i](v) s[i, v],  sum_v s[i, v] = 1          (values)
+    minimise    sum of  g[i, p] = max(0, y[i, p] - z[i, p])        tasks that leave their place
+    subject to  what runs on the machines of a place fits on them, and below ceilings (capacity)
+                sum_p z[i, p]  >=  sum_v x[i](v) s[i, v],  sum_v s[i, v] = 1          (levels)
                 sum_i s[i, v]  <=  number of users at value v                         (counts)
 
-Who has no types has one, and no u.  A task that leaves moves to another place or is evicted.  Nothing can have more
-users at a higher value and no more at the lower ones, or L would not be the optimum: so these rows say that the values
-are L, whoever has which.
+Of a user with several types every type is a row of z, and together they are the first so many of its sequence of tasks.
+
+A task that leaves moves to another place or is evicted.  Nothing can have more users at a higher level and no more at
+the lower ones, or L would not be the optimum: so these rows say that the levels are L, whoever has which.
 
 With at most K tasks leaving the levels are found one after the other: what the lowest can be, how few users must stop
 there, and so on; whoever they are stays open.
+
+In several groups no value says who is due: the ends of all best ways are known (`drfopt.certificates.group_sweep`), and
+of each the nearest is looked for, users alike in any order.
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import SolverError
 from ...base.progress import report
+from ...certificates.group_sweep import GroupSweep
 from ...engines.problem import Problem
-from ...engines.whole.integer_program import Model, TooLarge, UnfinishedProgram
+from ...engines.whole.integer_program import Model, UnfinishedProgram
 from ...engines.whole.milp import Supply, device_rows, supply
-from ...engines.whole.user_kinds import BOTTOM
 from ...model.packings import Packing, device_room, integer_rows, program_rows
-from ...model.whole_values import LevelScale, WholeUsers, per_user
+from ...model.whole_values import WholeUsers
 from .current import Current
 
-__all__ = ["Fairest", "Placement", "Tasks", "Within"]
-
-
-LONGEST = 5000
-"""Most tasks of a user with several types whose sequence is written down, a column each."""
+__all__ = ["BestEnds", "Fairest", "Placement", "Tasks", "Within"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +52,8 @@ class Placement:
 
     Attributes
     ----------
-    tasks : int array (rows of the instance by types, places)
+    tasks : int array (n of the instance, places)
+        Of several types of a user a row a type.
     packing : list of Packing or None
         How machines of classes run them; None for a pool, and where places are machines.
     """
@@ -76,95 +73,106 @@ class Tasks:
     ----------
     problem : Problem
         With whole tasks; its members are whose levels count. Nobody else can run anything.
-    users : WholeUsers
-        Its members.
     current : Current
     most : int or None
         The most tasks that may leave their place.
     """
 
-    def __init__(self, problem: Problem, users: WholeUsers, current: Current, most: int | None = None):
-        self.problem, self.users, self.current = problem, users, current
+    def __init__(self, problem: Problem, current: Current, most: int | None = None):
+        self.problem, self.current = problem, current
         self.model = Model(problem.solver)
-        self.cluster, self.limits, self.scales = users.cluster, users.most, users.scales
-        self.rows = [q for sequence in users.sequences for q in sequence.rows]
-        self.most = {
-            q: x
-            for sequence, most_tasks in zip(users.sequences, users.most, strict=True)
-            for q, x in zip(sequence.rows, sequence.started(most_tasks), strict=True)
-        }
+        self.users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        self.cluster, self.members = self.users.cluster, self.users.rows
+        self.limits: list[int] = []
+        self.rows: list[list[int]] = []
+        self._limits()
         self.column: dict[tuple[int, int], int] = {}
         self.supplied: Supply | None = None
-        if problem.instance.machines is None:
+        if self.cluster.machines is None:
             self._pool()
         elif current.machines:
             self._single_machines()
         else:
             self._classes()
+        self.chosen = [self._types(p) if len(rows) > 1 else {} for p, rows in enumerate(self.rows)]
         self._ceilings()
-        self._of = [self._tasks_of(p) for p in range(len(self.limits))]
-        self.gone = int(np.delete(current.tasks, self.rows, axis=0).sum())
+        self.gone = int(np.delete(current.tasks, self.members, axis=0).sum())
         self.leaving = self._leaving()
         if most is not None:
             self.model.row(-math.inf, most - self.gone, dict.fromkeys(self.leaving.values(), 1.0))
 
     def of(self, position: int) -> dict[int, float]:
-        """Return the tasks of a member as an expression."""
-        return dict(self._of[position])
+        """Return the tasks of a user who takes part as an expression."""
+        if len(self.rows[position]) == 1:
+            return self._of_row(self.rows[position][0])
+        return {column: float(x) for x, column in self.chosen[position].items()}
 
-    def _tasks_of(self, position: int) -> dict[int, float]:
-        sequence, limit = self.users.sequences[position], self.limits[position]
-        run = {q: {c: 1.0 for (row, _), c in self.column.items() if row == q} for q in sequence.rows}
-        if len(sequence.rows) == 1:
-            (found,) = run.values()
-            self.model.row(0, limit, found)
-            return found
-        if limit > LONGEST:
-            raise TooLarge(f"a user has {limit} tasks of several types, and their sequence is a column each")
-        steps = [self.model.column(1.0) for _ in range(limit)]
-        for first, second in pairwise(steps):
-            self.model.row(0, math.inf, {first: 1.0, second: -1.0})
-        started: dict[int, list[int]] = {t: [] for t in range(len(sequence.rows))}
-        for x, step in enumerate(steps):
-            started[sequence.next_type(x)].append(step)
-        for t, q in enumerate(sequence.rows):
-            self.model.row(0, 0, run[q] | dict.fromkeys(started[t], -1.0))
-        return dict.fromkeys(steps, 1.0)
+    def tasks(self, plan: Placement) -> list[int]:
+        """Return the tasks of those who take part in a plan."""
+        counts = plan.tasks.sum(axis=1)
+        return [int(sum(counts[self.members[r]] for r in rows)) for rows in self.rows]
+
+    def _of_row(self, row: int) -> dict[int, float]:
+        return {column: 1.0 for (r, _), column in self.column.items() if r == row}
+
+    def _limits(self) -> None:
+        """Set the positions of each user's rows, and the most tasks of each row."""
+        place = {q: r for r, q in enumerate(self.members)}
+        self.limits = [0] * len(self.members)
+        types, r = self.problem.instance.task_types, 0
+        for i, most, sequence in zip(self.users.members, self.users.most, self.users.sequences, strict=True):
+            number = len(types[i] or (0,)) if types is not None else 1
+            self.rows.append(list(range(r, r + number)))
+            r += number
+            for q, x in zip(sequence.rows, sequence.started(most), strict=True):
+                self.limits[place[q]] = x
+
+    def _types(self, position: int) -> dict[int, int]:
+        """Say that the types of a user are the first so many of its tasks; return a column for each number of them."""
+        sequence = self.users.sequences[position]
+        numbers = {x: self.model.column(1.0) for x in range(self.users.most[position] + 1)}
+        self.model.row(1.0, 1.0, dict.fromkeys(numbers.values(), 1.0))
+        started = {x: dict(zip(sequence.rows, sequence.started(x), strict=True)) for x in numbers}
+        for r in self.rows[position]:
+            of_type = {column: -float(started[x].get(self.members[r], 0)) for x, column in numbers.items()}
+            self.model.row(0.0, 0.0, self._of_row(r) | {column: x for column, x in of_type.items() if x})
+        return numbers
+
+    def _ceilings(self) -> None:
+        """Keep the ceilings of groups; those of users are limits."""
+        for inside, j, amount in self.users.ceilings:
+            rows = [r for p in sorted(inside) for r in self.rows[p]]
+            demands, room = integer_rows([[self.cluster.exact_demands[self.members[r]][j]] for r in rows], [amount])
+            for row, total in program_rows(demands, room):
+                terms = {c: d for r, d in zip(rows, row, strict=True) if d for c in self._of_row(r)}
+                self.model.row(-math.inf, total, terms)
 
     def _pool(self) -> None:
-        columns = [self.model.column(self.most[q]) for q in self.rows]
-        self.column = {(q, 0): column for q, column in zip(self.rows, columns, strict=True)}
-        self._capacity(columns, self.rows, self.cluster.exact_capacity)
+        columns = [self.model.column(most) for most in self.limits]
+        self.column = {(r, 0): column for r, column in enumerate(columns)}
+        self._capacity(columns, self.members, self.cluster.exact_capacity)
 
     def _single_machines(self) -> None:
         cluster = self.cluster
         for place, k in enumerate(self.current.classes):
-            able = [q for q in self.rows if cluster.fits[q, k]]
-            columns = [self.model.column(self.most[q]) for q in able]
-            self.column |= {(q, place): column for q, column in zip(able, columns, strict=True)}
-            self._capacity(columns, able, cluster.exact_machine_capacity[k])
-            device_rows(self.model, columns, device_room(cluster, k, able))
+            able = [r for r, q in enumerate(self.members) if cluster.fits[q, k]]
+            columns = [self.model.column(self.limits[r]) for r in able]
+            self.column |= {(r, place): column for r, column in zip(able, columns, strict=True)}
+            users = [self.members[r] for r in able]
+            self._capacity(columns, users, cluster.exact_machine_capacity[k])
+            device_rows(self.model, columns, device_room(cluster, k, users))
+        for r, most in enumerate(self.limits):
+            self.model.row(0, most, self._of_row(r))
 
-    def _capacity(self, columns: list[int], rows: list[int], room: tuple[Fraction, ...]) -> None:
-        demands, total = integer_rows([self.cluster.exact_demands[q] for q in rows], room)
+    def _capacity(self, columns: list[int], users: list[int], room: tuple[Fraction, ...]) -> None:
+        demands, total = integer_rows([self.cluster.exact_demands[q] for q in users], room)
         for row, most in program_rows(demands, total):
             self.model.row(0, most, {column: d for column, d in zip(columns, row, strict=True) if d})
 
-    def _ceilings(self) -> None:
-        """Add what groups may use."""
-        for inside, j, amount in self.users.ceilings:
-            mine = {q for p in inside for q in self.users.sequences[p].rows}
-            pairs = [(column, self.cluster.exact_demands[q][j]) for (q, _), column in self.column.items() if q in mine]
-            demands, total = integer_rows([(need,) for _, need in pairs], (amount,))
-            for row, most in program_rows(demands, total):
-                self.model.row(0, most, {c: d for (c, _), d in zip(pairs, row, strict=True) if d})
-
     def _classes(self) -> None:
         """Classes run as much of each shape of task as can be packed on their machines."""
-        by_type = self.problem.by_type
-        members = by_type.members.tolist()
-        self.supplied = found = supply(self.model, by_type)
-        shape = {members[positions[0]]: number for number, positions in enumerate(found.shapes)}
+        self.supplied = found = supply(self.model, self.problem.by_type)
+        shape = {self.members[positions[0]]: number for number, positions in enumerate(found.shapes)}
         terms: dict[tuple[int, int], dict[int, float]] = {}
         for column, k, pattern in found.packs:
             for i, x in pattern.items():
@@ -174,24 +182,26 @@ class Tasks:
                 terms.setdefault((shape[i], k), {})[column] = 1.0
         for (number, k), run in terms.items():
             columns = []
-            for q in (members[p] for p in found.shapes[number]):
-                if self.cluster.fits[q, k]:
-                    self.column[q, k] = self.model.column(self.most[q])
-                    columns.append(self.column[q, k])
+            for r in found.shapes[number]:
+                if self.cluster.fits[self.members[r], k]:
+                    self.column[r, k] = self.model.column(self.limits[r])
+                    columns.append(self.column[r, k])
             self.model.row(-math.inf, 0, dict.fromkeys(columns, 1.0) | {c: -x for c, x in run.items()})
+        for r, most in enumerate(self.limits):
+            self.model.row(0, most, self._of_row(r))
 
     def _leaving(self) -> dict[tuple[int, int], int]:
         """Add for every place where a member runs something today how much of it leaves."""
         found = {}
-        for q in self.rows:
-            for place in np.flatnonzero(self.current.tasks[q]).tolist():
-                there = int(self.current.tasks[q, place])
-                if (q, place) not in self.column:
+        for p, i in enumerate(self.members):
+            for place in np.flatnonzero(self.current.tasks[i]):
+                there = int(self.current.tasks[i, place])
+                if (p, int(place)) not in self.column:
                     # Her task does not fit there, or may not run there any more: all of it leaves.
-                    found[q, place] = self.model.column(there, low=there, whole=False)
+                    found[p, int(place)] = self.model.column(there, low=there, whole=False)
                     continue
-                column = found[q, place] = self.model.column(there, whole=False)
-                self.model.row(there, math.inf, {column: 1.0, self.column[q, place]: 1.0})
+                column = found[p, int(place)] = self.model.column(there, whole=False)
+                self.model.row(there, math.inf, {column: 1.0, self.column[p, int(place)]: 1.0})
         return found
 
     def least(self, deadline: Deadline) -> int:
@@ -206,27 +216,29 @@ class Tasks:
     def plan(self, values: np.ndarray) -> Placement:
         """Return what runs where in a solution."""
         tasks = np.zeros_like(self.current.tasks)
-        for (q, place), column in self.column.items():
-            tasks[q, place] = round(values[column])
+        for (p, place), column in self.column.items():
+            tasks[self.members[p], place] = round(values[column])
         if self.supplied is None:
             return Placement(tasks, None)
         # Shapes are packed together: a user's tasks in a class are hers by the columns, so classes are packed singly.
-        return Placement(tasks, self._packing(self.supplied, values, tasks))
+        return Placement(tasks, self._packing(values, tasks))
 
-    def _packing(self, found: Supply, values: np.ndarray, tasks: np.ndarray) -> list[Packing]:
-        members = self.problem.by_type.members.tolist()
+    def _packing(self, values: np.ndarray, tasks: np.ndarray) -> list[Packing]:
+        found = self.supplied
+        if found is None:
+            raise SolverError("machines without packings")
         packing: list[Packing] = []
-        for k in range(self.problem.instance.k):
+        for k in range(self.cluster.k):
             packs = [(column, of, pattern) for column, of, pattern in found.packs if of == k]
             single = [(of, row) for of, row in found.single if of == k]
             alone = Supply(found.shapes, found.tasks, packs, single)
-            packing += alone.packing(values, members, [int(tasks[q, k]) for q in members])
+            packing += alone.packing(values, self.members, [int(tasks[i, k]) for i in self.members])
         return packing
 
 
 @dataclass
 class Fairest:
-    """Levels decided so far, from below, as integer values: each with how many users are at it.
+    """Values decided so far, from below: each with how many users are at it.
 
     With all of them decided, `fewest` is the plan with these levels for which the fewest tasks leave.
     """
@@ -238,46 +250,35 @@ class Fairest:
 
     @cached_property
     def users(self) -> WholeUsers:
-        """Whose levels count, and what their tasks are worth."""
+        """Who takes part, and what tasks are worth."""
         return WholeUsers(self.problem.instance, self.problem.policy, self.problem.members.tolist())
-
-    def program(self) -> Tasks:
-        """Return the program of what can run."""
-        return Tasks(self.problem, self.users, self.current, self.most)
-
-    def values(self, tasks: np.ndarray) -> list[int]:
-        """Return what tasks in places (rows, places) are worth to each member, the lowest first."""
-        return sorted(self.users.values(per_user(self.problem.instance, tasks.sum(axis=1))))
 
     def fewest(self, deadline: Deadline) -> tuple[Placement, bool]:
         """Return a plan with these levels, and whether it is proven that no fewer tasks leave."""
-        program = self.program()
-        for column in program.leaving.values():
-            program.model.cost[column] = 1.0
+        program = Tasks(self.problem, self.current, self.most)
         self._ask(program, None)
-        try:
-            values, proven = program.model.solve(deadline), True
-        except UnfinishedProgram as stopped:
-            if stopped.point is None:
-                raise
-            values, proven = stopped.point, False
-        if values is None:
-            raise SolverError("no plan has the optimal levels, though an allocation does: the solver is not believed")
-        return program.plan(values), proven
+        return _nearest(program, deadline)
+
+    def misses(self, plan: Placement) -> str:
+        """Return what of a plan is not as good as was asked for, in words."""
+        tasks = Tasks(self.problem, self.current).tasks(plan)
+        values = sorted(scale.value(x) for scale, x in zip(self.users.scales, tasks, strict=True))
+        wanted = [value for value, count in self.decided for _ in range(count)]
+        return "its levels are below those that were asked for" if values < wanted else ""
 
     def _ask(self, program: Tasks, level: int | None, at: bool = False) -> list[dict[int, int]]:
-        """Add the rows of the levels decided, and that who is not at one of them is above `level` (None: nobody is).
+        """Add the rows of the values decided, and that who is not at one of them is above `level` (None: nobody is).
 
-        With `at` they may be at that level as well, which costs 1.  Returns, of each member, which columns say that she
-        stops, each with her level there.
+        With `at` they may be at that value as well, which costs 1.  Returns, of each user, which columns say that it
+        stops, each with its value there.
         """
         model = program.model
         stops: list[dict[int, int]] = []
         at_level: list[dict[int, float]] = [{} for _ in self.decided]
         values = [value for value, _ in self.decided] + ([level] if at and level is not None else [])
-        for p, (scale, limit) in enumerate(zip(program.scales, program.limits, strict=True)):
+        for p, scale in enumerate(self.users.scales):
             above = None if level is None else scale.least(level + 1)
-            free = above is not None and above <= limit
+            free = above is not None and above <= scale.most
             need = float(above or 0) if free else 0.0
             terms, chosen = program.of(p), {}
             for v, value in enumerate(values):
@@ -309,15 +310,16 @@ class Fairest:
         """
         users = len(self.problem.members)
         if sum(count for _, count in self.decided) == users:
-            if not users and self.most is not None and Tasks(self.problem, self.users, self.current).gone > self.most:
+            if not users and self.most is not None and Tasks(self.problem, self.current).gone > self.most:
                 raise Within("no plan keeps within the moves")
             return None
         done = sum(count for _, count in self.decided)
         report(f"{done} of {users} users stopped, {len(self.decided)} levels decided")
-        plan = self._highest(deadline)
+        linear = all(len(scale.rows) == 1 and not scale.promise for scale in self.users.scales)
+        plan = self._highest(deadline) if linear else self._halved(deadline)
         while True:
             level = self._next(plan)
-            program = self.program()
+            program = Tasks(self.problem, self.current, self.most)
             self._ask(program, level, at=True)
             values = program.model.solve(deadline)
             if values is None:
@@ -328,37 +330,95 @@ class Fairest:
                 return plan
 
     def _highest(self, deadline: Deadline) -> Placement:
-        """Return a plan in which the lowest level above those decided is as high as floats can tell."""
-        program = self.program()
+        """Return a plan in which the lowest value above those decided is as high as floats can tell."""
+        program, scales = Tasks(self.problem, self.current, self.most), self.users.scales
+        unit = float(max(scale.top for scale in scales)) or 1.0
         lowest = program.model.column(1.0, -1.0, whole=False)
-        below = self.decided[-1][0] if self.decided else BOTTOM
-        stops = self._ask(program, below)
-        ends = [(scale, scale.least(below + 1)) for scale in program.scales]
-        bands = [program.users.band(scale.value(x)) if x <= scale.most else None for scale, x in ends]
-        band = min((b for b in bands if b is not None), default=None)
-        # Who is promised more, or of a lower tier, is above all who are not: of the others values are lines.
-        lines = {p: _line(scale, below + 1) for p, scale in enumerate(program.scales) if bands[p] == band is not None}
-        unit = float(max((slope * program.scales[p].most for p, (slope, _) in lines.items()), default=1) or 1)
-        base = min((offset for _, offset in lines.values()), default=0)
-        for p, (slope, offset) in lines.items():
-            row = {column: slope * x / unit for column, x in program.of(p).items()} | {lowest: -1.0}
-            # Who has stopped holds nobody down.
-            row |= dict.fromkeys(stops[p], 1.0)
-            program.model.row(-(offset - base) / unit, math.inf, row)
+        stops = self._ask(program, self.decided[-1][0] if self.decided else -1)
+        for p, (scale, chosen) in enumerate(zip(scales, stops, strict=True)):
+            slope, offset = scale.rows[0]
+            row = {column: slope / unit * x for column, x in program.of(p).items()} | {lowest: -1.0}
+            row |= {column: 1.0 - value / unit for column, value in chosen.items()}
+            program.model.row(-offset / unit, math.inf, row)
         values = program.model.solve(deadline)
         if values is None:
             raise Within("no plan keeps within the moves")
         return program.plan(values)
 
+    def _halved(self, deadline: Deadline) -> Placement:
+        """Return a plan in which the lowest value above those decided is highest, which is found by halving."""
+        done = self.decided[-1][0] if self.decided else -1
+        numbers = {scale: range(scale.least(done + 1), scale.most + 1) for scale in set(self.users.scales)}
+        candidates = sorted({scale.value(x) for scale, tasks in numbers.items() for x in tasks})
+        low, high, plan = 0, len(candidates), None
+        while low < high:
+            # The lowest of them is asked first: where it is not possible, nothing is.
+            middle = 0 if plan is None else (low + high) // 2
+            program = Tasks(self.problem, self.current, self.most)
+            self._ask(program, candidates[middle] - 1)
+            values = program.model.solve(deadline)
+            if values is not None:
+                low, plan = middle + 1, program.plan(values)
+            else:
+                high = middle
+        if plan is None:
+            raise Within("no plan keeps within the moves")
+        return plan
+
     def _next(self, plan: Placement) -> int:
-        """Return the lowest level of a plan that is not among those decided."""
-        below = sum(count for _, count in self.decided)
-        return self.values(plan.tasks)[below]
+        """Return the lowest value in a plan that is not among those decided."""
+        tasks = Tasks(self.problem, self.current).tasks(plan)
+        values = sorted(scale.value(x) for scale, x in zip(self.users.scales, tasks, strict=True))
+        return values[sum(count for _, count in self.decided)]
 
 
-def _line(scale: LevelScale, value: int) -> tuple[int, int]:
-    """Return slope and offset of a line that values are not below, from that value on."""
-    return (scale.part, 0) if scale.least(value) < scale.promise else scale.rows[0]
+@dataclass
+class BestEnds:
+    """The ends of all best ways of several groups, as tasks of those who take part; users alike may change places."""
+
+    problem: Problem
+    current: Current
+    sweep: GroupSweep
+    ends: list[tuple[int, ...]]
+    most: None = None
+
+    def fewest(self, deadline: Deadline) -> tuple[Placement, bool]:
+        """Return a plan for the end that is nearest, and whether it is proven that no fewer tasks leave."""
+        found = []
+        for end in self.ends:
+            program = Tasks(self.problem, self.current)
+            model = program.model
+            for alike in self.sweep.kinds:
+                numbers = Counter(end[p] for p in alike)
+                chosen = {(p, x): model.column(1.0) for p in alike for x in numbers}
+                for x, number in numbers.items():
+                    model.row(number, number, {chosen[p, x]: 1.0 for p in alike})
+                for p in alike:
+                    model.row(1.0, 1.0, {chosen[p, x]: 1.0 for x in numbers})
+                    model.row(0.0, 0.0, program.of(p) | {chosen[p, x]: -float(x) for x in numbers if x})
+            found.append(_nearest(program, deadline))
+        plan, _ = min(found, key=lambda row: row[0].leaving(self.current))
+        return plan, all(proven for _, proven in found)
+
+    def misses(self, plan: Placement) -> str:
+        """Return what of a plan is not as good as was asked for, in words."""
+        tasks = self.sweep.canonical(Tasks(self.problem, self.current).tasks(plan))
+        return "" if tasks in self.ends else "it is not the end of a best way to choose who stops"
+
+
+def _nearest(program: Tasks, deadline: Deadline) -> tuple[Placement, bool]:
+    """Return the plan of a program for which the fewest tasks leave, and whether that is proven."""
+    for column in program.leaving.values():
+        program.model.cost[column] = 1.0
+    try:
+        values, proven = program.model.solve(deadline), True
+    except UnfinishedProgram as stopped:
+        if stopped.point is None:
+            raise
+        values, proven = stopped.point, False
+    if values is None:
+        raise SolverError("no plan has the optimal levels, though an allocation does: the solver is not believed")
+    return program.plan(values), proven
 
 
 class Within(SolverError):

@@ -2,10 +2,9 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError
 from ...base.results import Result
 from ...base.tables import Column, Sheet
+from ...certificates.group_sweep import GroupSweep
 from ...certificates.whole import impossible
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
@@ -22,10 +22,10 @@ from ...model.evidence import WholeEvidence
 from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
 from ...model.policies import AnyPolicy, policy_named
-from ...model.whole_values import WholeUsers, owners, per_user
+from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
-from .current import Current, current_of, labelled, load_current, type_names
-from .moves import Fairest, Placement, Tasks, Within
+from .current import Current, current_of, labelled, load_current
+from .moves import BestEnds, Fairest, Placement, Tasks, Within
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
@@ -43,15 +43,15 @@ class MoveStep:
     tasks : int
     source, target : str or None
         Places; an eviction has no target, and a start no source.
-    kind_of_task : str
-        Which type of task, where the user has several.
+    type : str
+        Which tasks, of a user with several types; a number from 1 on where they have no names.
     """
 
     user: str
     tasks: int
     source: str | None
     target: str | None
-    kind_of_task: str = ""
+    type: str = ""
 
     @property
     def kind(self) -> str:
@@ -68,8 +68,8 @@ class Rebalancing(Result):
     instance : Instance
     policy : str
     current : Current
-    by_type : int array (rows, places)
-        Whole tasks of every user in every place; of every type of task where there are several.
+    after : int array (n, places)
+        Whole tasks of every user in every place; of a user with several types a row a type.
     steps : tuple of MoveStep
     most : int or None
         The most moves and evictions that were allowed.
@@ -94,7 +94,7 @@ class Rebalancing(Result):
     instance: Instance
     policy: str
     current: Current
-    by_type: np.ndarray
+    after: np.ndarray
     steps: tuple[MoveStep, ...]
     most: int | None
     levels: tuple[Fraction, ...]
@@ -104,11 +104,6 @@ class Rebalancing(Result):
     decided: int
     seconds: float = field(compare=False)
     too_large: bool = False
-
-    @cached_property
-    def after(self) -> np.ndarray:
-        """Whole tasks of every user in every place, (n, places)."""
-        return _of_users(self.instance, self.by_type)
 
     @property
     def status(self) -> str:
@@ -126,8 +121,7 @@ class Rebalancing(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt rebalance --json`` prints."""
-        before = per_user(self.instance, self.current.tasks.sum(axis=1))
-        document: dict[str, Any] = {
+        return {
             "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
@@ -142,50 +136,54 @@ class Rebalancing(Result):
             "places": "machines" if self.current.machines else "classes" if self.instance.machines else "pool",
             "steps": [
                 {"kind": step.kind, "user": step.user, "tasks": step.tasks, "from": step.source, "to": step.target}
-                | ({"type": step.kind_of_task} if step.kind_of_task else {})
+                | ({"type": step.type} if step.type else {})
                 for step in self.steps
             ],
             "users": [
                 {
                     "name": name,
-                    "tasks_before": before[i],
-                    "tasks": int(self.after[i].sum()),
+                    "tasks_before": self._held(self.current.tasks, i),
+                    "tasks": self._held(self.after, i),
                     "level_before": float(self.before[i]),
                     "level": float(self.levels[i]),
                 }
                 for i, name in enumerate(self.instance.users)
             ],
             "placement": {
-                user: {place: int(x) for place, x in zip(self.current.places, self.after[i].tolist(), strict=True) if x}
-                for i, user in enumerate(self.instance.users)
+                user: self._places(self.after[rows].sum(axis=0))
+                for user, rows in zip(self.instance.users, type_rows(self.instance), strict=True)
             },
             "seconds": self.seconds,
-        }
-        if types := self._types():
-            document["types"] = types
-        return document
+        } | ({"types": self._types()} if self.instance.task_types is not None else {})
+
+    def _held(self, tasks: np.ndarray, i: int) -> int:
+        """Return the tasks of a user, of all its types and in all places."""
+        return int(tasks[type_rows(self.instance)[i]].sum())
+
+    def _places(self, row: np.ndarray) -> dict[str, int]:
+        return {place: int(x) for place, x in zip(self.current.places, row.tolist(), strict=True) if x}
 
     def _types(self) -> dict[str, list[dict[str, Any]]]:
-        """Return of each user with several types how many of each run, and where, as an allocation has them."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        kinds = [kind for mine in self.instance.task_types or () for kind in mine or (None,)]
-        for i, kind, row in zip(owners(self.instance), kinds, self.by_type.tolist(), strict=False):
-            if kind is not None:
-                there = {place: x for place, x in zip(self.current.places, row, strict=True) if x}
-                entry = ({"name": kind.name} if kind.name else {}) | {"tasks": sum(row), "of": kind.count}
-                if self.instance.machines is not None:
-                    entry["placement"] = there
-                found.setdefault(self.instance.users[i], []).append(entry)
+        """Return what runs of each type of a user with several, and where: as `solve` tells it."""
+        found = {}
+        for user, kinds, rows in zip(
+            self.instance.users, self.instance.task_types or (), type_rows(self.instance), strict=True
+        ):
+            if kinds:
+                found[user] = [
+                    ({"name": kind.name} if kind.name else {})
+                    | {"tasks": int(self.after[q].sum()), "of": kind.count, "placement": self._places(self.after[q])}
+                    for kind, q in zip(kinds, rows, strict=True)
+                ]
         return found
 
     def sheet(self) -> Sheet:
         """Return the table: a row a user, and what to do below it."""
         rows = []
-        before = per_user(self.instance, self.current.tasks.sum(axis=1))
         for i, name in enumerate(self.instance.users):
             mine = [step for step in self.steps if step.user == name]
             done = [sum(step.tasks for step in mine if step.kind == kind) for kind in ("move", "evict", "start")]
-            tasks = (before[i], int(self.after[i].sum()))
+            tasks = (self._held(self.current.tasks, i), self._held(self.after, i))
             rows.append((name, *tasks, float(self.before[i]), float(self.levels[i]), *done))
         headings = ("tasks today", "tasks", "level today", "level", "move", "evict", "start")
         columns = (Column("user"), *(Column(heading, number=True) for heading in headings))
@@ -264,11 +262,6 @@ def rebalance(
     if chosen.objective != "leximin":
         raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
     chosen.check(instance, integer=True, knows=FEATURES)
-    if moves is not None and instance.organisation is not None and instance.organisation.branches:
-        raise PolicyError(
-            "which allocation within a number of moves is the fairest is not defined of whole tasks in several groups: "
-            "leave the number of moves out, or the groups"
-        )
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
@@ -276,10 +269,16 @@ def rebalance(
     there = _current(current, instance)
     deadline = Deadline.after(time_limit)
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
+    users = WholeUsers(instance, chosen, problem.members.tolist())
+    if moves is not None and users.branches:
+        raise PolicyError(
+            "which of two allocations is fairer is not defined in several groups, only which are fairest: leave out "
+            "the number of moves, and the fewest to one of these are found"
+        )
     wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
     too_large = False
     try:
-        plan, fewest = _fixed(problem, wanted) if wanted.fixed else wanted.fairest.fewest(deadline)
+        plan, fewest = wanted.fairest.fewest(deadline)
     except TooLarge:
         if wanted.found is None or there.machines:
             raise
@@ -287,15 +286,23 @@ def rebalance(
         # Where nothing leaves its place, nothing could leave less.
         fewest = plan.leaving(there) == 0
     check(problem, there, plan, wanted.fairest)
+
+    def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
+        held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
+        found = [rate * x for rate, x in zip(chosen.exact_rates(instance), held, strict=True)]
+        for p, i in enumerate(users.members):
+            found[i] = users.level(p, held[i])
+        return tuple(found)
+
     return Rebalancing(
         instance=instance,
         policy=chosen.name,
         current=there,
-        by_type=plan.tasks,
+        after=plan.tasks,
         steps=tuple(_steps(instance, there, plan.tasks)),
         most=moves,
-        levels=_levels(wanted.fairest.users, plan.tasks),
-        before=_levels(wanted.fairest.users, there.tasks),
+        levels=levels(plan.tasks),
+        before=levels(there.tasks),
         fewest=fewest,
         fairest=wanted.proven,
         decided=wanted.sure,
@@ -308,39 +315,19 @@ def rebalance(
 class _Levels:
     """Levels to reach, whether none are fairer, and how many users' levels are proven, from the lowest.
 
-    `found` is the allocation that has them, where one was computed; it is `fixed` where levels do not say who is served
-    first, and nothing but this allocation is fair.
+    `found` is the allocation that has them, where one was computed.
     """
 
-    fairest: Fairest
+    fairest: Fairest | BestEnds
     proven: bool
     sure: int
     found: Allocation | None = None
-
-    @property
-    def fixed(self) -> bool:
-        """Whether levels do not tell what is fair."""
-        return self.fairest.users.branches
-
-
-def _fixed(problem: Problem, wanted: _Levels) -> tuple[Placement, bool]:
-    """Return the tasks of an allocation of a pool, where there is one place: no fewer can leave it."""
-    users = wanted.fairest.users
-    tasks = [] if wanted.found is None else [int(x) for x in wanted.found.tasks]
-    return Placement(np.array(users.counts(tasks), dtype=np.int64)[:, None], None), True
-
-
-def _of_users(instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    """Return tasks of rows by types (rows, places) as those of users (n, places)."""
-    found = np.zeros((instance.n, tasks.shape[1]), dtype=np.int64)
-    np.add.at(found, owners(instance), tasks)
-    return found
 
 
 def _as_solved(found: Allocation) -> Placement:
     """Return an allocation on machine classes as it was packed."""
     packing = found.certificate.evidence.packing or []
-    tasks = np.zeros((len(owners(found.instance)), found.instance.k), dtype=np.int64)
+    tasks = np.zeros((type_rows(found.instance)[-1].stop, found.instance.k), dtype=np.int64)
     for k, machines, pattern in packing:
         for i, x in pattern.items():
             tasks[i, k] += machines * x
@@ -353,9 +340,15 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     limit = None if left == math.inf else left
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
-    fairest = Fairest(problem, current, None)
-    fairest.decided = _merged([(value, 1) for value in fairest.users.values([int(x) for x in found.tasks])])
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    if users.branches:
+        sweep = GroupSweep(users)
+        own = sweep.canonical([int(found.tasks[i]) for i in users.members])
+        ends = sweep.best(problem.deadline.part(SEARCH)) if proven else [own]
+        return _Levels(BestEnds(problem, current, sweep, ends), proven, problem.n if proven else 0, found)
+    levels = [(value, 1) for value in users.values(found.tasks.tolist())]
     sure = sum(count for _, count, _ in found.certificate.proof(WholeEvidence).claims)
+    fairest = Fairest(problem, current, None, _merged(levels))
     return _Levels(fairest, proven, problem.n if proven else sure, found)
 
 
@@ -371,12 +364,14 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
         if plan is None:
             if stopped.point is None:
                 raise
-            plan = fairest.program().plan(stopped.point)
+            plan = Tasks(problem, current, moves).plan(stopped.point)
         sure = sum(count for _, count in fairest.decided)
-        rest = [(value, 1) for value in fairest.values(plan.tasks)[sure:]]
+        tasks = Tasks(problem, current).tasks(plan)
+        values = sorted(scale.value(x) for scale, x in zip(fairest.users.scales, tasks, strict=True))
+        rest = [(value, 1) for value in values[sure:]]
         return _Levels(Fairest(problem, current, moves, _merged([*fairest.decided, *rest])), False, sure)
     except Within:
-        least = Tasks(problem, fairest.users, current).least(problem.deadline)
+        least = Tasks(problem, current).least(problem.deadline)
         raise InstanceError(
             f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
             f"are needed before anything else, and {moves} are allowed"
@@ -391,16 +386,6 @@ def _merged(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return sorted(found.items())
 
 
-def _levels(users: WholeUsers, tasks: np.ndarray) -> tuple[Fraction, ...]:
-    """Return the levels (n,) of tasks in places; of who takes no part as the policy counts them."""
-    held = per_user(users.instance, tasks.sum(axis=1))
-    rates = users.policy.exact_rates(users.instance)
-    found = [rate * x for rate, x in zip(rates, held, strict=True)]
-    for p, i in enumerate(users.members):
-        found[i] = users.level(p, held[i])
-    return tuple(found)
-
-
 def _current(current: Any, instance: Instance) -> Current:
     if isinstance(current, Current):
         return current
@@ -409,33 +394,29 @@ def _current(current: Any, instance: Instance) -> Current:
     return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
 
 
-def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest) -> None:
+def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest | BestEnds) -> None:
     """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
-    instance, users, packing = problem.instance, wanted.users, plan.packing
+    instance, packing = problem.instance, plan.packing
     if current.machines:
         rows = enumerate(zip(current.classes, plan.tasks.T.tolist(), strict=True))
         packing = [(k, 1, {i: x for i, x in enumerate(row) if x}) for _, (k, row) in rows if any(row)]
-    counts = plan.tasks.sum(axis=1)
-    tasks = per_user(instance, counts)
-    wrong = impossible(users, tasks, packing, None)
-    if not wrong and users.counts(tasks) != counts.tolist():
-        wrong = "tasks of several types do not run in their proportions"
+    users = WholeUsers(instance, problem.policy, problem.members.tolist())
+    counts = plan.tasks.sum(axis=1).tolist()
+    tasks = [sum(counts[q] for q in rows) for rows in type_rows(instance)]
+    wrong = impossible(users, tasks, packing)
+    if not wrong and users.counts(tasks) != counts:
+        wrong = "tasks of several types of a user are not the first of their sequence"
     if not wrong and wanted.most is not None and plan.leaving(current) > wanted.most:
         wrong = f"{plan.leaving(current)} tasks leave their places, and {wanted.most} may"
-    least = [value for value, count in wanted.decided for _ in range(count)]
-    if not wrong and not users.branches and sorted(users.values(tasks)) < least:
-        wrong = "its levels are below those that were asked for"
-    if wrong:
+    if wrong := wrong or wanted.misses(plan):
         raise CertificateError(f"a plan was found that is not returned: {wrong}")
 
 
 def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[MoveStep]:
     """Return what changes, user by user: of what leaves, what arrives elsewhere has moved."""
     steps: list[MoveStep] = []
-    kinds = type_names(instance)
-    for row, i in enumerate(owners(instance)):
-        user, kind = instance.users[i], kinds[row]
-        change = (after[row] - current.tasks[row]).tolist()
+    for user, kind, q in _named(instance):
+        change = (after[q] - current.tasks[q]).tolist()
         leaving = [[place, -x] for place, x in enumerate(change) if x < 0]
         arriving = [[place, x] for place, x in enumerate(change) if x > 0]
         while leaving and arriving:
@@ -450,8 +431,16 @@ def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[Move
     return steps
 
 
+def _named(instance: Instance) -> Iterator[tuple[str, str, int]]:
+    """Yield each user with each of its types, and the row of it; what it is called is empty where there is one."""
+    types = instance.task_types or (None,) * instance.n
+    for user, kinds, rows in zip(instance.users, types, type_rows(instance), strict=True):
+        for t, q in enumerate(rows):
+            yield user, (kinds[t].name or str(t + 1)) if kinds else "", q
+
+
 def _sentence(step: MoveStep) -> str:
-    what = f"{step.tasks} of {step.user}" + (f" ({step.kind_of_task})" if step.kind_of_task else "")
+    what = f"{step.tasks} of {step.user}" + (f" ({step.type})" if step.type else "")
     if step.source is None:
         return f"start {what} on {step.target}"
     if step.target is None:
