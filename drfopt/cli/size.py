@@ -13,7 +13,7 @@ from .working import stoppable, working
 __all__ = ["size"]
 
 SECONDS = 100.0
-"""After which the command stops with the best purchase known and a bound: a question without an end is none."""
+"""After which the command stops with the best purchase of machines known and a bound, unless told otherwise."""
 
 
 def size(
@@ -53,7 +53,7 @@ def size(
     ] = False,
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
-    time_limit: options.TimeLimit = SECONDS,
+    time_limit: options.TimeLimit = None,
     cluster_file: Annotated[
         Path | None,
         options.valued("--cluster", "FILE", "Write the cluster after the purchase to FILE."),
@@ -64,7 +64,7 @@ def size(
 ) -> None:
     """Find the cheapest machines to buy so that the fair allocation meets the targets.
 
-    After 100 seconds, or --time-limit, it stops with the best purchase known and what every purchase costs at least.
+    On machines it stops after 100 seconds, or --time-limit, with the best purchase known and a bound for all.
 
     Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
     """
@@ -85,7 +85,7 @@ def size(
             steps=steps,
             from_nothing=from_nothing,
             integer=integer,
-            time_limit=time_limit,
+            time_limit=SECONDS if time_limit is None and cluster.machines is not None else time_limit,
         )
     if cluster_file is not None and (larger := found.cluster) is not None:
         from ..io.native import writing
