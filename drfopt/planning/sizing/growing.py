@@ -28,7 +28,7 @@ def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: b
     instance = shop.instance
     _, counts, adds = shop.rooms()
     useful = (counts > 0) | (adds > 0).any(axis=(0, 2))
-    return Needs(instance, policy, targets, None if instance.machines is None else useful, integer)
+    return Needs(instance, policy, targets, None if instance.machines is None else useful, integer, shop.empty)
 
 
 def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:
