@@ -282,7 +282,7 @@ def _enumeration(problem: Problem) -> Found:
         "sum": lambda: enumeration.total([rates[i] for i in members]),
     }[policy.objective]()
     pool = instance.machines is None
-    if policy.objective == "leximin" and instance.features:
+    if instance.features:
         return _enumerated_values(problem)
     best = enumeration.optimum(
         objective,
@@ -310,7 +310,7 @@ def _enumerated_values(problem: Problem) -> Found:
     best: tuple = ()
     tasks: tuple[int, ...] = ()
     for found in itertools.product(*(range(most + 1) for most in users.most)):
-        if (score := users.score(users.spread(found))) <= best:
+        if (score := whole.score(problem.instance, problem.policy, users.spread(found))) <= best:
             continue
         counts = users.counts(users.spread(found))
         asked = [counts[users.rows[q]] for q in able]
@@ -325,7 +325,8 @@ def _enumerated_values(problem: Problem) -> Found:
 def _in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
     rules = problem.instance.organisation
-    return problem.integer and rules is not None and rules.branches and "organisation" in problem.instance.features
+    grouped = rules is not None and rules.branches and "organisation" in problem.instance.features
+    return problem.integer and grouped and problem.policy.objective == "leximin"
 
 
 def _enumeration_takes(problem: Problem) -> bool:
