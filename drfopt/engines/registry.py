@@ -302,7 +302,7 @@ ENGINES = Registry(
     ),
     Engine(
         "sum-milp",
-        "whole.milp:solve_sum",
+        "whole.totals",
         "one integer program over HiGHS",
         SUM,
         ANYWHERE,

@@ -12,7 +12,8 @@ from ...base.progress import report
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from .integer_program import Model, Terms, UnfinishedProgram
-from .milp import SEARCH, TaskColumns, kept_parts, placed, task_columns
+from .milp import SEARCH, placed
+from .totals import TaskColumns, kept_parts, task_columns
 
 __all__ = ["solve"]
 
