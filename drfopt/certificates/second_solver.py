@@ -197,8 +197,7 @@ def larger(
         for chosen, sequence in zip(numbers, users.sequences, strict=True)
     ]
     if users.policy.objective == "sum":
-        rates = users.policy.exact_rates(users.instance)
-        worth = program_values([rates[i] for i in users.members])
+        worth = program_values(users.rates)
         model += _sum(w * mine for w, mine in zip(worth, own, strict=True))
     else:
         import pulp

@@ -31,9 +31,8 @@ def worth(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
 
 
 def _sums(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
-    rates = users.policy.exact_rates(users.instance)
-    mine = [rates[i] for i in users.members]
-    return lambda tasks: (sum((r * x for r, x in zip(mine, tasks, strict=True)), Fraction(0)),)
+    rates = users.rates
+    return lambda tasks: (sum((r * x for r, x in zip(rates, tasks, strict=True)), Fraction(0)),)
 
 
 class _TooLong(Exception):

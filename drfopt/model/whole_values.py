@@ -378,10 +378,10 @@ class WholeUsers:
         found = incomes_of(self._clock, weights) if self.ruled else weights
         return [found[i] for i in self.members]
 
-    def parts(self, tasks: Sequence[int]) -> tuple[Fraction, ...]:
-        """Return the sorted parts of their guarantees, 1 at most, that members have with tasks (n,)."""
-        promised = zip(self.members, self.promises, strict=True)
-        return tuple(sorted(min(Fraction(tasks[i], f), Fraction(1)) for i, f in promised if f))
+    @property
+    def rates(self) -> list[Fraction]:
+        """What a task of each member adds to a sum: its share of what is not excluded."""
+        return [max(slope for slope, _ in rows) for rows in self._levels]
 
     @property
     def first_level(self) -> int:

@@ -288,7 +288,7 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
         levels = np.zeros(problem.instance.n)
         levels[problem.members] = [float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)]
         return levels
-    if problem.integer and problem.policy.objective == "alpha" and "organisation" in problem.instance.features:
+    if problem.integer and problem.policy.objective in ("alpha", "sum") and "organisation" in problem.instance.features:
         return np.where(problem.playing, market_rules(problem.instance, problem.policy).rates * tasks, 0.0)
     if answer.levels is not None:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0

@@ -124,12 +124,10 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
 
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum."""
-    instance, members = problem.instance, problem.members.tolist()
-    users = WholeUsers(instance, problem.policy, members)
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     model = Model(problem.solver)
     columns = task_columns(model, problem, users, kept_parts(problem, users))
-    rates = problem.policy.exact_rates(instance)
-    for terms, worth in zip(columns.terms, program_values([rates[i] for i in members]), strict=True):
+    for terms, worth in zip(columns.terms, program_values(users.rates), strict=True):
         for column, x in terms.items():
             model.cost[column] = -worth * x
     status = "optimal"

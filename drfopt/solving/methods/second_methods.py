@@ -375,6 +375,8 @@ def _from_members(problem: Problem, tasks: list[int]) -> Found:
         levels = np.zeros(problem.instance.n)
         levels[problem.members] = [float(users.level(p, int(x))) for p, x in enumerate(tasks)]
         return found(problem, levels, everybody)
+    if "organisation" in problem.instance.features:
+        return found(problem, market_rules(problem.instance, problem.policy).rates * everybody, everybody)
     rates = problem.policy.exact_rates(problem.instance)
     levels = np.array([float(rate * Fraction(int(x))) for rate, x in zip(rates, everybody, strict=True)])
     return found(problem, levels, everybody)
