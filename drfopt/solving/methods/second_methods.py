@@ -27,6 +27,7 @@ from ...engines.reference.path_filling import path_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
+from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
 from ...model.packings import machine_rows
 from ...model.policies import policy_named
