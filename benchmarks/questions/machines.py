@@ -95,15 +95,19 @@ QUESTIONS = (
             "1e-9 and the proofs hold to 1e-10. Clarabel is slower than HiGHS, SCS faster and worse by 1e-5 and more."
         ),
         sizes=(
+            Uneven(40, 8),
             Uneven(1_000, 100, 0.3),
             Uneven(1_000, 100, 0.3, scattered=True),
+            Scale(1_000, 100, regions=25),
             Uneven(10_000, 30, 0.3),
             Uneven(10_000, 30),
             Uneven(10_000, 500, 0.05),
             Uneven(100_000, 30),
+            Uneven(100_000, 30, limited=True),
+            Uneven(1_000_000, 30, limited=True),
         ),
         run=chains.many_users,
-        smoke=(Uneven(200, 10, 0.3), Uneven(200, 10, scattered=True)),
+        smoke=(Uneven(40, 8), Uneven(200, 10, 0.3), Uneven(200, 10, limited=True)),
         happened=(
             "On two cores that others shared, so the seconds say little and the ratios more: 0.80 times one LP with "
             "four levels on 1,000 x 100, 0.67 times with scattered capacities (on which the method went round in "
