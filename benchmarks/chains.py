@@ -172,7 +172,8 @@ def _leximin(bench: Bench, size: Scale) -> Case:
 def _verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
     reached = np.sort([link.level for link in allocation.certificate.evidence.rounds])
     count = 1 + int((np.diff(reached) > SAME * reached[1:]).sum())
-    note = f"levels: {count}, by {allocation.engine}"
+    several = int((np.count_nonzero(allocation.placement, axis=1) > 1).sum())
+    note = f"levels: {count}, by {allocation.engine}; users on several classes: {several}"
     return proven(allocation.certificate, off(allocation.levels, levels), note)
 
 
