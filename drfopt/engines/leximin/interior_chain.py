@@ -13,12 +13,13 @@ from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...certificates.chain import firm
 from ..interior_point import LevelProgram
+from ..level_part import Cap
 from ..linear_programs import INFINITY, load, run
 from ..pair_layout import pair_layout
 from ..problem import Answer, Problem
 from .active_rows import Point
 from .lp_chain import solve_by
-from .lp_round import Cap, RoundProgram
+from .lp_round import RoundProgram
 
 __all__ = ["InteriorRound", "solve"]
 
@@ -84,7 +85,7 @@ class InteriorRound(RoundProgram):
         with np.errstate(all="ignore"):
             level, amounts, table = program.solve(start, level, cap, watch)
         self.layout.need = self.proportions
-        self.weights, self.held = program.weights, program.held
+        self.weights, self.held = program.part.weights, program.part.held
         if table is None:
             return level, amounts, None
         prices = table.ravel()
