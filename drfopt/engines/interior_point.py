@@ -35,8 +35,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..base.errors import SolverError
+from ..base.states import OnePart, Worst
 from ..base.tolerances import RIDGE
-from .level_part import Cap, LevelPart, Most, Step, bent
+from .level_part import Cap, LevelPart, Step, bent
 from .pair_layout import Layout
 
 __all__ = ["LevelMethod", "LevelProgram", "RowMatrix"]
@@ -95,6 +96,9 @@ PROXIMAL = 1e-18
 FEASIBLE = 1e-12
 """What rows and groups may be off by for a level to count as reached."""
 
+HALF = 0.5
+"""Part of the fullest row that is filled to begin with, where nothing is known."""
+
 ROOM = 1e-3
 """Slack that a row is given to begin with, at least."""
 
@@ -147,16 +151,12 @@ class Parts(Protocol):
         """Come back to where they were when they were to be kept."""
 
 
-class OnePart:
-    """Users in memory."""
+class InMemory(OnePart):
+    """Users in memory, whose last step can be taken back."""
 
     def __init__(self, part: LevelPart):
-        self.part = part
+        super().__init__(part)
         self._told: tuple[Any, ...] = ()
-
-    def look(self, what: str, *told: Any) -> list[Any]:
-        """Return what a pass returns."""
-        return list(getattr(self.part, what)(*told) or ())
 
     def change(self, what: str, *told: Any) -> list[Any]:
         """Return what a pass returns."""
@@ -189,14 +189,14 @@ class LevelProgram:
         self.tight = tight
 
     def solve(
-        self, amounts: np.ndarray, level: float, cap: Cap | None = None, watch: Callable[[str], None] = print
+        self, amounts: np.ndarray | None, level: float, cap: Cap | None = None, watch: Callable[[str], None] = print
     ) -> tuple[float, np.ndarray, np.ndarray | None]:
         """Return the level, the amounts (pairs,) and the prices (k, m): any multiple of them, free ones maybe negative.
 
         Parameters
         ----------
-        amounts : array (pairs,)
-            Where to begin: of every group ``w level + h``.
+        amounts : array (pairs,) or None
+            Where to begin: of every group ``w level + h``.  None begins on all open classes, at a level of its own.
         cap : Cap
             Where somebody's limit is passed its group is held there, and the round goes on; when nobody rises any more,
             the prices are None.  Who is at the end at its limit to rounding is not told.
@@ -210,9 +210,13 @@ class LevelProgram:
         """
         part = self.part
         part.cap = Cap() if cap is None else cap
-        parts = OnePart(part)
-        filled = parts.change("start", part.layout.laid(amounts, 0.0), level)[0]
-        found, prices = LevelMethod(parts, self.tight).solve(level, filled, cap is not None, watch)
+        parts = InMemory(part)
+        method = LevelMethod(parts, self.tight)
+        if amounts is None:
+            level = method.spread()
+        else:
+            amounts = part.layout.laid(amounts, 0.0)
+        found, prices = method.solve(amounts, level, cap is not None, watch)
         part.settle(found / level)
         return found, part.layout.flat(part.x), prices
 
@@ -234,18 +238,27 @@ class LevelMethod:
         self.free = (reach & ~tight).ravel()
         self.tight = bool((reach & tight).any())
 
+    def spread(self) -> float:
+        """Return a level at which everybody has room on all open classes."""
+        used = self.parts.look("spread")[0]
+        return HALF / float(used.max())
+
     def solve(
-        self, level: float, filled: np.ndarray, limited: bool, watch: Callable[[str], None]
+        self, amounts: Any, level: float, limited: bool, watch: Callable[[str], None]
     ) -> tuple[float, np.ndarray | None]:
-        """Return the level and the prices (k, m), as `LevelProgram.solve` does, from parts that were started.
+        """Return the level and the prices (k, m), as `LevelProgram.solve` does; amounts stay with the parts.
 
         Parameters
         ----------
+        amounts : object
+            From what the parts start: they are told of it and of the level.
         level : float
-            Where they were started, and with what of the rows `filled` (k, m).
         limited : bool
             Whether somebody has a limit.
         """
+        filled = self.parts.change("start", amounts, level)[0]
+        if not (np.isfinite(filled).all() and 0 < level < np.inf):
+            raise SolverError("tasks at the common level are beyond the range of floats: check units and weights")
         self.unit, self.t, self.rising = level, 1.0, True
         self.t_middle: float | None = None
         self._begin(filled)
@@ -312,7 +325,7 @@ class LevelMethod:
         self.count = pairs
         self.products = pairs + ROWS * int(free.sum())
 
-    def _take(self, filled: np.ndarray, money: float, paid: float, off: Most) -> None:
+    def _take(self, filled: np.ndarray, money: float, paid: float, off: Worst) -> None:
         """Take over what the parts told after a change; what is missing of the multipliers, 1 together, is short."""
         self.f, self.money, self.short, self.off = filled.ravel(), money, 1 - paid, off.value
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..base.states import Worst
 from .pair_layout import Layout, PairBlock, laplacian, summed
 
-__all__ = ["Cap", "Falls", "LevelPart", "Most", "Step", "bent"]
+__all__ = ["Cap", "Falls", "LevelPart", "Step", "bent"]
 
 CLOSED = 1e200
 """Reduced cost of a closed pair in a table: what it would carry is nothing, and no number overflows."""
@@ -72,6 +73,7 @@ class LevelPart:
     ):
         self.layout, self.weights, self.held, self.keeps = layout, weights, held, keeps
         self.cap = Cap() if cap is None else cap
+        self.x = np.zeros(0)
         self.middle: tuple[np.ndarray, np.ndarray] | None = None
         self.lam = np.zeros(0)
         self.total, self.rises = np.zeros(0), np.zeros(0)
@@ -149,19 +151,32 @@ class LevelPart:
 
         return summed(layout, correct)
 
+    def spread(self) -> list:
+        """Return what rows have at a level of 1, (k, m), when everybody is on all open classes by what these hold."""
+        layout = self.layout
+
+        def fill(block: PairBlock) -> tuple:
+            return (layout.filled(block, self._spread(block) * layout.spread(block, self.weights[block.groups])),)
+
+        return summed(layout, fill)
+
     def due(self, level: float) -> tuple[bool]:
         """Say whether somebody's limit is met at a level."""
         return (self.cap.due(level),)
 
     # ---- changes -----------------------------------------------------------------------------------------------------
 
-    def start(self, amounts: np.ndarray, level: float) -> tuple:
-        """Begin with amounts laid out, of every group ``w level + h``; return what rows have."""
+    def start(self, amounts: np.ndarray | None, level: float) -> tuple:
+        """Begin with amounts laid out, of every group ``w level + h``, or spread; return what rows have."""
         layout = self.layout
+        if amounts is None:
+            amounts = np.empty(layout.shape)
+            for block in layout.blocks():
+                amounts[block.pairs] = self._spread(block)
+        self.x = amounts
         self.unit = level
         self.scale = self.weights * level + self.held
         layout.need = layout.need * self.scale[:, None]
-        self.x = amounts
         for block in layout.blocks():
             here = self.x[block.pairs]
             here /= layout.spread(block, np.maximum(layout.total(block, here), TINY))
@@ -275,6 +290,14 @@ class LevelPart:
 
     # ---- what they are made of ---------------------------------------------------------------------------------------
 
+    def _spread(self, block: PairBlock) -> np.ndarray:
+        """Return the parts of each group on its classes, by what these could hold of it alone."""
+        layout = self.layout
+        part = 1 / layout.fullest(block)
+        layout.close(block, part, 0.0)
+        part /= layout.spread(block, layout.total(block, part))
+        return part
+
     def _amount(self, t: float) -> np.ndarray:
         """Return what groups have at level t in their units, (g,)."""
         return self.omega * t + self.eta
@@ -291,7 +314,7 @@ class LevelPart:
 
     def _told(self, money: float, off: float) -> tuple:
         """Return what follows every change: products of the pairs, multipliers by weight, what a group is off by."""
-        return money, float(self.omega @ self.lam), Most(off)
+        return money, float(self.omega @ self.lam), Worst(off)
 
     def _table(self, rows: np.ndarray) -> np.ndarray:
         return rows.reshape(self.layout.k, self.layout.m)
@@ -374,16 +397,6 @@ def bent(here: np.ndarray, costs: np.ndarray, along: np.ndarray, most: float) ->
     np.clip(product, -most, most, out=product)
     product /= costs
     return product
-
-
-@dataclass(frozen=True)
-class Most:
-    """A number of which the larger one remains where two are added."""
-
-    value: float
-
-    def __add__(self, other: "Most") -> "Most":
-        return self if self.value >= other.value else other
 
 
 class Falls:
