@@ -66,10 +66,12 @@ class ChainPart:
     Parameters
     ----------
     problem : Problem
+    number : int
+        Which part it is.
     """
 
-    def __init__(self, problem: Problem):
-        instance = problem.instance
+    def __init__(self, problem: Problem, number: int = 0):
+        instance, self.number = problem.instance, number
         self.total, self.members, self.room = instance.n, problem.members, instance.room
         self.unplaced = int(np.count_nonzero(problem.unplaced))
         demands = instance.demands[self.members]
