@@ -4,11 +4,13 @@ What is known of a part is a pure function of where it comes from, so a worker t
 what it had is made again by another.  Results of `Partitions.each` travel; what is `Partitions.kept` stays where it is.
 """
 
+import ctypes
 import logging
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Protocol
 
 from .crew import WORKING
@@ -18,6 +20,9 @@ from .parallel import connected
 from .progress import report
 
 __all__ = ["HERE", "Partitions", "Place", "place"]
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""What they are called in malloc.h of glibc."""
 
 Step = tuple[Callable[..., Any], tuple]
 """A function of a part, and what else it is given."""
@@ -162,11 +167,26 @@ class _Workers:
 
 def _alone(source: Any, steps: tuple[Step, ...]) -> Any:
     """Do the same as a worker, of which there is one a core."""
+    _keep_memory()
     mark = WORKING.set(True)
     try:
         return done(source, steps)
     finally:
         WORKING.reset(mark)
+
+
+@lru_cache(maxsize=1)
+def _keep_memory() -> None:
+    """Have memory that is freed be used again: Dask has workers give it back at once, and half of the time goes there.
+
+    Blocks come and go thousands of times a pass; of each page the first touch costs as much as what is computed on it.
+    """
+    try:
+        settings = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError, TypeError):
+        return
+    for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 24)):
+        settings(option, size)
 
 
 def _told(error: BaseException) -> BaseException:

@@ -12,9 +12,9 @@ import weakref
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from .errors import SolverError
+from .errors import InstanceError
 from .partitions import Partitions
 
 __all__ = ["OnDisk", "OnePart", "PartStates", "Worst"]
@@ -118,7 +118,7 @@ class OnDisk:
         self.gone = weakref.finalize(self, _unlink, str(self.path))
         self.sizes = []
         try:
-            with self.path.open("wb") as file:
+            with opened_for_writing(self.path) as file:
                 for buffer in buffers:
                     raw = buffer.raw()
                     file.write(raw)
@@ -127,7 +127,7 @@ class OnDisk:
                 file.write(bytes(ALIGNED))
         except OSError as error:
             self.gone()
-            raise SolverError(
+            raise InstanceError(
                 f"{self.path.parent}: no partition can be put there ({error.strerror or error}): make room, or start "
                 "workers with more memory or another local directory"
             ) from None
@@ -144,6 +144,11 @@ class OnDisk:
 
     def __reduce__(self) -> tuple[Callable[..., "OnDisk"], tuple]:
         return OnDisk, (self.open(), self.folder)
+
+
+def opened_for_writing(path: Path) -> BinaryIO:
+    """Open a file."""
+    return path.open("wb")
 
 
 def _place(folder: str) -> str:

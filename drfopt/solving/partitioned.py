@@ -14,13 +14,14 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, InstanceError, PolicyError
-from ..base.parallel import cores
+from ..base.parallel import cores, one_thread
 from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
 from ..certificates.chain import cell_name
 from ..engines.leximin.saturation import MOST_RESOURCES
 from ..io.user_tables.cluster import BareCluster
+from ..io.user_tables.names import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
 from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence, ChainEvidence, PriceEvidence
@@ -250,7 +251,8 @@ def solve_partitions(
     target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
     deadline = Deadline.after(time_limit)
     processes = min(cores() if jobs is None else jobs, len(rows))
-    with _folder(target) as folder, place(processes, dask, deadline) as where:
+    with _folder(target) as folder, place(processes, dask, deadline) as where, one_thread():
+        check_names(Partitions(rows, (), where), sum(part.n for part in rows))
         division = _division(rows, where, shared, chosen, deadline)
         found = objective.divide(division, str(folder))
         if not found.proof.valid:

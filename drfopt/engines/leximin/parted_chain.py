@@ -5,6 +5,7 @@ and what rows (class, resource) have, are all that travels.  Users who have no c
 told apart by the rows that they enter, so a round is of the users of some rows.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -188,7 +189,10 @@ class ChainPart:
         if self.program is None:
             return None
         multipliers = _multipliers(self.program.layout, prices)
-        return float(multipliers @ self.program.weights), float(multipliers @ self.program.held)
+        # Of a million users nobody is proven finished where this is off by more than a few roundings.
+        worth = (multipliers * values for values in (self.program.weights, self.program.held))
+        by_weight, holding = (math.fsum(each.tolist()) for each in worth)
+        return by_weight, holding
 
     def finish(self, prices: np.ndarray, level: float, left: float) -> tuple | None:
         """Finish at a level whom the prices hold there, and close pairs that are too dear; return how many it is."""
