@@ -54,11 +54,11 @@ import numpy as np
 from ..base.states import OnePart, Worst
 from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from ..model.allocation import Certificate
-from ..model.arrays import in_blocks
 from ..model.evidence import ChainEvidence, Round
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
+from .open_pairs import OpenPairs
 
 __all__ = [
     "CERTAIN",
@@ -316,14 +316,15 @@ class ChainUsers:
         """Return who is finished before a round, or is at its limit by then."""
         return self.before | (self.at_limit & (self.levels <= link.level * (1 + LEVEL))) | self.unplaced
 
-    def _costs(self, prices: np.ndarray, rows: slice) -> np.ndarray:
-        """Return what one task of some rows of demands costs on each class; inf where it does not fit."""
-        instance = self.instance
-        total, types = instance.room, instance.type_table
-        per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
+    def _pairs(self) -> tuple[np.ndarray, list[OpenPairs]]:
+        """Return the demands of every row, and the classes open to them in blocks."""
+        instance, types = self.instance, self.instance.type_table
         demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
-        costs = demands[rows] @ per_unit.T
-        return costs if fits is None else np.where(fits[rows], costs, np.inf)
+        return demands, OpenPairs.of(*self.closed.shape, fits)
+
+    def _per_unit(self, prices: np.ndarray) -> np.ndarray:
+        total = self.instance.room
+        return np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
 
     def _multipliers(self, number: int, link: Round) -> "_Weighed":
         """Return the multipliers of a round, cut to what its prices allow, and who must pay.
@@ -333,10 +334,9 @@ class ChainUsers:
         if self._weighed is None or self._weighed.number != number:
             prices, types = firm(link.prices), self.instance.type_table
 
-            def cheapest_of(rows: slice) -> np.ndarray:
-                return np.where(self.closed[rows], np.inf, self._costs(prices, rows)).min(axis=1)
-
-            least = np.concatenate(in_blocks(len(self.closed), cheapest_of))
+            demands, blocks = self._pairs()
+            per_unit = self._per_unit(prices)
+            least = np.concatenate([pairs.cheapest(pairs.costs(demands, per_unit), self.closed) for pairs in blocks])
             cheapest = least if types is None else types.summed(types.part * least)
             allowed = np.divide(cheapest, self.rates, where=self.rates > 0, out=np.zeros(self.instance.n))
             most = np.where(np.isfinite(allowed), allowed, 0)
@@ -354,17 +354,20 @@ class ChainUsers:
             rates = rates[types.owner]
             accounted = np.where(np.isfinite(known.least), known.least, 0)
 
-        def settle(rows: slice) -> float:
-            paid, amounts = self._costs(prices, rows), self.amounts[rows]
-            costs = np.where(closed[rows], np.inf, paid)
-            slack = costs - accounted[rows, None]
-            # So many tasks are paid for by what the bound leaves open.
-            few = (rates[rows] * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
-            closed[rows] |= (slack > DEARER * costs) & few
-            used = amounts != 0
-            return float(amounts[used] @ np.maximum(paid - accounted[rows, None], 0)[used])
-
-        return float(sum(in_blocks(len(closed), settle)))
+        # What is dearer by this much so few tasks are on: what the bound leaves open pays for no more.
+        few = np.divide(
+            rates * left, CERTAIN * LEVEL * link.level, where=link.level > 0, out=np.full(len(rates), np.inf)
+        )
+        (demands, blocks), per_unit, amounts, dear = self._pairs(), self._per_unit(prices), self.amounts, 0.0
+        for pairs in blocks:
+            costs = pairs.costs(demands, per_unit)
+            slack = costs - pairs.spread(accounted)
+            costs *= DEARER
+            shut = slack > costs
+            if shut.any():
+                closed[pairs.at] |= shut & (slack >= pairs.spread(few))
+            dear += float(np.vdot(amounts[pairs.at], np.maximum(slack, 0, out=slack)))
+        return dear
 
 
 @dataclass(frozen=True, eq=False)

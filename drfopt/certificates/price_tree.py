@@ -37,7 +37,7 @@ from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram
 from .trees import Names, Node
 from .verifier.claims import Claim
-from .verifier.reading import Cluster
+from .verifier.cluster import Cluster
 from .verifier.trees import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 

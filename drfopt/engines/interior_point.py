@@ -37,7 +37,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..base.errors import SolverError
 from ..base.states import OnePart, Worst
 from ..base.tolerances import RIDGE
-from .level_part import Cap, LevelPart, Step, bent
+from .level_part import Cap, LevelPart, LevelStep, bent
 from .pair_layout import Layout
 
 __all__ = ["LevelMethod", "LevelProgram", "RowMatrix"]
@@ -135,7 +135,7 @@ class RowMatrix:
         return y
 
 
-class Parts(Protocol):
+class LevelParts(Protocol):
     """The users of a program, in one part or in many; what a pass returns is added up over all of them."""
 
     def look(self, what: str, *told: Any) -> list[Any]:
@@ -226,7 +226,7 @@ class LevelMethod:
 
     Parameters
     ----------
-    parts : Parts
+    parts : LevelParts
     tight : bool array (k, m)
     """
 
@@ -357,7 +357,7 @@ class LevelMethod:
 
         price, level = direction(of_amount - self.rhs, owed)
         given = OUTLIERS * self.count if gap > MIDDLE * self.t else 0.0
-        step = Step(self.t, (price, level), BENT * gap / self.products)
+        step = LevelStep(self.t, (price, level), BENT * gap / self.products)
         far, sums, of_inverse, of_second, owing = parts.look("predict", step)
         ratio = price[free] / self.p[free]
         money = self.v[free] * self.p[free]

@@ -13,7 +13,7 @@ import numpy as np
 from ..base.states import Worst
 from .pair_layout import Layout, PairBlock, laplacian, summed
 
-__all__ = ["Cap", "Falls", "LevelPart", "Step", "bent"]
+__all__ = ["Cap", "Falls", "LevelPart", "LevelStep", "bent"]
 
 CLOSED = 1e200
 """Reduced cost of a closed pair in a table: what it would carry is nothing, and no number overflows."""
@@ -40,7 +40,7 @@ class Cap:
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelStep:
     """What a part is told of a step: the level before it, and changes of prices (rows,) and of the level.
 
     `first` is the predictor's, `then` the corrector's; `most` the largest second-order term, `aim` what products are to
@@ -111,7 +111,7 @@ class LevelPart:
         down, owed = float(self.omega @ (self.omega / total)), float(self.omega @ (amount / total))
         return (*sums, down, owed, laplacian(layout, self._open, total))
 
-    def predict(self, step: Step) -> tuple:
+    def predict(self, step: LevelStep) -> tuple:
         """Return how far the predictor may go, its money, and what the corrector's aims are worth to the rows."""
         layout, amount = self.layout, self._amount(step.t)
 
@@ -135,7 +135,7 @@ class LevelPart:
 
         return tuple(summed(layout, predict))
 
-    def correct(self, step: Step) -> list:
+    def correct(self, step: LevelStep) -> list:
         """Return how far the corrector may go."""
         layout, amount = self.layout, self._amount(step.t)
         if self.keeps:
@@ -230,7 +230,7 @@ class LevelPart:
         f, off = self._filled(t)
         return (f, *self._told(self._money(), off))
 
-    def go(self, step: Step, lengths: tuple[float, float], t: float, left: float, mark: bool) -> tuple:
+    def go(self, step: LevelStep, lengths: tuple[float, float], t: float, left: float, mark: bool) -> tuple:
         """Go so much of the corrector's step, to level t; what would lose more than all but `left` of itself keeps it.
 
         `mark` says whether `again` is to come back to where this step begins.
@@ -368,7 +368,9 @@ class LevelPart:
         cost -= self.layout.spread(block, rise)
         return rise, cost
 
-    def _corrected(self, block: PairBlock, step: Step, amount: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _corrected(
+        self, block: PairBlock, step: LevelStep, amount: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the changes of multipliers, amounts and reduced costs that the corrector makes of a block."""
         layout, here, costs = self.layout, self.x[block.pairs], self.s[block.pairs]
         per_cost = 1 / costs

@@ -31,7 +31,7 @@ from ..model.allocation import Certificate
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["OBJECTIVES", "Divided", "Division", "LoadedPart", "loaded"]
+__all__ = ["OBJECTIVES", "Division", "LoadedPart", "PartedAnswer", "loaded"]
 
 REMEDY = "solve these users in memory, with exact=True, or round their numbers"
 
@@ -78,7 +78,7 @@ def loaded(rows: UserRows, cluster: BareCluster, policy: Policy) -> LoadedPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Divided:
+class PartedAnswer:
     """What is known of all users together.
 
     Attributes
@@ -125,13 +125,13 @@ class PoolObjective:
     prove: Callable[[Division, np.ndarray, Partitions, list], Certificate]
     priced: bool
 
-    def divide(self, division: Division, folder: str) -> Divided:
+    def divide(self, division: Division, folder: str) -> PartedAnswer:
         """Write everybody's tasks to files of a folder, and prove them."""
         numbers = self.find(division)
         wrote = division.parts.each(self.written, division.policy, numbers, folder, what="writing")
         held = division.parts.then(self.held, division.policy, numbers)
         seen = [found for found, _ in wrote]
-        return Divided(
+        return PartedAnswer(
             self.engine,
             self.prove(division, numbers, held, seen),
             division.n,
@@ -238,7 +238,7 @@ class MachineObjective:
 
     engine: str = "interior-chain"
 
-    def divide(self, division: Division, folder: str) -> Divided:
+    def divide(self, division: Division, folder: str) -> PartedAnswer:
         """Write everybody's tasks and where they are to files of a folder, and prove them."""
         cluster, policy, place = division.cluster, division.policy, division.parts.place
         room = cluster.room
@@ -257,7 +257,7 @@ class MachineObjective:
         )
         seen = users.parts.each(_seen, what="proof")
         used: np.ndarray = np.sum([used for used, _ in seen], axis=0)
-        return Divided(self.engine, proof, n, used, unplaced, levels=np.max([top for _, top in seen], axis=0))
+        return PartedAnswer(self.engine, proof, n, used, unplaced, levels=np.max([top for _, top in seen], axis=0))
 
 
 def _chained(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: Policy, folder: str) -> Any:
