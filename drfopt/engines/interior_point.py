@@ -230,7 +230,7 @@ class LevelMethod:
     tight : bool array (k, m)
     """
 
-    def __init__(self, parts: Parts, tight: np.ndarray):
+    def __init__(self, parts: LevelParts, tight: np.ndarray):
         self.parts = parts
         reach = parts.look("reach")[0] > 0
         self.shape = reach.shape
