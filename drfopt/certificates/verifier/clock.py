@@ -164,8 +164,8 @@ class RuleClock:
         ends = [_first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
         if not any(ends):
             ends = [_first(path, count, count(path[-1])) for count in counts]
-            return max((end for end in ends if end), key=lambda end: end[:2]).tasks
-        return min((end for end in ends if end), key=lambda end: end[:2]).tasks
+            return max((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
+        return min((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
@@ -252,9 +252,7 @@ def _bent(points: list[Tasks], rows: list[tuple[Tasks, Fraction]]) -> Iterator[K
         before = after
 
 
-def _first(
-    path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction
-) -> tuple[int, Fraction, Tasks] | None:
+def _first(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction) -> Reached | None:
     """Return where a path first comes to an amount: the point before, how far to the next, and what all have there."""
     before = number(0)
     for at, tasks in enumerate(path):
