@@ -201,8 +201,14 @@ def overfull_types():
     return without_levels(found)
 
 
+def out_of_time():
+    """Everybody alike, where a group has no more than a user beside it."""
+    return grouped([4, 4, 4])
+
+
 FORGED = [
     late,
+    out_of_time,
     overfull_types,
     market_above_ceiling,
     beneath,
@@ -252,7 +258,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("claims.py", "order.py", "proofs.py")
+    for file in ("possible.py", "order.py", "clock.py", "proofs.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]

@@ -63,7 +63,7 @@ class RuleClock:
         self.shares = {i: total(d / r for d, r in zip(c.d[i], c.cluster, strict=True) if r) for i in self.plays}
         self.promised = {i: c.floor[i] for i in self.plays}
         for group in _bottom_up(self.root):
-            if any(number(v) for v in group.given.get("guarantee", {}).values()):
+            if group.given.get("guarantee"):
                 self.promised |= self.worth(group)
 
     # ---- paths ----------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class RuleClock:
         Where nobody who uses one of it can rise any more it ends as well.
         """
         c, u = self.c, self.claim.u
-        room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items() if number(v)}
+        room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items()}
         most, using = dict(self.most), set[int]()
         for i in self.plays:
             if alone := [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]:

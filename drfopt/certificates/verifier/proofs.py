@@ -6,10 +6,10 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from .claims import Claim
 from .clock import by_the_clock
 from .cluster import Cluster
 from .order import ROUNDING, in_order, kept, rounds_of
+from .possible import PossibleClaim
 from .reading import Report, number, shown, total
 from .trees import Undecided
 from .whole import better, score
@@ -23,7 +23,7 @@ CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
 
 
-class Proof(Claim):
+class Proof(PossibleClaim):
     """The checks of step 2: nothing is better."""
 
     why = ""
