@@ -96,9 +96,8 @@ def _chain_verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict
 
 
 def data_folder() -> Path:
-    """Return the folder of the public traces: DRFOPT_DATA, or the folder beside the repository."""
-    beside = Path(__file__).resolve().parents[1] / "../shared/data"
-    return Path(os.environ.get("DRFOPT_DATA") or beside)
+    """Return the folder of the public traces that DRFOPT_DATA names; without one, a folder that is not there."""
+    return Path(os.environ.get("DRFOPT_DATA") or "DRFOPT_DATA is not set")
 
 
 def openb(bench: Bench, pods: int | None) -> list[Row]:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from drfopt import explain
 from drfopt.certificates.document import certificate_document
 from drfopt.io.native import writing
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
-from drfopt.planning import explain
 from drfopt.planning.sweeping import sweep
 from drfopt.solving.allocating import solve
 

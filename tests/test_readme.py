@@ -124,5 +124,5 @@ def rewritten(folder):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        traces = Path(os.environ.get("DRFOPT_DATA") or REPOSITORY / "../shared/data").resolve()
+        traces = Path(os.environ["DRFOPT_DATA"]).resolve()
         README.write_text(rewritten(laid_out(Path(name), traces)), encoding="utf-8")

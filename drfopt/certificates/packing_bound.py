@@ -4,15 +4,16 @@ A pool prices its resources: a task costs what it uses, and no tasks together co
 price the tasks of each shape: no machine can carry more worth than its most valuable load.
 """
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 
 from ..model.devices import DeviceRoom
-from ..model.packings import device_room, integer_rows
+from ..model.packings import PATTERNS, device_room, integer_rows
 from ..model.whole_values import WholeUsers
 
-__all__ = ["Bounds", "Machines", "Pool", "Prices", "cheapest", "worth_of"]
+__all__ = ["Bounds", "Machines", "PackingProgram", "Pool", "Prices", "cheapest", "worth_of"]
 
 LOADS = 20_000
 """Steps in listing the loads of one machine; a class that needs more is priced by its resources."""
@@ -158,3 +159,68 @@ def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[
 def worth_of(users: WholeUsers) -> Pool | Machines:
     """Return how a cluster prices the tasks of its users."""
     return Pool(users) if users.instance.machines is None else Machines(users)
+
+
+class PackingProgram:
+    """The columns and rows of a linear program over what a cluster runs.
+
+    Attributes
+    ----------
+    high, cost : list of float
+        A column each; all are at least 0.
+    rows : list of (float, float, dict)
+        Least, most, and terms.
+    units : dict from (int, int) to (int, float)
+        The row of each price, and the unit in which it is written.
+    loads : list of (int, tuple of int)
+        Class and load of the columns that count machines.
+    listed : bool
+        Whether every class is counted by its loads.
+    """
+
+    def __init__(self) -> None:
+        self.high: list[float] = []
+        self.cost: list[float] = []
+        self.rows: list[tuple[float, float, dict[int, float]]] = []
+        self.units: dict[tuple[int, int], tuple[int, float]] = {}
+        self.loads: list[tuple[int, tuple[int, ...]]] = []
+        self.listed = False
+
+    def column(self, high: float, cost: float = 0.0) -> int:
+        """Add a column."""
+        self.high.append(high)
+        self.cost.append(cost)
+        return len(self.high) - 1
+
+    def row(self, low: float, high: float, terms: dict[int, float]) -> int:
+        """Add a row."""
+        self.rows.append((low, high, terms))
+        return len(self.rows) - 1
+
+    def machine_columns(self, worth: Machines) -> list[dict[int, float]]:
+        """Add the machines of all classes; return by shape which columns run how many of its tasks.
+
+        Columns of loads come first, so that what is branched upon stands together.
+        """
+        runs: list[dict[int, float]] = [{} for _ in worth.users]
+        few = [loads is not None and len(loads) <= PATTERNS for loads in worth.loads]
+        for k, (fitting, loads) in enumerate(zip(worth.fitting, worth.loads, strict=True)):
+            if few[k] and loads is not None:
+                columns = [self.column(worth.counts[k]) for _ in loads]
+                self.loads += [(k, load) for load in loads]
+                self.row(0.0, worth.counts[k], dict.fromkeys(columns, 1.0))
+                for column, load in zip(columns, loads, strict=True):
+                    for s, x in zip(fitting, load, strict=True):
+                        runs[s][column] = float(x)
+        self.listed = len({k for k, _ in self.loads}) == sum(map(bool, worth.fitting))
+        for k, (fitting, (rows, room)) in enumerate(zip(worth.fitting, worth.rows, strict=True)):
+            if few[k]:
+                continue
+            columns = [self.column(math.inf) for _ in fitting]
+            for s, column in zip(fitting, columns, strict=True):
+                runs[s][column] = 1.0
+            for j, most in enumerate(room):
+                unit = float(max((row[j] for row in rows), default=1) or 1)
+                terms = {column: row[j] / unit for column, row in zip(columns, rows, strict=True) if row[j]}
+                self.units[k + 1, j] = (self.row(-math.inf, worth.counts[k] * most / unit, terms), unit)
+        return runs

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..base.solvers.rows import program
 from ..model.instance import Instance
-from ..model.packings import PATTERNS, shapes
-from .packing_bound import Machines, Pool
+from ..model.packings import shapes
+from .packing_bound import Machines, PackingProgram, Pool
 from .refutation import FRACTIONAL
 from .verifier.trees import Bounds, Undecided
 from .verifier.whole_values import ValueProof
@@ -84,12 +84,13 @@ class BoxPoint:
         raise Undecided("nothing is left to split")
 
 
-class BoxProgram:
+class BoxProgram(PackingProgram):
     """The linear program of a box: tasks, what they are worth (below chords of logarithms), machines with loads."""
 
     def __init__(self, proof: ValueProof, worth: Pool | Machines, instance: Instance):
         import highspy
 
+        super().__init__()
         self.value, self.worth, self.cluster = proof.value, worth, proof.cluster
         users = proof.cluster.users
         alike = shapes(instance, users)
@@ -105,17 +106,14 @@ class BoxProgram:
             self.top = float(largest)
             self.power = [proof.value.rate[i] / largest for i in users]
         n = len(users)
-        self.n, self.cost = n, [0.0 if self.product else -w for w in self.power]
-        self.high: list[float] = list(map(float, self.most))
-        self.rows: list[tuple[float, float, dict[int, float]]] = []
-        self.loads: list[tuple[int, tuple[int, ...]]] = []
-        self.listed = False
-        self.units: dict[tuple[int, int], tuple[int, float]] = {}
+        self.n = n
+        self.cost += [0.0 if self.product else -w for w in self.power]
+        self.high += map(float, self.most)
         if isinstance(worth, Pool):
             self._pool(worth)
         else:
             self._machines(worth)
-        self.values = [self._column(math.inf, -1.0) for _ in users] if self.product else []
+        self.values = [self.column(math.inf, -1.0) for _ in users] if self.product else []
         self.chords: set[tuple[int, int]] = set()
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.highs: Any = highspy.Highs()
@@ -132,47 +130,17 @@ class BoxProgram:
                 for v in near:
                     self._chord(p, v)
 
-    def _column(self, high: float, cost: float = 0.0) -> int:
-        self.high.append(high)
-        self.cost.append(cost)
-        return len(self.high) - 1
-
-    def _row(self, high: float, terms: dict[int, float]) -> int:
-        self.rows.append((-math.inf, high, terms))
-        return len(self.rows) - 1
-
     def _pool(self, worth: Pool) -> None:
         for j, most in enumerate(worth.room):
             column = [worth.demands[self.shape[i]][j] for i in self.cluster.users]
             unit = float(max([most, *column]) or 1)
             terms = {p: d / unit for p, d in enumerate(column) if d}
-            self.units[0, j] = (self._row(most / unit, terms), unit)
+            self.units[0, j] = (self.row(-math.inf, most / unit, terms), unit)
 
     def _machines(self, worth: Machines) -> None:
-        runs: list[dict[int, float]] = [{} for _ in worth.users]
-        for k, (fitting, loads) in enumerate(zip(worth.fitting, worth.loads, strict=True)):
-            if loads is None or len(loads) > PATTERNS:
-                continue
-            columns = [self._column(worth.counts[k]) for _ in loads]
-            self.loads += [(k, load) for load in loads]
-            self._row(worth.counts[k], dict.fromkeys(columns, 1.0))
-            for column, load in zip(columns, loads, strict=True):
-                for s, x in zip(fitting, load, strict=True):
-                    runs[s][column] = float(x)
-        self.listed = len({k for k, _ in self.loads}) == sum(map(bool, worth.fitting))
-        for k, (fitting, (rows, room)) in enumerate(zip(worth.fitting, worth.rows, strict=True)):
-            if worth.loads[k] is not None and len(worth.loads[k] or ()) <= PATTERNS:
-                continue
-            columns = [self._column(math.inf) for _ in fitting]
-            for s, column in zip(fitting, columns, strict=True):
-                runs[s][column] = 1.0
-            for j, most in enumerate(room):
-                unit = float(max((row[j] for row in rows), default=1) or 1)
-                terms = {column: row[j] / unit for column, row in zip(columns, rows, strict=True) if row[j]}
-                self.units[k + 1, j] = (self._row(worth.counts[k] * most / unit, terms), unit)
-        for s, supplied in enumerate(runs):
+        for s, supplied in enumerate(self.machine_columns(worth)):
             terms = {p: 1.0 for p, i in enumerate(self.cluster.users) if self.shape[i] == s}
-            self.units[0, s] = (self._row(0.0, terms | {column: -x for column, x in supplied.items()}), 1.0)
+            self.units[0, s] = (self.row(-math.inf, 0.0, terms | {column: -x for column, x in supplied.items()}), 1.0)
 
     def _worth(self, p: int, v: int) -> float:
         return self.first + self.power[p] * math.log(v) if v else 0.0

@@ -21,10 +21,8 @@ import numpy as np
 
 from ..base.deadline import NEVER, Deadline
 from ..base.solvers.rows import program
-from ..model.instance import Instance
-from ..model.packings import PATTERNS
 from .level_claims import ABOVE, LevelClaim
-from .packing_bound import Machines, Pool, Prices, cheapest
+from .packing_bound import Machines, PackingProgram, Pool, Prices, cheapest
 
 __all__ = ["FRACTIONAL", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
@@ -127,20 +125,11 @@ def _contradicts(claim: LevelClaim, worth: Pool | Machines, leaf: Refutation, bo
     return least > total
 
 
-def refute(
-    claim: LevelClaim,
-    instance: Instance,
-    users: Sequence[int],
-    worth: Pool | Machines,
-    deadline: Deadline = NEVER,
-    branch: bool = True,
-) -> Refutation:
+def refute(claim: LevelClaim, worth: Pool | Machines, deadline: Deadline = NEVER, branch: bool = True) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
     Parameters
     ----------
-    users : sequence of int
-        The first user of each shape.
     branch : bool
         Whether to branch where one linear program does not suffice.
 
@@ -157,7 +146,7 @@ def refute(
             return leaf
     if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
         raise Better
-    return _Tree(claim, instance, users, worth, deadline).grow({}, branch)
+    return _Tree(claim, worth, deadline).grow({}, branch)
 
 
 def _simple(claim: LevelClaim, worth: Pool | Machines) -> list[Refutation]:
@@ -174,11 +163,9 @@ def _units(length: int) -> list[tuple[int, ...]]:
 class _Tree:
     """The branching for one claim."""
 
-    def __init__(
-        self, claim: LevelClaim, instance: Instance, users: Sequence[int], worth: Pool | Machines, deadline: Deadline
-    ):
+    def __init__(self, claim: LevelClaim, worth: Pool | Machines, deadline: Deadline):
         self.claim, self.worth, self.deadline = claim, worth, deadline
-        self.program = _Relaxation(claim, instance, users, worth)
+        self.program = _Relaxation(claim, worth)
         self.left = 1 + WORK // len(self.program.high)
 
     def grow(self, bounds: Bounds, branch: bool = True) -> Refutation:
@@ -239,54 +226,40 @@ class _Tree:
             raise Better
 
 
-class _Relaxation:
+class _Relaxation(PackingProgram):
     """The linear program of a claim: by how much must rows be relaxed for a fraction of an allocation to exist?
 
     Columns are the numbers of users who take each option, and what the cluster runs; rows that may be exceeded, at
     cost 1, are what is run (of a pool's resources, else of each shape) and the numbers that may stop.
     """
 
-    def __init__(self, claim: LevelClaim, instance: Instance, users: Sequence[int], worth: Pool | Machines):
+    def __init__(self, claim: LevelClaim, worth: Pool | Machines):
+        super().__init__()
         self.claim, self.worth = claim, worth
-        self.high: list[float] = []
-        self.cost: list[float] = []
-        self.rows: list[tuple[float, float, dict[int, float]]] = []
-        self.options = [self._column(choice.number) for choice in claim.choices for _ in choice.options]
+        self.options = [self.column(choice.number) for choice in claim.choices for _ in choice.options]
         self.asked: list[dict[int, float]] = [{} for _ in claim.fixed]
         stops: list[dict[int, float]] = [{} for _ in claim.allowed]
         column = 0
         for choice in claim.choices:
             terms = range(column, column + len(choice.options))
             column += len(choice.options)
-            self._row(choice.number, choice.number, dict.fromkeys(terms, 1.0))
+            self.row(choice.number, choice.number, dict.fromkeys(terms, 1.0))
             for c, (tasks, row) in zip(terms, choice.options, strict=True):
                 for good, x in choice.load(tasks):
                     self.asked[good][c] = self.asked[good].get(c, 0.0) + float(x)
                 if row != ABOVE:
                     stops[row][c] = 1.0
-        self.units: dict[tuple[int, int], tuple[int, float]] = {}
-        self.loads: list[tuple[int, tuple[int, ...]]] = []
-        self.listed = False
         if isinstance(worth, Pool):
             self._pool(worth)
         else:
-            self._machines(worth, instance, users)
+            self._machines(worth)
         self.counted = [self._elastic(allowed, terms, 1.0) for allowed, terms in zip(claim.allowed, stops, strict=True)]
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.highs = self._load()
 
-    def _column(self, high: float, cost: float = 0.0) -> int:
-        self.high.append(high)
-        self.cost.append(cost)
-        return len(self.high) - 1
-
-    def _row(self, low: float, high: float, terms: dict[int, float]) -> int:
-        self.rows.append((low, high, terms))
-        return len(self.rows) - 1
-
     def _elastic(self, high: float, terms: dict[int, float], unit: float) -> int:
         scaled = {column: value / unit for column, value in terms.items()}
-        return self._row(-math.inf, high / unit, scaled | {self._column(math.inf, 1.0): -1.0})
+        return self.row(-math.inf, high / unit, scaled | {self.column(math.inf, 1.0): -1.0})
 
     def _pool(self, worth: Pool) -> None:
         for j, total in enumerate(worth.room):
@@ -298,30 +271,8 @@ class _Relaxation:
             unit = float(max(terms.values(), default=1) or 1)
             self.units[0, j] = (self._elastic(left, terms, unit), unit)
 
-    def _machines(self, worth: Machines, instance: Instance, users: Sequence[int]) -> None:
-        supplied: list[dict[int, float]] = [{} for _ in users]
-        for k, (fitting, loads) in enumerate(zip(worth.fitting, worth.loads, strict=True)):
-            if loads is None or len(loads) > PATTERNS:
-                continue
-            columns = [self._column(worth.counts[k]) for _ in loads]
-            self.loads += [(k, load) for load in loads]
-            self._row(0.0, worth.counts[k], dict.fromkeys(columns, 1.0))
-            for column, load in zip(columns, loads, strict=True):
-                for s, x in zip(fitting, load, strict=True):
-                    supplied[s][column] = float(x)
-        # Columns of loads come first, so that what is branched upon stands together.
-        self.listed = len({k for k, _ in self.loads}) == sum(map(bool, worth.fitting))
-        for k, (fitting, (rows, room)) in enumerate(zip(worth.fitting, worth.rows, strict=True)):
-            if worth.loads[k] is not None and len(worth.loads[k] or ()) <= PATTERNS:
-                continue
-            columns = [self._column(math.inf) for _ in fitting]
-            for s, column in zip(fitting, columns, strict=True):
-                supplied[s][column] = 1.0
-            for j, total in enumerate(room):
-                unit = float(max((row[j] for row in rows), default=1) or 1)
-                terms = {column: row[j] / unit for column, row in zip(columns, rows, strict=True) if row[j]}
-                self.units[k + 1, j] = (self._row(-math.inf, worth.counts[k] * total / unit, terms), unit)
-        for s, runs in enumerate(supplied):
+    def _machines(self, worth: Machines) -> None:
+        for s, runs in enumerate(self.machine_columns(worth)):
             goods = [good for good, shape in enumerate(worth.shapes) if shape == s]
             asked = self._together([(good, 1) for good in goods])
             unit = max(asked.values(), default=1.0) or 1.0

@@ -218,7 +218,7 @@ class _Levels:
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
-            proof = refute(claim, self.whole.cluster, self.users, self.worth, self.deadline)
+            proof = refute(claim, self.worth, self.deadline)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
@@ -250,7 +250,7 @@ class _Levels:
                 break
             middle = (low + high) // 2
             try:
-                refute(claim.raised(middle), self.whole.cluster, self.users, self.worth, branch=False)
+                refute(claim.raised(middle), self.worth, branch=False)
                 high = middle
             except (Better, Inconclusive):
                 low = middle

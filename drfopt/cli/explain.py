@@ -32,7 +32,7 @@ def explain(
     """
     out = Output.from_options(format, json, output)
     cluster = options.read(instance)
-    from ..planning import explain as explained
+    from ..planning.explaining.explanation import explain as explained
 
     with working("explaining"):
         found = explained(cluster, policy, user, fragmentation=fragmentation, time_limit=time_limit)

@@ -33,7 +33,7 @@ def price(
     """
     out = Output.from_options(format, json, output)
     cluster = options.read(instance)
-    from ..planning import price as priced
+    from ..planning.pricing.unit_price import price as priced
 
     with working("pricing"):
         found = priced(cluster, policy, units=of)

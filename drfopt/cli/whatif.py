@@ -92,7 +92,7 @@ def whatif(
     cluster = options.read(instance)
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
     if sweep is None:
-        from ..planning import what_if as compared
+        from ..planning.before_and_after import what_if as compared
 
         with working("solving before and after"):
             found: Any = compared(cluster, changes, policy, exact=exact or None, **how)

@@ -23,7 +23,7 @@ from drfopt.solving.allocating import solve
 
 def stated(instance):
     users = WholeUsers(instance, policy_named("drf"), playing(instance))
-    return [rows[0] for rows in users.shapes], worth_of(users)
+    return worth_of(users)
 
 
 def pool(seed, n=6):
@@ -34,7 +34,7 @@ def pool(seed, n=6):
 def test_the_papers_example_by_hand():
     # A has 3 tasks of (1 CPU, 4 GB), B 2 of (3, 1): at 2/3 both must stop, for one of them more is 10 CPUs or 20 GB.
     instance, policy = Instance.library("nsdi2011"), policy_named("drf")
-    users, worth = stated(instance)
+    worth = stated(instance)
     (claim,) = claims(WholeUsers(instance, policy, playing(instance)), [3, 2])
     assert claim.value == Fraction(2, 3)
     assert claim.count == 2
@@ -45,7 +45,7 @@ def test_the_papers_example_by_hand():
     assert holds(claim, worth, Refutation(((1, 0),), (3,)))
     assert not holds(claim, worth, Refutation(((0, 0),), (3,))), "nothing is short of nothing"
     assert not holds(claim, worth, Refutation(((-1, 0),), (3,))), "multipliers are not negative"
-    assert holds(claim, worth, refutation.refute(claim, instance, users, worth))
+    assert holds(claim, worth, refutation.refute(claim, worth))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -63,9 +63,9 @@ def test_every_other_allocation_is_rejected(seed):
 def test_a_proof_is_of_one_claim(seed):
     instance, policy = pool(seed), policy_named("drf")
     tasks = solve(instance, integer=True).tasks.tolist()
-    users, worth = stated(instance)
+    worth = stated(instance)
     for claim in claims(WholeUsers(instance, policy, playing(instance)), tasks):
-        proof = refutation.refute(claim, instance, users, worth)
+        proof = refutation.refute(claim, worth)
         assert holds(claim, worth, proof)
         # With one more user allowed to stop, what is at hand satisfies the claim: nothing can refute it.
         loose = replace(claim, allowed=(*claim.allowed[:-1], claim.allowed[-1] + 1))
@@ -79,11 +79,11 @@ def test_a_proof_is_of_one_claim(seed):
 def test_branches_are_checked_leaf_by_leaf():
     # Two tasks of 2 in 3 units: half a task each would do, so that no multipliers refute it, but a tree does.
     instance, policy = Instance([[2, 1], [2, 1], [2, 1]], [5, 9]), policy_named("drf")
-    users, worth = stated(instance)
+    worth = stated(instance)
     tasks = solve(instance, integer=True).tasks.tolist()
     assert sorted(tasks) == [0, 1, 1]
     claim = next(claims(WholeUsers(instance, policy, playing(instance)), tasks))
-    proof = refutation.refute(claim, instance, users, worth)
+    proof = refutation.refute(claim, worth)
     assert holds(claim, worth, proof)
     tree = Refutation(column=0, most=0, low=proof, high=Refutation(worth.free, (0,)))
     assert not holds(replace(claim, allowed=(2,)), worth, tree), "one leaf refutes nothing"
@@ -93,15 +93,15 @@ def test_branches_are_checked_leaf_by_leaf():
 
 def test_something_better_is_found_and_not_refuted():
     instance, policy = Instance.library("nsdi2011"), policy_named("drf")
-    users, worth = stated(instance)
+    worth = stated(instance)
     claim = next(claims(WholeUsers(instance, policy, playing(instance)), [2, 2]))
     with pytest.raises(Better):
-        refutation.refute(claim, instance, users, worth)
+        refutation.refute(claim, worth)
 
 
 def test_loads_are_what_machines_can_carry():
     instance = Instance([[1, 7], [1, 4]], machines=[Machine("node", [4, 14], 3)])
-    _, worth = stated(instance)
+    worth = stated(instance)
     assert set(worth.loads[0]) == {(0, 3), (1, 1), (2, 0)}
     costs, total = worth.priced(((7, 4), ()))
     assert costs == [7, 4]
@@ -113,7 +113,7 @@ def test_a_class_with_too_many_loads_is_priced_by_its_resources(monkeypatch):
 
     monkeypatch.setattr(module, "LOADS", 0)
     instance = Instance.library("sec72")
-    _, worth = stated(instance)
+    worth = stated(instance)
     assert worth.loads == [None]
     costs, total = worth.priced(((1, 2), (2, 0)))
     assert costs == [1, 2]
@@ -125,13 +125,13 @@ def test_a_class_with_too_many_loads_is_priced_by_its_resources(monkeypatch):
 
 def test_raised_claims_bound_a_level():
     instance, policy = Instance.library("nsdi2011"), policy_named("drf")
-    users, worth = stated(instance)
+    worth = stated(instance)
     claim = next(claims(WholeUsers(instance, policy, playing(instance)), [2, 2]))
     unit = WholeUsers(instance, policy, playing(instance)).unit
     for level in range(claim.level, 3 * unit):
         raised = claim.raised(level)
         try:
-            refutation.refute(raised, instance, users, worth, branch=False)
+            refutation.refute(raised, worth, branch=False)
             reachable = False
         except (Better, Inconclusive):
             reachable = True

@@ -2,11 +2,11 @@
 
 import pytest
 
+from drfopt import explain
 from drfopt.base.tables import Sheet
 from drfopt.io.native import writing
 from drfopt.model.arrays import ExactTable
 from drfopt.model.instance import Instance
-from drfopt.planning import explain
 from drfopt.planning.explaining.remedies import Remedies
 from drfopt.solving.scheduling import schedule
 

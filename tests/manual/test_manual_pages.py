@@ -150,7 +150,7 @@ def test_it_is_built_without_a_warning(tmp_path):
 
 
 if __name__ == "__main__":
-    traces = Path(os.environ.get("DRFOPT_DATA") or REPOSITORY / "../shared/data").resolve()
+    traces = Path(os.environ["DRFOPT_DATA"]).resolve()
     for page in sys.argv[1:] or pages_with("console"):
         with tempfile.TemporaryDirectory() as folder:
             text = PAGES[page]

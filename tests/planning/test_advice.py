@@ -2,10 +2,10 @@
 
 import pytest
 
+from drfopt import price, what_if
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
-from drfopt.planning import price, what_if
 from drfopt.planning.advice import advise
 from drfopt.solving.allocating import solve
 

@@ -4,8 +4,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, compare, solve
-from drfopt.planning import explain, what_if
+from drfopt import Group, Instance, Machine, Organisation, compare, explain, solve, what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import study
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_price import machines, pool
 
+from drfopt import explain, price
 from drfopt.axioms.auditing import audit
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
-from drfopt.planning import explain, price
 from drfopt.planning.changes import changed
 from drfopt.planning.explaining.remedies import Remedies, alone
 from drfopt.solving.allocating import solve

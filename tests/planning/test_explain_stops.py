@@ -2,9 +2,8 @@
 
 import pytest
 
-from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, solve
+from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, explain, solve, what_if
 from drfopt.base.numbers.enclosures import Enclosure
-from drfopt.planning import explain, what_if
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 2, "memory": 1}}
 ROOM = {"cpu": 9, "memory": 18}

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from drfopt import price, what_if
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
 from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES
-from drfopt.planning import price, what_if
 from drfopt.planning.pricing.feasible_growth import SLOPES
 from drfopt.planning.pricing.price_table import Prices, Worth
 from drfopt.planning.pricing.units import grown, unit_named, units_of

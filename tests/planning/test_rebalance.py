@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError
+from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, rebalance
 from drfopt.engines.whole import integer_program
-from drfopt.planning import rebalance
 from drfopt.planning.rebalancing.current import current_of, load_current
 from drfopt.planning.rebalancing.moves import Fairest, Placement
 

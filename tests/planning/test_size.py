@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, solve
+from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, size, solve
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.model.policies import policy_named
-from drfopt.planning import size
 from drfopt.planning.sizing.branch_and_bound import PurchaseSearch
 from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.offers import shop

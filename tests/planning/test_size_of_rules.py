@@ -6,8 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, Organisation, solve
-from drfopt.planning import size
+from drfopt import Instance, Machine, Organisation, size, solve
 from drfopt.planning.sizing import growing
 
 MOST = 4

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drfopt import what_if
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.formats import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.planning import Change, what_if
-from drfopt.planning.changes import changed
+from drfopt.planning.changes import Change, changed
 from drfopt.planning.sweeping import axis_of, sweep
 from drfopt.solving.allocating import solve
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
+from drfopt import what_if
 from drfopt.base.errors import InstanceError
 from drfopt.base.numbers.shown import fixed, number, percent
 from drfopt.base.tables import clean
-from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting.charts import library, named, span, thinned, unkeyed
 from drfopt.reporting.figures import figures

@@ -13,11 +13,11 @@ from itertools import pairwise
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised, typed
 
+from drfopt import what_if
 from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import library, unkeyed

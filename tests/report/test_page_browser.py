@@ -9,8 +9,8 @@ import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from benchmarks.browser import chromium, missing
+from drfopt import what_if
 from drfopt.base.tables import clean
-from drfopt.planning import what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 
