@@ -1,6 +1,7 @@
 """Whole tasks against the seconds aimed at: machines that are alike, users who tie, products, and the openb trace."""
 
-import time
+import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,10 +48,9 @@ class Target:
 
 
 def rows_of_nodes(seed: int) -> Instance:
-    """Return 48 machines that are alike and 8 users without limits."""
+    """Return 48 machines that are alike and 8 users without limits, some eight of whose tasks fill a machine."""
     random = np.random.default_rng([48, 8, seed])
-    demands = np.column_stack([random.integers(1, 9, 8), random.integers(1, 33, 8)])
-    return Instance(demands, machines=[Machine("node", [16, 64], 48)])
+    return Instance(random.integers(1, 101, (8, 2)), machines=[Machine("node", [400, 400], 48)])
 
 
 def park(machines: int, users: int, seed: int) -> Instance:
@@ -96,9 +96,9 @@ def reached(bench: Bench, target: Target) -> list[Row]:
         for instance in instances:
             if instance is None:
                 raise Absent("the openb trace is not here: set DRFOPT_DATA")
-            begun = time.process_time()
+            begun = _seconds()
             allocation = solve(instance, target.policy, integer=True, time_limit=target.limit)
-            found.append((time.process_time() - begun, allocation))
+            found.append((_seconds() - begun, allocation))
         return found
 
     def judge(instances: list[Instance], found: list[tuple[float, Allocation]]) -> Verdict:
@@ -121,6 +121,11 @@ def reached(bench: Bench, target: Target) -> list[Row]:
         (Way("all", "drfopt", run, judge),),
     )  # fmt: skip
     return bench.measure("whole-tasks-targets", case)
+
+
+def _seconds() -> float:
+    """Return the cpu seconds of this process and of the solvers that it has started."""
+    return math.fsum(os.times()[:4])
 
 
 def _near(instance: Instance, policy: str, allocation: Allocation) -> bool:

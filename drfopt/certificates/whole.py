@@ -93,13 +93,16 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
     playing = exhaustive_search.playing(instance)
     if policy.objective == "leximin":
-        users = WholeUsers(instance, policy, playing)
-        # Who rises with whom depends on who stopped before: there is no number for that.
-        return () if users.branches else users.score(tasks)
+        return _leximin(WholeUsers(instance, policy, playing), tasks)
     rates = policy.exact_rates(instance)
     if policy.objective == "sum":
         return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
     return products([instance.exact_weights[i] for i in playing])([tasks[i] for i in playing])
+
+
+def _leximin(users: WholeUsers, tasks: list[int]) -> Score:
+    # Who rises with whom in groups depends on who stopped before: there is no number for that.
+    return () if users.branches else users.score(tasks)
 
 
 def certify(
@@ -128,12 +131,12 @@ def certify(
     if policy.objective == "leximin" and users.branches:
         found = _by_groups(users, counts, deadline)
     elif policy.objective == "leximin":
-        found = _Levels(instance, policy, counts, deadline, finder).certificate()
+        found = _Levels(users, counts, deadline, finder).certificate()
     else:
         found = _largest(instance, policy, counts, deadline, finder)
     evidence = replace(
         found.proof(WholeEvidence),
-        score=score(instance, policy, counts),
+        score=_leximin(users, counts) if policy.objective == "leximin" else score(instance, policy, counts),
         broken=users.broken(counts),
         packing=packing,
         devices=devices,
@@ -181,9 +184,9 @@ def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certi
 class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
-    def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder):
+    def __init__(self, users: WholeUsers, tasks: list[int], deadline: Deadline, finder: Finder):
         self.tasks, self.deadline, self.second = tasks, deadline, finder.second
-        self.whole = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+        self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
         self.worth = worth_of(self.whole)
         self.proven: list[tuple[Fraction, int, Any]] = []

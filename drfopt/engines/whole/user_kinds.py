@@ -14,7 +14,7 @@ from ...model.task_types import TypeSequence
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
 
-__all__ = ["BOTTOM", "KindPool", "Kinds", "Spot", "TooMany", "Vector"]
+__all__ = ["BOTTOM", "KindPool", "Kinds", "PricedPool", "Spot", "TooMany", "Vector"]
 
 Vector = tuple[int, ...]
 
@@ -139,11 +139,15 @@ class KindPool(Kinds):
         return rows[0] if len(rows) == 1 else rows[self.sequences[kind].next_type(x)]
 
     def easier(self, one: int, other: int) -> bool:
-        """Say whether a kind has the values of another, may run no fewer tasks and needs no more of anything."""
+        """Say whether a kind has the values of another, may run no fewer tasks and needs no more of anything.
+
+        Of two kinds of which either does, as kinds with other classes or ceilings may, it is the one listed last.
+        """
         a, b = self.scales[one], self.scales[other]
         alike = (a.rows, a.promise) == (b.rows, b.promise) and a.most >= b.most
         single = len(self.rows[one]) == len(self.rows[other]) == 1
-        return alike and single and all(map(le, self.rows[one][0], self.rows[other][0]))
+        equal = a.most == b.most and self.rows[one] == self.rows[other]
+        return alike and single and all(map(le, self.rows[one][0], self.rows[other][0])) and (not equal or one > other)
 
     def minus(self, left: Vector, numbers: Sequence[int], tasks: Sequence[int]) -> Vector:
         """Return what is left over after so many users of each kind with so many tasks each."""
@@ -259,6 +263,27 @@ class KindPool(Kinds):
             yield spot, stopping
             active = tuple(a - s for a, s in zip(active, stopping, strict=True))
             left, level = self.minus(left, stopping, spot.tasks), spot.level
+
+
+class PricedPool(KindPool):
+    """Machines as a pool that contains all packings: the resources of the whole cluster, and prices of tasks."""
+
+    def learn(self, prices: Sequence[int], worth: int) -> None:
+        """Add a resource: a task of each shape needs its price of it, and there is what all machines are worth."""
+        shape = [good[1] for good in self.users.goods]
+        self.rows = [
+            [(*row, prices[shape[good]]) for good, row in zip(goods, rows, strict=True)]
+            for goods, rows in zip(self.goods, self.rows, strict=True)
+        ]
+        self.room = (*self.room, worth)
+
+    def asked(self, tasks: Sequence[int]) -> list[int]:
+        """Return how many tasks of each shape are these of the members."""
+        found = [0] * len(self.users.shapes)
+        for goods, sequence, x in zip(self.users.goods_of, self.users.sequences, tasks, strict=True):
+            for good, count in zip(goods, sequence.started(x), strict=True):
+                found[self.users.goods[good][1]] += count
+        return found
 
 
 class _Choice:
