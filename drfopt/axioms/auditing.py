@@ -142,17 +142,16 @@ def audit(
     chosen, asked = policy_named(policy), properties_named(properties)
     if not isinstance(instance, Instance):
         raise PolicyError(f"audit takes an Instance, not {type(instance).__name__}: build one, or use Instance.load")
-    divisible = not integer and chosen.objective in ("leximin", "alpha", "sum")
-    chosen.check(instance, integer, FEATURES if divisible else () if integer else ("types",))
+    built_in = chosen.objective in ("leximin", "alpha", "sum")
+    chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types",))
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     integer = in_whole_tasks(instance, chosen, integer)
     deadline = Deadline.after(time_limit)
-    if divisible and ruled.beyond(instance):
+    if built_in and ruled.beyond(instance, integer):
         names = tuple(row.name for row in asked)
-        return Audit(
-            instance, chosen.name, integer, *ruled.findings(instance, chosen, names, properties is None, deadline)
-        )
+        found = ruled.findings(instance, chosen, names, properties is None, deadline, integer)
+        return Audit(instance, chosen.name, integer, *found)
     results = findings(cluster_of(instance), chosen, asked, integer, deadline)
     return Audit(instance, chosen.name, integer, results)
 

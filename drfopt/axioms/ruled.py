@@ -8,7 +8,8 @@ nobody loses when another leaves or the cluster grows, nobody gains by a report 
 With task types and no rules a user's part of every machine and another's bundle are rooms, and the most tasks it could
 run in a room, every type on its own classes, is a linear program.
 
-Numbers here are floats with a certificate: what they decide is decided beyond `DIFFERENT`.
+Numbers here are floats with a certificate: what they decide is decided beyond `DIFFERENT`.  Whole tasks are counted;
+what they need of rooms is in `ruled_whole`.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,9 +23,11 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
 from ..base.progress import report
+from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import Policy
 from ..solving.allocating import solve
+from . import ruled_whole
 from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
 __all__ = ["beyond", "findings"]
@@ -52,6 +55,9 @@ UNDEFINED_BY_RULES = (
 UNDEFINED_OF_TYPES = UNDEFINED_BY_RULES[2:]
 """What speaks of one task of a user, or of one pool."""
 
+GIVEN = "of the optimum that is given; others may be as good"
+"""What is said of whole tasks, of which there may be several optima."""
+
 PAIRS = 200
 """Reports of two users together that are tried at most."""
 
@@ -70,13 +76,18 @@ class Loss(Witness):
         return f"user {self.user} runs {self.tasks:.6g} tasks, and {self.instead:.6g} {self.when}"
 
 
-def beyond(instance: Instance) -> bool:
+def beyond(instance: Instance, integer: bool = False) -> bool:
     """Say whether an instance has rules or task types that the exact audits do not speak of."""
-    return bool(instance.features - {"types"})
+    return bool(instance.features - ({"types"} if not integer else set()))
 
 
 def findings(
-    instance: Instance, policy: Policy, asked: tuple[str, ...], by_default: bool, deadline: Deadline
+    instance: Instance,
+    policy: Policy,
+    asked: tuple[str, ...],
+    by_default: bool,
+    deadline: Deadline,
+    integer: bool = False,
 ) -> tuple[tuple[Finding, ...], str]:
     """Return the findings on properties of these names, and what has to be said of those that are left out.
 
@@ -92,7 +103,7 @@ def findings(
     if out and not by_default:
         able = ", ".join(name for name in CHECKS if name not in undefined)
         raise PolicyError(f"{out[0]} is not defined under {rules}: defined are {able}")
-    case = _RuledCase(instance, policy, deadline)
+    case = _RuledCase(instance, policy, deadline, integer)
     found: list[Finding] = []
     for name in (name for name in asked if name not in out):
         report(f"auditing {name}")
@@ -108,30 +119,61 @@ def findings(
 class _RuledCase:
     """An instance under a policy, and divisions of changed ones."""
 
-    def __init__(self, instance: Instance, policy: Policy, deadline: Deadline):
-        self.instance, self.policy, self.deadline = instance, policy, deadline
-        self.truth = solve(instance, policy)
+    def __init__(self, instance: Instance, policy: Policy, deadline: Deadline, integer: bool = False):
+        self.instance, self.policy, self.deadline, self.integer = instance, policy, deadline, integer
+        self.proven = integer
+        self.truth = self.solved(instance)
         self.tasks = np.asarray(self.truth.tasks, dtype=float)
-        self.tied = policy.objective == "sum"
+        self.tied = policy.objective == "sum" and not integer
+
+    def solved(self, instance: Instance) -> Allocation:
+        """Return the division of an instance."""
+        self.deadline.check("the audit")
+        left = self.deadline.left()
+        found = solve(instance, self.policy, integer=self.integer, time_limit=left if left < np.inf else None)
+        self.proven &= found.certificate.rigorous and found.status == "optimal"
+        return found
 
     def after(self, **changes: Any) -> np.ndarray:
         """Return the tasks of a changed instance."""
-        self.deadline.check("the audit")
-        return np.asarray(solve(Instance(**(self.instance.parts() | changes)), self.policy).tasks, dtype=float)
+        return np.asarray(self.solved(Instance(**(self.instance.parts() | changes))).tasks, dtype=float)
 
-    def finding(self, name: str, losses: Iterator[Loss], decided: bool) -> Finding:
+    def reporting(self, reports: dict[int, tuple[int, float]]) -> dict[int, float]:
+        """Return what some users run of their own tasks when they report so many times their demand of a resource."""
+        demands = self.instance.parts()["demands"]
+        for i, (j, times) in reports.items():
+            demands[i] = [d * Fraction(times) if h == j else d for h, d in enumerate(demands[i])]
+        found = self.solved(Instance(**(self.instance.parts() | {"demands": demands})))
+        runs = {}
+        for i, (_, times) in reports.items():
+            # What it is given carries so many of its own tasks.
+            part = min(times, 1.0)
+            carried = ruled_whole.carried(found, i, Fraction(part)) if self.integer else float(found.tasks[i]) * part
+            runs[i] = min(carried, float(self.instance.limits[i]))
+        return runs
+
+    def finding(self, name: str, losses: Iterator[Loss], decided: bool, note: str = GIVEN) -> Finding:
         """Return the verdict: a loss, if there is one."""
         trials = 0
+        whole = 0.5 if self.integer else 0.0
         for trials, loss in enumerate(losses, start=1):  # noqa: B007 -- how many there were is told
-            if loss.instead > loss.tasks * (1 + DIFFERENT) + TINY * float(self.tasks.max(initial=0.0)):
-                return Finding(name, FAILS, loss, exact=False, tied=self.tied)
-        note = "to the error of the tasks, which are computed in floats" if decided else ""
+            more = whole or loss.tasks * DIFFERENT + TINY * float(self.tasks.max(initial=0.0))
+            if loss.instead > loss.tasks + more:
+                said = note if self.integer else ""
+                return Finding(name, FAILS, loss, exact=self.proven, tied=self.tied, note=said)
+        if not self.integer:
+            note = "to the error of the tasks, which are computed in floats" if decided else ""
         verdict = HOLDS if decided else UNDECIDED
-        return Finding(name, verdict, exact=False, trials=0 if decided else trials, note=note, tied=self.tied)
+        exact = decided and self.proven
+        return Finding(name, verdict, exact=exact, trials=0 if decided else trials, note=note, tied=self.tied)
 
 
 def _pareto(case: _RuledCase) -> Finding:
-    """Ask a linear program for the most tasks all could have besides what they have, rules kept."""
+    """Ask for the most tasks all could have besides what they have, rules kept: of divisible ones a linear program."""
+    if case.integer:
+        wasted, decided = ruled_whole.wasted(case.truth, case.policy, case.deadline)
+        losses = (Loss(user, x, x + 1, "would take nothing from anybody else") for user, x in wasted)
+        return case.finding("pareto-efficiency", losses, decided, "")
     from ..engines.problem import Problem
     from ..engines.promised import Promised
     from ..engines.sums import most_tasks
@@ -171,11 +213,14 @@ def _ceilings(instance: Instance) -> Iterator[np.ndarray]:
 
 def _alone(case: _RuledCase) -> Finding:
     """Compare everybody's tasks with those in its part of every machine."""
-    instance = case.instance
+    instance, when = case.instance, "alone in its part of every machine"
+    if case.integer:
+        whole = zip(instance.users, case.tasks.tolist(), ruled_whole.alone(instance), strict=True)
+        return case.finding("sharing-incentive", (Loss(user, x, y, when) for user, x, y in whole), decided=True)
     weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
     part = np.broadcast_to(weights / weights.sum(axis=0), instance.demands.shape)
     rows = (
-        Loss(user, case.tasks[i], _most(instance, i, instance.room * part[i]), "alone in its part of every machine")
+        Loss(user, case.tasks[i], _most(instance, i, instance.room * part[i]), when)
         for i, user in enumerate(instance.users)
     )
     return case.finding("sharing-incentive", rows, decided=True)
@@ -184,6 +229,13 @@ def _alone(case: _RuledCase) -> Finding:
 def _envy(case: _RuledCase) -> Finding:
     """Compare everybody's tasks with those on the bundle of every other, class by class, scaled to its weight."""
     instance, types = case.instance, case.instance.type_table
+    if case.integer:
+        envied = ruled_whole.envied(case.truth, case.deadline)
+        losses = (
+            Loss(instance.users[i], case.tasks[i], y, f"with what user {instance.users[k]} holds, scaled to its weight")
+            for i, k, y in envied
+        )
+        return case.finding("envy-freeness", losses, decided=True)
     placed = case.truth.placed_by_type
     rooms = [np.asarray(placed)[types.owner == k].T @ types.demands[types.owner == k] for k in range(instance.n)]
     weights = instance.weights if instance.weights_per_resource else np.repeat(instance.weights[:, None], instance.m, 1)
@@ -298,16 +350,12 @@ def _reports(case: _RuledCase) -> Finding:
                 continue
             for j in np.flatnonzero(instance.demands[i]).tolist():
                 for times in REPORTS:
-                    demands = instance.parts()["demands"]
-                    demands[i] = [d * Fraction(times) if h == j else d for h, d in enumerate(demands[i])]
                     try:
-                        tasks = case.after(demands=demands)
+                        runs = case.reporting({i: (j, times)})[i]
                     except TimeLimitError:
                         raise
                     except DrfoptError:
                         continue
-                    # What it is given carries so many of its own tasks.
-                    runs = min(float(tasks[i]) * min(times, 1.0), float(instance.limits[i]))
                     what = f"by reporting {times:g} times its demand of {instance.resources[j]}"
                     yield Loss(user, float(case.tasks[i]), runs, what)
 
@@ -329,18 +377,14 @@ def _pairs(case: _RuledCase) -> Finding:
 
     def rows() -> Iterator[Loss]:
         for i, k, (j, times), (h, again) in islice(tries, PAIRS):
-            demands = instance.parts()["demands"]
-            for user, resource, factor in ((i, j, times), (k, h, again)):
-                demands[user] = [d * Fraction(factor) if r == resource else d for r, d in enumerate(demands[user])]
             try:
-                tasks = case.after(demands=demands)
+                runs = case.reporting({i: (j, times), k: (h, again)})
             except TimeLimitError:
                 raise
             except DrfoptError:
                 continue
-            runs = [min(float(tasks[u]) * min(t, 1.0), float(instance.limits[u])) for u, t in ((i, times), (k, again))]
             # Whoever gains least of the two: both have to.
-            u, gained = min(((i, runs[0]), (k, runs[1])), key=lambda row: row[1] - case.tasks[row[0]])
+            u, gained = min(runs.items(), key=lambda row: row[1] - case.tasks[row[0]])
             yield Loss(instance.users[u], float(case.tasks[u]), gained, "where two users report together")
 
     return case.finding("group-strategy-proofness", rows(), decided=False)

@@ -52,11 +52,11 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from ..model.allocation import Certificate
-from ..model.arrays import in_blocks
 from ..model.evidence import ChainEvidence, Round
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
+from .open_pairs import OpenPairs
 
 __all__ = [
     "CERTAIN",
@@ -142,12 +142,14 @@ def certify(
     before = np.zeros(instance.n, dtype=bool)
     rows = instance.n if instance.type_table is None else len(instance.type_table.owner)
     closed = np.zeros((rows, max(1, instance.k)), dtype=bool)
+    types = instance.type_table
+    blocks = OpenPairs.of(*closed.shape, instance.fits if types is None else types.fits)
     for link in rounds:
         finished = np.asarray(link.finished, dtype=np.intp)
         finished = finished[~at_limit[finished]]
         held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
         violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        left, multipliers, paying, dear = _excess(instance, rates, levels, link, closed, filled)
+        left, multipliers, paying, dear = _excess(instance, rates, levels, link, closed, blocks, filled)
         prices = firm(link.prices)
         missed = dear + float((prices * np.abs(1 - filled.rows)).sum()) + ROUNDED * float(prices.sum())
         mass = float(multipliers[~held].sum())
@@ -217,6 +219,7 @@ def _excess(
     levels: np.ndarray,
     link: Round,
     closed: np.ndarray,
+    blocks: list[OpenPairs],
     filled: _Filled,
 ) -> tuple[float, np.ndarray, np.ndarray, float]:
     """Return what the bound leaves open, the multipliers cut to what the prices allow, who must pay (n,), and what the
@@ -227,15 +230,8 @@ def _excess(
     """
     prices, types, total = firm(link.prices), instance.type_table, instance.room
     per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
-    demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
-
-    def everywhere(rows: slice) -> np.ndarray:
-        costs = demands[rows] @ per_unit.T
-        return costs if fits is None else np.where(fits[rows], costs, np.inf)
-
-    least = np.concatenate(
-        in_blocks(len(demands), lambda rows: np.where(closed[rows], np.inf, everywhere(rows)).min(axis=1))
-    )
+    demands = instance.demands if types is None else types.demands
+    least = np.concatenate([pairs.cheapest(pairs.costs(demands, per_unit), closed) for pairs in blocks])
     cheapest = least if types is None else types.summed(types.part * least)
     allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
     most = np.where(np.isfinite(allowed), allowed, 0)
@@ -247,18 +243,18 @@ def _excess(
         # Of a type the bound accounts for its cheapest class; what a dearer one costs too much is what is missing.
         rates = rates[types.owner]
         accounted = np.where(np.isfinite(least), least, 0)
-
-    def settle(rows: slice) -> float:
-        paid, amounts = everywhere(rows), filled.amounts[rows]
-        costs = np.where(closed[rows], np.inf, paid)
-        slack = costs - accounted[rows, None]
-        # So many tasks are paid for by what the bound leaves open.
-        few = (rates[rows] * left)[:, None] <= CERTAIN * LEVEL * link.level * slack
-        closed[rows] |= (slack > DEARER * costs) & few
-        used = amounts != 0
-        return float(amounts[used] @ np.maximum(paid - accounted[rows, None], 0)[used])
-
-    return left, multipliers, paying, float(sum(in_blocks(len(demands), settle)))
+    # What is dearer by this much so few tasks are on: what the bound leaves open pays for no more.
+    few = np.divide(rates * left, CERTAIN * LEVEL * link.level, where=link.level > 0, out=np.full(len(rates), np.inf))
+    dear = 0.0
+    for pairs in blocks:
+        costs = pairs.costs(demands, per_unit)
+        slack = costs - pairs.spread(accounted)
+        costs *= DEARER
+        shut = slack > costs
+        if shut.any():
+            closed[pairs.at] |= shut & (slack >= pairs.spread(few))
+        dear += float(np.vdot(filled.amounts[pairs.at], np.maximum(slack, 0, out=slack)))
+    return left, multipliers, paying, dear
 
 
 def _stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray]]) -> tuple:

@@ -13,7 +13,7 @@ A stop that finishes nobody is the end of what can rise: all are at their limits
 last, everybody is finished or at her limit.
 
 What rounding leaves of the money unspent is shared out as in `drfopt.certificates.chain`: a user could rise by as much
-as it pays for.
+as it pays for.  What rounding leaves of a full resource is nobody's: whoever rises on it alone may have to stop before.
 """
 
 from fractions import Fraction
@@ -25,7 +25,7 @@ import numpy as np
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import StopEvidence
-from ..model.hierarchy import Breakpoint, Clock, SettledState
+from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
 from ..model.instance import Instance
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
@@ -34,6 +34,9 @@ __all__ = ["certify", "costs", "exact_room", "exceeded", "floors", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
+
+FULL = 8 * HIDDEN
+"""Part of a capacity or ceiling that the rounding of what is used of it can hide."""
 
 
 def certify(
@@ -143,6 +146,8 @@ class _Replay:
         there = trajectory.tasks(breakpoint.point)
         waiting = ~state.finished
         self._wrong(waiting, there - tasks, tasks)
+        if not clock.exact:
+            self._undecided(trajectory, breakpoint, there)
         if not len(breakpoint.finished):
             if breakpoint.point != trajectory.end:
                 return f"{name} finishes nobody, and the clock could go on"
@@ -194,6 +199,22 @@ class _Replay:
         if spent > 0:
             part = np.divide(risen[done], there[done], where=there[done] > 0, out=np.zeros(len(done)))
             self.violations[done] = np.maximum(self.violations[done], HIDDEN * money / spent * part)
+
+    def _undecided(self, trajectory: Trajectory, breakpoint: Breakpoint, there: np.ndarray) -> None:
+        """Count for who uses a column that is full to rounding its rise since the rounding was all that was left."""
+        clock, state = self.clock, self.state
+        used, knots = there @ clock.columns, trajectory.knots(breakpoint.point)
+        for c, most in clock.room.items():
+            left = most * FULL
+            if used[c] < most - left:
+                continue
+            since = used[c] - trajectory.curve.use[:knots, c]
+            last = int(np.count_nonzero(since > left)) - 1
+            users = ~state.finished & (clock.columns[:, c] > 0) & (there > 0)
+            for knot in range(max(last, 0), min(last + 2, knots)):
+                part = 1.0 if since[knot] <= left else left / since[knot]
+                before = np.maximum(trajectory.tasks(trajectory.point(knot)), state.has)
+                self._wrong(users, part * (there - before), there)
 
     def _firm(self, breakpoint: Breakpoint) -> tuple[np.ndarray, np.ndarray]:
         if self.clock.exact:

@@ -46,7 +46,7 @@ from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
 from .trees import level_trees
 
-__all__ = ["AGAIN", "Finder", "certify", "score"]
+__all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
 PATIENCE = 60.0
 """Seconds for which a second solver is asked about one level where nobody set a limit: it may never end."""
@@ -123,7 +123,7 @@ def certify(
     )
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
     devices = dealt(users.cluster, packing) if instance.has_devices and packing is not None else None
-    wrong = wrong or _impossible(users, counts, packing if instance.machines is not None else None, devices)
+    wrong = wrong or impossible(users, counts, packing if instance.machines is not None else None, devices)
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
@@ -149,7 +149,9 @@ def certify(
     return replace(found, evidence=evidence, rigorous=certain)
 
 
-def _impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | None, devices: list[Any] | None) -> str:
+def impossible(
+    users: WholeUsers, tasks: list[int], packing: list[Packing] | None, devices: list[Any] | None = None
+) -> str:
     """Return the first constraint that whole tasks (n,) break, in words; types, and rules of groups, included."""
     instance = users.instance
     most = users.spread(users.most)

@@ -123,13 +123,8 @@ ROWS = (
     ),
     Refusal(
         "compared types",
-        lambda a: a.typed and (a.command == "rebalance" or (a.whole and a.command in ("audit", "size"))),
-        "whole tasks of several types of one user are divided, but not compared or bought for",
-    ),
-    Refusal(
-        "compared rules",
-        lambda a: a.ruled and (a.command == "rebalance" or (a.whole and a.command == "audit")),
-        "whole tasks under such rules are divided, but not compared",
+        lambda a: a.typed and a.whole and a.command == "size",
+        "whole tasks of several types of one user are divided, but not bought for",
     ),
     Refusal(
         "whole groups",
@@ -255,9 +250,9 @@ BOUNDED = (
     ),
     Bounded(
         "audit",
-        lambda a: a.ruled or "types on machines" in a.instance.features,
+        lambda a: a.ruled or "types on machines" in a.instance.features or (a.whole and a.typed),
         "what compares a user with its part, or with another, is not defined under rules and left out; the rest is "
-        "decided of certified floats, or by trials",
+        "decided of certified floats or of whole tasks, or by trials",
     ),
     Bounded("size", lambda a: True, "proven to be the cheapest, or the best known with its bound when the time is up"),
     Bounded("rebalance", lambda a: True, "proven to be the fewest moves, or those known when the time is up"),

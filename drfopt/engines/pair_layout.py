@@ -112,6 +112,10 @@ class PairTable:
         """Return what one unit of each pair costs at prices (k, m) of whole classes."""
         return self.need[block.groups] @ (prices * self.place_rate).T
 
+    def of_classes(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return values of the classes (k,) at the block's pairs."""
+        return values[None, :]
+
     def fullest(self, block: PairBlock) -> np.ndarray:
         """Return the part of a class that one unit of each pair takes, of the resource of which it takes most."""
         need, rate = self.need[block.groups], self.place_rate
@@ -122,11 +126,15 @@ class PairTable:
 
     def filled(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return what values of the pairs fill of each row, (k, m)."""
-        return (values.T @ self.need[block.groups]) * self.place_rate
+        return self.placed(block, values, self.need[block.groups]) * self.place_rate
 
     def squares(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return the same with the square of what a unit fills."""
-        return (values.T @ self.need[block.groups] ** 2) * self.place_rate**2
+        return self.placed(block, values, self.need[block.groups] ** 2) * self.place_rate**2
+
+    def placed(self, block: PairBlock, values: np.ndarray, need: np.ndarray) -> np.ndarray:
+        """Add up values of the block's pairs, times what their groups need (b, q), on each class, (k, q)."""
+        return np.asarray(values.T @ need)
 
     def table(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return values of a block's pairs as a table (groups, classes)."""
@@ -194,6 +202,10 @@ class PairList:
         rates = (prices * self.place_rate)[self.place[block.pairs]]
         return np.einsum("pj,pj->p", self.need[self.owner[block.pairs]], rates)
 
+    def of_classes(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
+        """Return values of the classes (k,) at the block's pairs."""
+        return values[self.place[block.pairs]]
+
     def fullest(self, block: PairBlock) -> np.ndarray:
         """Return the part of a class that one unit of each pair takes, of the resource of which it takes most."""
         taken = self.need[self.owner[block.pairs]] * self.place_rate[self.place[block.pairs]]
@@ -201,15 +213,17 @@ class PairList:
 
     def filled(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return what values of the pairs fill of each row, (k, m)."""
-        return self._placed(block, values, self.need[self.owner[block.pairs]]) * self.place_rate
+        return self.placed(block, values, self.need[block.groups]) * self.place_rate
 
     def squares(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return the same with the square of what a unit fills."""
-        return self._placed(block, values, self.need[self.owner[block.pairs]] ** 2) * self.place_rate**2
+        return self.placed(block, values, self.need[block.groups] ** 2) * self.place_rate**2
 
-    def _placed(self, block: PairBlock, values: np.ndarray, need: np.ndarray) -> np.ndarray:
-        place = self.place[block.pairs]
-        return np.column_stack([np.bincount(place, weights=values * column, minlength=self.k) for column in need.T])
+    def placed(self, block: PairBlock, values: np.ndarray, need: np.ndarray) -> np.ndarray:
+        """Add up values of the block's pairs, times what their groups need (b, q), on each class, (k, q)."""
+        starts = self.starts[block.groups.start : block.groups.stop + 1] - block.pairs.start
+        rows = sparse.csr_array((values, self.place[block.pairs], starts), shape=(len(need), self.k))
+        return np.asarray(rows.T @ need)
 
     def table(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return values of a block's pairs as a table (groups, classes)."""

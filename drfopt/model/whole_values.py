@@ -36,7 +36,7 @@ from .packings import integer_rows, most_alone, shapes
 from .policies import Policy
 from .task_types import TypeSequence
 
-__all__ = ["LevelScale", "WholeUsers", "by_types"]
+__all__ = ["LevelScale", "WholeUsers", "by_types", "type_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,15 @@ def by_types(instance: Instance) -> Instance:
     )
 
 
+def type_rows(instance: Instance) -> list[range]:
+    """Return the rows of each user's types in the cluster by types, (n,)."""
+    found, place = [], 0
+    for mine in instance.task_types or (None,) * instance.n:
+        found.append(range(place, place + (len(mine) if mine else 1)))
+        place = found[-1].stop
+    return found
+
+
 class WholeUsers:
     """The users of an instance who take part, with what their whole tasks are worth and need.
 
@@ -175,20 +184,14 @@ class WholeUsers:
         return ["" if rules is None else rules.paths[i] for i in self.members]
 
     def _sequences(self) -> list[TypeSequence]:
-        kinds = self.instance.task_types or (None,) * self.instance.n
-        first, place = [], 0
-        for mine in kinds:
-            first.append(place)
-            place += len(mine) if mine else 1
-        found = []
+        kinds, rows, found = self.instance.task_types or (None,) * self.instance.n, type_rows(self.instance), []
         for i in self.members:
-            mine = kinds[i]
-            self.rows.extend(range(first[i], first[i] + (len(mine) if mine else 1)))
-            if not mine:
-                found.append(TypeSequence((first[i],)))
+            self.rows.extend(rows[i])
+            if not kinds[i]:
+                found.append(TypeSequence((rows[i][0],)))
                 continue
             own = self.instance.type_sequences[i]
-            found.append(TypeSequence(tuple(first[i] + t for t in own.rows), own.counts))
+            found.append(TypeSequence(tuple(rows[i][t] for t in own.rows), own.counts))
         return found
 
     # ---- what tasks need ------------------------------------------------------------------------------------------

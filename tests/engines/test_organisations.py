@@ -8,10 +8,13 @@ from organised import again, on_machines, organised_pool
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.base.tolerances import LEVEL
+from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
 from drfopt.engines.problem import Problem
 from drfopt.engines.reference.filling import progressive_filling
 from drfopt.engines.reference.tree_filling import Ambiguous
+from drfopt.io.native.reading import built
+from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
 from drfopt.solving.methods import slow_tree
@@ -157,6 +160,32 @@ def test_what_rounding_leaves_of_a_promise_goes_to_nobody():
     assert found.tasks[0] == 0
     assert found.engine == "rational-tree after tree-filling"
     assert found.certificate.valid
+
+
+FIRST = {"name": "first", "demand": {"b": 1}, "max_tasks": 1}
+LAST = {"name": "last", "demand": {"a": 1, "b": "1e-18"}}
+PROMISED = {"guarantee": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "last"),
+    [
+        ({"users": [FIRST | {"tier": 1}, LAST]}, 0),
+        ({"users": [FIRST, LAST | {"weight": 0}]}, 0),
+        ({"users": [FIRST | PROMISED, LAST | {"guarantee": {"a": 0.5}}]}, Fraction(1, 2)),
+        ({"guarantees": "surplus", "users": [FIRST | PROMISED, LAST | {"guarantee": {"a": 0.5}}]}, Fraction(1, 2)),
+        ({"guarantees": "normalised", "users": [FIRST | PROMISED | {"tier": 1}, LAST]}, 0),
+        ({"users": [FIRST | {"weight": 3}, LAST | {"group": "x"}], "groups": [{"name": "x"}]}, Fraction(1, 3)),
+    ],
+)
+@pytest.mark.parametrize("policy", ["drf", "asset"])
+def test_what_rounding_leaves_of_a_full_resource_is_for_nobody(rules: dict, last: Fraction, policy: str):
+    instance = built({"capacity": {"a": 1, "b": 1}} | rules, "rules")
+    found, exact = solve(instance, policy), solve(instance, policy, exact=True)
+    assert float(exact.tasks[1]) == pytest.approx(float(last), rel=1e-15)
+    assert apart(exact.tasks, found.tasks) <= LEVEL
+    clock, filled = Clock(instance, policy_named(policy)), hierarchy.solve_pool(Problem(instance, policy_named(policy)))
+    assert not certify(clock, filled.tasks, None, filled.evidence.breakpoints).valid
 
 
 @pytest.mark.parametrize("policy", ["single:cpu", "asset", "drf"])

@@ -4,6 +4,7 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -11,11 +12,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Module:
-    """A Python file of the repository: its path, its dotted name, its tree."""
+    """A Python file of the repository: its path, its dotted name, its tree (parsed once, when somebody asks)."""
 
     path: Path
     name: str
-    tree: ast.Module
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
 
     @property
     def place(self) -> str:
@@ -27,15 +32,16 @@ class Module:
         return self.name.split(".")[1] if "." in self.name else self.name
 
 
-def modules(folder: str) -> list[Module]:
+@cache
+def modules(folder: str) -> tuple[Module, ...]:
     """Return the modules of a folder of the repository, in alphabetical order."""
     found = []
     for path in sorted((REPOSITORY / folder).rglob("*.py")):
         parts = list(path.relative_to(REPOSITORY).with_suffix("").parts)
         if parts[-1] == "__init__":
             parts.pop()
-        found.append(Module(path, ".".join(parts), ast.parse(path.read_text(encoding="utf-8"))))
-    return found
+        found.append(Module(path, ".".join(parts), path.read_text(encoding="utf-8")))
+    return tuple(found)
 
 
 def imports(module: Module) -> Iterator[tuple[int, str]]:

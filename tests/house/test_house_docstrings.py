@@ -11,7 +11,7 @@ from house_source import modules
 
 import drfopt
 
-WITH_EXAMPLES = [module.name for module in modules("drfopt") if ">>> " in module.path.read_text(encoding="utf-8")]
+WITH_EXAMPLES = [module.name for module in modules("drfopt") if ">>> " in module.text]
 PUBLIC = {name: getattr(drfopt, name) for name in drfopt.__all__}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
 

@@ -220,6 +220,6 @@ def test_nothing_is_there_for_the_tests_alone():
 
 
 def test_what_is_there_for_the_tests_alone_would_be_found():
-    tree = ast.parse('__all__ = ["alone", "asked"]\ndef alone(): return asked()\ndef asked(): return 1')
-    (found,) = unused([Module(REPOSITORY / "x.py", "x", tree)], [], [])
+    text = '__all__ = ["alone", "asked"]\ndef alone(): return asked()\ndef asked(): return 1'
+    (found,) = unused([Module(REPOSITORY / "x.py", "x", text)], [], [])
     assert found == "x.py: alone"

@@ -7,6 +7,7 @@ import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, rebalance
 from drfopt.engines.whole import integer_program
+from drfopt.model.whole_values import WholeUsers
 from drfopt.planning.rebalancing.current import current_of, load_current
 from drfopt.planning.rebalancing.moves import Fairest, Placement
 
@@ -118,7 +119,8 @@ def test_a_plan_that_is_wrong_is_not_returned():
     problem = Problem(PAPER, policy_named("drf"), integer=True)
     current = current_of({"tasks": {"B": 3}}, PAPER)
     found = rebalance(PAPER, current)
-    levels = [(found.levels[0], 2)]
+    # Levels are held as integers: both are at the same.
+    levels = [(max(WholeUsers(PAPER, problem.policy, [0, 1]).values([3, 2])), 2)]
     good = Placement(found.after, None)
     wanted = Fairest(problem, current, 1, levels)
     check(problem, current, good, wanted)

@@ -8,6 +8,7 @@ import pytest
 from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, size, solve
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.model.policies import policy_named
+from drfopt.planning.sizing import branch_and_bound, purchase
 from drfopt.planning.sizing.branch_and_bound import PurchaseSearch
 from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.offers import shop
@@ -142,6 +143,33 @@ def test_guarantees_and_groups_are_divided_as_they_are():
 def test_no_time_is_an_error_that_says_what_is_known():
     with pytest.raises(TimeLimitError, match="none costs less than"):
         size(PAPER, "A>=5", {"cpu": 1, "memory": 1}, time_limit=1e-9)
+
+
+def test_amounts_that_may_be_any_number_are_turned_to_the_cheapest_proportions():
+    found = size(PAPER, "A>=5,B>=4", {"cpu": 1, "memory": 1})
+    assert (found.status, found.cost) == ("optimal", Fraction(55, 3))
+    assert found.bought == {"cpu": 8, "memory": Fraction(31, 3)}
+
+
+@pytest.mark.slow
+def test_any_amount_for_one_target_is_proven():
+    # With C of cpu A has 5 of a memory of 20 C / (C - 5), so that C + 20 C / (C - 5) is least at 15 and 30.
+    found = size(PAPER, "A>=5", {"cpu": 1, "memory": 1}, time_limit=300)
+    assert (found.status, found.cost) == ("optimal", 18)
+    assert found.bought == {"cpu": 6, "memory": 12}
+
+
+def test_a_search_without_an_end_says_what_to_give(monkeypatch):
+    monkeypatch.setattr(purchase, "PATIENCE", 0.5)
+    found = size(PAPER, "A>=5", {"cpu": 1, "memory": 1}, policy="utilitarian")
+    assert found.status == "time_limit" and found.impatient
+    assert "sell them in pieces (--unit)" in str(found)
+    monkeypatch.setattr(purchase, "PATIENCE", 1e-9)
+    with pytest.raises(TimeLimitError, match="sell them in pieces"):
+        size(PAPER, "A>=5", {"cpu": 1, "memory": 1}, policy="utilitarian")
+    monkeypatch.setattr(branch_and_bound, "VAIN", 20)
+    with pytest.raises(TimeLimitError, match="in 21 linear programs: say how much may be bought at the most"):
+        size(CLUSTER, "A.share>=1", {"gpus": 1, "plain": 1})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,12 @@ A round begins where the one before ended, with the classes that its prices clos
 of that round's optima, so that there is room on all sides but on the rows that are *tight*, which its prices filled for
 good.  These are equations now, and their prices may come out negative.  What a round proved it proves for ever, so any
 multiple of its prices may be added to those of a later one: as much as makes them prices again.
+
+First of all a part is asked whether it is one pool in disguise (`pool_placing`).  Then its rounds are those of
+progressive filling, a saturated resource has one price on all classes, and nothing else need be solved.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -15,10 +20,11 @@ from ...certificates.chain import firm
 from ..interior_point import LevelProgram
 from ..linear_programs import INFINITY, load, run
 from ..pair_layout import pair_layout
+from ..pool_placing import placed
 from ..problem import Answer, Problem
 from .active_rows import Point
 from .lp_chain import solve_by
-from .lp_round import Cap, RoundProgram
+from .lp_round import TIED, Cap, PoolRound, PoolRounds, RoundProgram
 
 __all__ = ["InteriorRound", "solve"]
 
@@ -27,6 +33,9 @@ POLISHED = 50_000
 
 TRACE = 1e-9
 """A negative price that is this part of the largest is none."""
+
+DIGITS = 1e-3
+"""Part of a resource that is left to the rising at least, or too many digits of what is left are lost."""
 
 HALF = 0.5
 """Part of the fullest row that is filled to begin with."""
@@ -41,6 +50,8 @@ class InteriorRound(RoundProgram):
     """The program of a part, of which no array is larger than the pairs."""
 
     def _laid(self) -> None:
+        if hasattr(self, "layout"):
+            return
         merged, part = self.merged, self.part
         m = merged.room.shape[1]
         place = np.zeros(len(merged.room), dtype=np.intp)
@@ -73,16 +84,10 @@ class InteriorRound(RoundProgram):
         if not (np.isfinite(start).all() and 0 < level < np.inf):
             raise SolverError("tasks at the common level are beyond the range of floats: check units and weights")
 
-        def watch(state: str) -> None:
-            try:
-                problem.deadline.check("a round of the chain", state)
-            except TimeLimitError as error:
-                raise TimeLimitError(str(error), known) from None
-
         k, m = len(self.kinds), self.proportions.shape[1]
         program = LevelProgram(self.layout, self.weights, self.held, tight.reshape(k, m))
         with np.errstate(all="ignore"):
-            level, amounts, table = program.solve(start, level, cap, watch)
+            level, amounts, table = program.solve(start, level, cap, _watch(problem, known))
         self.layout.need = self.proportions
         self.weights, self.held = program.weights, program.held
         if table is None:
@@ -98,6 +103,73 @@ class InteriorRound(RoundProgram):
             sharp = self._sharpened(Point(level, amounts, prices[entered]), matrix)
             level, amounts, prices[np.searchsorted(self.all_rows, present)] = sharp
         return level, amounts, prices
+
+    def as_pool(
+        self, problem: Problem, known: str, group: np.ndarray, scale: np.ndarray, tops: np.ndarray
+    ) -> PoolRounds | None:
+        """Return the rounds of the part if it is one pool: `RoundProgram.as_pool`."""
+        if len(self.kinds) == 1:
+            return None
+        self._laid()
+        before = self.weights, self.held
+        with np.errstate(all="ignore"):
+            found = self._filled_pool(group, scale, tops)
+            if found is not None:
+                rounds, full = found
+                watch = _watch(problem, known)
+                amounts = self.held
+                has = amounts > 0
+                pairs = has[self.owner]
+                room = np.where(self._entered(), self.merged.room[self.kinds], 0.0)
+                need = self.proportions[has] * amounts[has, None]
+                owner = (has.cumsum() - 1)[self.owner[pairs]]
+                parts = placed(need, room, owner, self.place[pairs], full, watch)
+        self.weights, self.held = before
+        if found is None or parts is None:
+            return None
+        laid = np.zeros(len(self.owner))
+        laid[pairs] = parts * amounts[self.owner[pairs]]
+        return PoolRounds(rounds, laid)
+
+    def _filled_pool(
+        self, group: np.ndarray, scale: np.ndarray, tops: np.ndarray
+    ) -> tuple[list[PoolRound], np.ndarray] | None:
+        """Fill the pool of all classes, and leave what groups hold then; return rounds, and what is full, bool (m,).
+
+        None where rounding leaves too few digits of it.
+        """
+        room = np.where(self._entered(), self.merged.room[self.kinds], 0.0)
+        capacity = room.sum(axis=0)
+        groups = len(self.held)
+        need = self.proportions[group] * scale[:, None]
+        free = capacity - self.held @ self.proportions
+        rising = np.ones(len(group), dtype=bool)
+        rounds: list[PoolRound] = []
+        all_full = np.zeros(len(capacity), dtype=bool)
+        start, levels = self.held, np.zeros(len(group))
+        while rising.any():
+            growth, left = need.T @ rising.astype(float), free - need.T @ levels
+            reach = np.divide(left, growth, where=growth > 0, out=np.full(len(left), np.inf))
+            level = float(reach.min())
+            met = rising & (tops <= level)
+            if met.any():
+                levels[met], rising = tops[met], rising & ~met
+                continue
+            full = reach <= level * (1 + TIED)
+            if not (0 < level < np.inf and (left[full] >= DIGITS * capacity[full]).all()):
+                return None
+            self.weights = np.bincount(group, weights=scale * rising, minlength=groups)
+            self.held = start + np.bincount(group, weights=scale * levels, minlength=groups)
+            prices = (room * np.divide(1.0, growth, where=full, out=np.zeros(len(full)))).ravel()
+            level, multipliers, proven = self.proven(level, prices)
+            finished = rising & (need[:, full] > 0).any(axis=1)
+            if (proven[group] & rising != finished).any():
+                return None
+            rounds.append(PoolRound(level, prices, multipliers, proven))
+            levels[finished], rising = level, rising & ~finished
+            all_full |= full
+        self.held = start + np.bincount(group, weights=scale * levels, minlength=groups)
+        return rounds, all_full
 
     def _raised(self, prices: np.ndarray, before: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Return the least prices from 0 on that these (r,) and multiples of earlier ones (rounds, r) make.
@@ -115,6 +187,14 @@ class InteriorRound(RoundProgram):
         )
         up, down = np.split(run(highs, "the prices of a round", deadline).columns, 2)
         return prices + (up - down) @ before
+
+    def cheapest(self, prices: np.ndarray) -> np.ndarray:
+        """Return what one unit of each group costs where it is cheapest, (groups,)."""
+        if not hasattr(self, "layout"):
+            return super().cheapest(prices)
+        layout = self.layout
+        table = prices.reshape(layout.k, layout.m)
+        return np.concatenate([layout.cheapest(block, layout.cost(block, table)) for block in layout.blocks()])
 
     def costs(self, prices: np.ndarray) -> np.ndarray:
         """Return what one unit of each pair costs, (pairs,)."""
@@ -152,3 +232,15 @@ class InteriorRound(RoundProgram):
         used = np.sum([layout.filled(block, laid[block.pairs]) for block in layout.blocks()], axis=0)
         level = HALF / float(used.max())
         return rising * level + part * self.held[self.owner], level
+
+
+def _watch(problem: Problem, known: str) -> Callable[[str], None]:
+    """Return what asks the deadline how far a round is."""
+
+    def watch(state: str) -> None:
+        try:
+            problem.deadline.check("a round of the chain", state)
+        except TimeLimitError as error:
+            raise TimeLimitError(str(error), known) from None
+
+    return watch

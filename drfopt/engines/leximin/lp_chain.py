@@ -153,6 +153,10 @@ class _Chain:
         inside[part.groups] = True
         here = rising & inside[merged.group]
         program = self.program(merged, part, self._summed(rising, merged.scale), self._held(rising))
+        if self.owner is None and (not part.tried or 2 * len(program.kinds) <= part.tried):
+            if self._pooled(part, program, np.flatnonzero(here), known):
+                return []
+            part = replace(part, tried=len(program.kinds))
         level, amounts, prices = program.solve(self.problem, known, self.reached[part.pairs], self._cap(part, here))
         self.reached[part.pairs] = amounts
         here &= np.isnan(self.levels)
@@ -171,16 +175,48 @@ class _Chain:
             )
         if self.owner is not None:
             finished |= here & np.isin(self.owner, self.owner[finished])
-        link = self._of_instance(level, finished, part, program, prices, multipliers)
-        reached = max(level, part.level)
-        self.rounds.append(((reached, part.rounds, int(part.groups[0])), link))
-        self.levels[finished] = level
+        reached = self._finish(finished, level, part, program, prices, multipliers)
         costs = program.costs(prices)
         dearer = costs - multipliers[program.owner] > DEARER * costs
         self.reached[part.pairs[dearer]] = 0
         priced = (*part.priced, (program.rows, prices))
         pairs = part.pairs[~dearer] if dearer.any() else part.pairs
-        return self._split(RoundPart(part.groups, pairs, True, reached, part.rounds + 1, priced))
+        return self._split(RoundPart(part.groups, pairs, True, reached, part.rounds + 1, priced, part.tried))
+
+    def _pooled(self, part: RoundPart, program: RoundProgram, users: np.ndarray, known: str) -> bool:
+        """Finish the rising users (u,) of a part as those of one pool; return whether it is one."""
+        merged = self.merged
+        group, tops = np.searchsorted(part.groups, merged.group[users]), self.tops[users]
+        found = program.as_pool(self.problem, known, group, merged.scale[users], tops)
+        if found is None:
+            return False
+        levels = np.full(len(users), np.nan)
+        for turn in found.rounds:
+            met = np.isnan(levels) & (tops <= turn.level)
+            levels[met] = tops[met]
+            finished = np.isnan(levels) & turn.proven[group]
+            levels[finished] = turn.level
+            reached = self._finish(users[finished], turn.level, part, program, turn.prices, turn.multipliers)
+            part = replace(part, level=reached, rounds=part.rounds + 1)
+        self.levels[users] = np.where(np.isnan(levels), tops, levels)
+        self.reached[part.pairs] = found.amounts
+        return True
+
+    def _finish(
+        self,
+        finished: np.ndarray,
+        level: float,
+        part: RoundPart,
+        program: RoundProgram,
+        prices: np.ndarray,
+        multipliers: np.ndarray,
+    ) -> float:
+        """Note the round that finishes some users; return the level that its part has reached."""
+        link = self._of_instance(level, finished, part, program, prices, multipliers)
+        reached = max(level, part.level)
+        self.rounds.append(((reached, part.rounds, int(part.groups[0])), link))
+        self.levels[finished] = level
+        return reached
 
     def _cap(self, part: RoundPart, here: np.ndarray) -> Cap | None:
         """Return what holds those of a part at their limits whom a level has reached; None where nobody has any."""

@@ -29,7 +29,7 @@ from ..problem import Problem
 from ..symmetry import Merged
 from .active_rows import ActiveSetEquations, Point
 
-__all__ = ["Cap", "RoundPart", "RoundProgram"]
+__all__ = ["Cap", "PoolRound", "PoolRounds", "RoundPart", "RoundProgram"]
 
 RESCALE = 1e3
 """A level may differ by this factor from the one expected before the program is solved again in its unit."""
@@ -51,7 +51,8 @@ class RoundPart:
 
     `tight` says whether some users here are held at a level that their prices made: then no point is inside all rows.
     `level` and `rounds` are the level of the last round that made this part, and how many there were; `priced` are the
-    rows that had a price in one of them, and their prices, round by round.
+    rows that had a price in one of them, and their prices, round by round.  `tried` is how many classes there were when
+    the part was last asked whether it is one pool.
     """
 
     groups: np.ndarray
@@ -60,6 +61,26 @@ class RoundPart:
     level: float = 0.0
     rounds: int = 0
     priced: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    tried: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRound:
+    """A round of a part that is one pool: its level and prices (rows,), the multipliers and whose groups it finishes,
+    both (groups,)."""
+
+    level: float
+    prices: np.ndarray
+    multipliers: np.ndarray
+    proven: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRounds:
+    """All rounds of such a part, in ascending order, and the amounts of its pairs, (pairs,)."""
+
+    rounds: list[PoolRound]
+    amounts: np.ndarray
 
 
 Cap = Callable[[float], tuple[np.ndarray, np.ndarray] | None]
@@ -125,6 +146,18 @@ class RoundProgram:
             unit *= level
         raise SolverError("the program of a round reached level 0 though every user is placed: rescale the instance")
 
+    def as_pool(
+        self, problem: Problem, known: str, group: np.ndarray, scale: np.ndarray, tops: np.ndarray
+    ) -> PoolRounds | None:
+        """Return the rounds of the part if it is one pool, of users (u,) who rise; None where it is not, or not asked.
+
+        Parameters
+        ----------
+        group, scale, tops : arrays (u,)
+            Group of the part, amount for a level of 1, and level at the limit.
+        """
+        return None
+
     def _sharpened(self, found: Point, matrix: sparse.csc_array) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the solution of the equations that what was found nearly satisfies."""
         sharp = ActiveSetEquations(matrix, self.owner, self.weights, self.held).sharpened(found)
@@ -135,12 +168,16 @@ class RoundProgram:
         """Return what one unit of each pair costs, (pairs,)."""
         return self.matrix.T @ prices
 
+    def cheapest(self, prices: np.ndarray) -> np.ndarray:
+        """Return what one unit of each group costs where it is cheapest, (groups,)."""
+        return np.minimum.reduceat(self.costs(prices), self.starts)
+
     def proven(self, level: float, prices: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the level that the prices prove, the multipliers (groups,) and who is finished there, bool (groups,).
 
         At an optimum whoever is placed pays all that her multiplier may be: the prices say it more exactly.
         """
-        multipliers = np.minimum.reduceat(self.costs(prices), self.starts)
+        multipliers = self.cheapest(prices)
         mass = math.fsum((multipliers * self.weights).tolist())
         if not mass > 0:
             return level, multipliers, np.zeros(len(multipliers), dtype=bool)

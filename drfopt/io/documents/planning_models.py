@@ -235,6 +235,7 @@ class MoveRow(Keyed):
     tasks: int
     from_: str | None = Field(alias="from")
     to: str | None
+    type: str = ""
 
 
 class BeforeAfterRow(Keyed):
@@ -264,6 +265,7 @@ class RebalancingDocument(Headed):
     steps: list[MoveRow]
     users: list[BeforeAfterRow]
     placement: dict[str, dict[str, int]]
+    types: dict[str, list[TypeRow]] = Field(default={})
     seconds: float
 
 

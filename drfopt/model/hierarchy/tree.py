@@ -186,6 +186,14 @@ class Branch:
             return BranchPoint(int(self.phase[knot]), begin, part[knot] + (part[knot + 1] - part[knot]) * way)
         return BranchPoint(int(self.phase[knot]), begin + (end - begin) * way, begin - begin)
 
+    def knots(self, point: BranchPoint) -> int:
+        """Return how many points of the curve are not after a moment."""
+        after = (self.phase > point.phase) | (
+            (self.phase == point.phase)
+            & ((self.curve.time > point.time) | ((self.curve.time == point.time) & (self.curve.part > point.part)))
+        )
+        return int(np.count_nonzero(~after))
+
     @property
     def end(self) -> BranchPoint:
         """The last moment, at which all its users are at their limits."""

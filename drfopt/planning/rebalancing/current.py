@@ -3,6 +3,10 @@
 {"placement": {user: {class: tasks}}}                           as ``drfopt solve --json`` prints it
 {"machines": {machine: {"class": class, "tasks": {user: n}}}}   machine by machine; who is not listed is empty
 {"tasks": {user: tasks}}                                        for a pool; or "users", a list of {name, tasks}
+
+Of a user with several types a number is a table {type: tasks}, types by their names or numbers from 1 on; or all of
+them are listed under "types", as ``drfopt solve --json`` prints it.  In a pool a number of tasks will do: they are the
+first of the user's sequence.
 """
 
 from collections.abc import Mapping
@@ -18,6 +22,7 @@ from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
 from ...model.instance import Instance
 from ...model.naming import labels, some, unique
+from ...model.whole_values import type_rows
 
 __all__ = ["Current", "current_of", "labelled", "load_current"]
 
@@ -36,6 +41,7 @@ class Current:
     classes : tuple of int
         The class of each place; 0 for a pool.
     tasks : int array (n, places)
+        Of a user with several types a row a type (`drfopt.model.whole_values.type_rows`).
     machines : bool
         Whether a place is one machine.
     """
@@ -77,13 +83,59 @@ def current_of(document: Any, instance: Instance) -> Current:
         return _machines(_table(document["machines"], "machines"), instance)
     if "placement" not in document:
         raise InstanceError("has neither 'placement' nor 'machines': write {\"placement\": {user: {class: tasks}}}")
-    tasks = np.zeros((instance.n, instance.k), dtype=np.int64)
+    types, listed = _Rows(instance), _listed(document, instance)
+    tasks = np.zeros((types.number, instance.k), dtype=np.int64)
     for user, row in _table(document["placement"], "placement").items():
         i = _index(user, instance.users, "user")
         for name, count in _table(row, f"placement of {user!r}").items():
             k = _index(name, instance.machine_names, "machine class")
-            tasks[i, k] = _whole(count, f"placement of {user!r} on {name!r}")
+            if user not in listed:
+                for q, x in types.of(i, count, f"placement of {user!r} on {name!r}"):
+                    tasks[q, k] = x
+    for user, entries in listed.items():
+        for q, entry in zip(types.rows[instance.users.index(user)], entries, strict=True):
+            for name, count in _table(entry.get("placement", {}), f"types of {user!r}").items():
+                k = _index(name, instance.machine_names, "machine class")
+                tasks[q, k] = _whole(count, f"types of {user!r} on {name!r}")
     return Current(instance.machine_names, tuple(range(instance.k)), tasks)
+
+
+class _Rows:
+    """The rows of users, one for each type of theirs, and how a number of tasks says which they are."""
+
+    def __init__(self, instance: Instance):
+        self.instance, self.rows = instance, type_rows(instance)
+        self.number = self.rows[-1].stop if self.rows else 0
+
+    def of(self, i: int, count: Any, place: str) -> list[tuple[int, int]]:
+        """Return rows of user i with whole tasks of each."""
+        instance, kinds = self.instance, (self.instance.task_types or {i: None})[i]
+        if not kinds:
+            return [(self.rows[i][0], _whole(count, place))]
+        if not isinstance(count, Mapping):
+            if instance.machines is not None:
+                raise InstanceError(
+                    f"{place} is {shown(count)}, but its tasks are of several types: write {{type: tasks}}"
+                )
+            # No more than all of them.
+            x = min(_whole(count, place), sum(instance.type_sequences[i].counts))
+            return list(zip(self.rows[i], instance.types_started(i, x), strict=True))
+        names = tuple(kind.name or str(t) for t, kind in enumerate(kinds, start=1))
+        return [
+            (self.rows[i][_index(name, names, "task type")], _whole(x, f"{place}, {name!r}"))
+            for name, x in count.items()
+        ]
+
+
+def _listed(document: Mapping, instance: Instance) -> dict[str, list[Mapping]]:
+    """Return what a document lists of each user with several types, in the order of these."""
+    found = {}
+    for user, entries in _table(document.get("types", {}), "types").items():
+        kinds = (instance.task_types or (None,) * instance.n)[_index(user, instance.users, "user")]
+        if not isinstance(entries, list) or len(entries) != len(kinds or ()):
+            raise InstanceError(f"types of {user!r} is {shown(entries)}: write an entry for each of its task types")
+        found[user] = [_table(entry, f"types of {user!r}") for entry in entries]
+    return found
 
 
 def labelled(values: Any, instance: Instance) -> dict[str, Any]:
@@ -119,15 +171,20 @@ def _pool(document: Mapping, instance: Instance) -> Current:
         given = {str(row.get("name")): row.get("tasks") for row in rows}
     if given is None:
         raise InstanceError("has no 'tasks', and the cluster is one pool: write {\"tasks\": {user: tasks}}")
-    tasks = np.zeros((instance.n, 1), dtype=np.int64)
+    types, listed = _Rows(instance), _listed(document, instance)
+    tasks = np.zeros((types.number, 1), dtype=np.int64)
     for user, count in _table(given, "tasks").items():
-        tasks[_index(user, instance.users, "user"), 0] = _whole(count, f"tasks of {user!r}")
+        i = _index(user, instance.users, "user")
+        place = f"tasks of {user!r}"
+        each = [_whole(entry.get("tasks", 0), place) for entry in listed.get(user, ())]
+        for q, x in zip(types.rows[i], each, strict=True) if each else types.of(i, count, place):
+            tasks[q, 0] = x
     return Current(("the pool",), (0,), tasks)
 
 
 def _machines(document: Mapping, instance: Instance) -> Current:
     """Return every machine as a place; those that are not listed are empty, and called after their class."""
-    names, classes, rows = [], [], []
+    names, classes, rows, types = [], [], [], _Rows(instance)
     for name, entry in document.items():
         entry = _table(entry, f"machine {name!r}")
         known = name in instance.machine_names
@@ -136,9 +193,11 @@ def _machines(document: Mapping, instance: Instance) -> Current:
             raise InstanceError(f'machine {name!r} has no \'class\': write {{"class": ..., "tasks": {{user: n}}}}')
         k = _index(of, instance.machine_names, "machine class")
         running = entry.get("tasks", {}) if "class" in entry or "tasks" in entry else entry
-        row = np.zeros(instance.n, dtype=np.int64)
+        row = np.zeros(types.number, dtype=np.int64)
         for user, count in _table(running, f"tasks of machine {name!r}").items():
-            row[_index(user, instance.users, "user")] = _whole(count, f"tasks of {user!r} on {name!r}")
+            i = _index(user, instance.users, "user")
+            for q, x in types.of(i, count, f"tasks of {user!r} on {name!r}"):
+                row[q] = x
         names.append(str(name))
         classes.append(k)
         rows.append(row)
@@ -151,7 +210,7 @@ def _machines(document: Mapping, instance: Instance) -> Current:
         for number in range(listed + 1, machine.count + 1):
             names.append(f"{machine.name} #{number}")
             classes.append(k)
-            rows.append(np.zeros(instance.n, dtype=np.int64))
+            rows.append(np.zeros(types.number, dtype=np.int64))
     return Current(tuple(names), tuple(classes), np.array(rows).T, machines=True)
 
 

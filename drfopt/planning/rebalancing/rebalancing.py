@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -13,17 +13,19 @@ from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError
 from ...base.results import Result
 from ...base.tables import Column, Sheet
-from ...certificates.feasibility import exactly_feasible
+from ...certificates.group_sweep import GroupSweep
+from ...certificates.whole import impossible
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
-from ...model.instance import Instance
+from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
 from ...model.policies import AnyPolicy, policy_named
+from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
 from .current import Current, current_of, labelled, load_current
-from .moves import Fairest, Placement, Tasks, Within
+from .moves import BestEnds, Fairest, Placement, Tasks, Within
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
@@ -41,12 +43,15 @@ class MoveStep:
     tasks : int
     source, target : str or None
         Places; an eviction has no target, and a start no source.
+    type : str
+        Which tasks, of a user with several types; a number from 1 on where they have no names.
     """
 
     user: str
     tasks: int
     source: str | None
     target: str | None
+    type: str = ""
 
     @property
     def kind(self) -> str:
@@ -64,7 +69,7 @@ class Rebalancing(Result):
     policy : str
     current : Current
     after : int array (n, places)
-        Whole tasks of every user in every place.
+        Whole tasks of every user in every place; of a user with several types a row a type.
     steps : tuple of MoveStep
     most : int or None
         The most moves and evictions that were allowed.
@@ -131,24 +136,46 @@ class Rebalancing(Result):
             "places": "machines" if self.current.machines else "classes" if self.instance.machines else "pool",
             "steps": [
                 {"kind": step.kind, "user": step.user, "tasks": step.tasks, "from": step.source, "to": step.target}
+                | ({"type": step.type} if step.type else {})
                 for step in self.steps
             ],
             "users": [
                 {
                     "name": name,
-                    "tasks_before": int(self.current.tasks[i].sum()),
-                    "tasks": int(self.after[i].sum()),
+                    "tasks_before": self._held(self.current.tasks, i),
+                    "tasks": self._held(self.after, i),
                     "level_before": float(self.before[i]),
                     "level": float(self.levels[i]),
                 }
                 for i, name in enumerate(self.instance.users)
             ],
             "placement": {
-                user: {place: int(x) for place, x in zip(self.current.places, self.after[i].tolist(), strict=True) if x}
-                for i, user in enumerate(self.instance.users)
+                user: self._places(self.after[rows].sum(axis=0))
+                for user, rows in zip(self.instance.users, type_rows(self.instance), strict=True)
             },
             "seconds": self.seconds,
-        }
+        } | ({"types": self._types()} if self.instance.task_types is not None else {})
+
+    def _held(self, tasks: np.ndarray, i: int) -> int:
+        """Return the tasks of a user, of all its types and in all places."""
+        return int(tasks[type_rows(self.instance)[i]].sum())
+
+    def _places(self, row: np.ndarray) -> dict[str, int]:
+        return {place: int(x) for place, x in zip(self.current.places, row.tolist(), strict=True) if x}
+
+    def _types(self) -> dict[str, list[dict[str, Any]]]:
+        """Return what runs of each type of a user with several, and where: as `solve` tells it."""
+        found = {}
+        for user, kinds, rows in zip(
+            self.instance.users, self.instance.task_types or (), type_rows(self.instance), strict=True
+        ):
+            if kinds:
+                found[user] = [
+                    ({"name": kind.name} if kind.name else {})
+                    | {"tasks": int(self.after[q].sum()), "of": kind.count, "placement": self._places(self.after[q])}
+                    for kind, q in zip(kinds, rows, strict=True)
+                ]
+        return found
 
     def sheet(self) -> Sheet:
         """Return the table: a row a user, and what to do below it."""
@@ -156,7 +183,7 @@ class Rebalancing(Result):
         for i, name in enumerate(self.instance.users):
             mine = [step for step in self.steps if step.user == name]
             done = [sum(step.tasks for step in mine if step.kind == kind) for kind in ("move", "evict", "start")]
-            tasks = (int(self.current.tasks[i].sum()), int(self.after[i].sum()))
+            tasks = (self._held(self.current.tasks, i), self._held(self.after, i))
             rows.append((name, *tasks, float(self.before[i]), float(self.levels[i]), *done))
         headings = ("tasks today", "tasks", "level today", "level", "move", "evict", "start")
         columns = (Column("user"), *(Column(heading, number=True) for heading in headings))
@@ -234,7 +261,7 @@ def rebalance(
     chosen = policy_named(policy)
     if chosen.objective != "leximin":
         raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
-    chosen.check(instance, integer=True, knows=())
+    chosen.check(instance, integer=True, knows=FEATURES)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
@@ -242,6 +269,12 @@ def rebalance(
     there = _current(current, instance)
     deadline = Deadline.after(time_limit)
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
+    users = WholeUsers(instance, chosen, problem.members.tolist())
+    if moves is not None and users.branches:
+        raise PolicyError(
+            "which of two allocations is fairer is not defined in several groups, only which are fairest: leave out "
+            "the number of moves, and the fewest to one of these are found"
+        )
     wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
     too_large = False
     try:
@@ -253,8 +286,14 @@ def rebalance(
         # Where nothing leaves its place, nothing could leave less.
         fewest = plan.leaving(there) == 0
     check(problem, there, plan, wanted.fairest)
-    rates = chosen.exact_rates(instance)
-    levels = tuple(rate * int(x) for rate, x in zip(rates, plan.tasks.sum(axis=1), strict=True))
+
+    def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
+        held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
+        found = [rate * x for rate, x in zip(chosen.exact_rates(instance), held, strict=True)]
+        for p, i in enumerate(users.members):
+            found[i] = users.level(p, held[i])
+        return tuple(found)
+
     return Rebalancing(
         instance=instance,
         policy=chosen.name,
@@ -262,8 +301,8 @@ def rebalance(
         after=plan.tasks,
         steps=tuple(_steps(instance, there, plan.tasks)),
         most=moves,
-        levels=levels,
-        before=tuple(rate * int(x) for rate, x in zip(rates, there.tasks.sum(axis=1), strict=True)),
+        levels=levels(plan.tasks),
+        before=levels(there.tasks),
         fewest=fewest,
         fairest=wanted.proven,
         decided=wanted.sure,
@@ -279,7 +318,7 @@ class _Levels:
     `found` is the allocation that has them, where one was computed.
     """
 
-    fairest: Fairest
+    fairest: Fairest | BestEnds
     proven: bool
     sure: int
     found: Allocation | None = None
@@ -288,7 +327,7 @@ class _Levels:
 def _as_solved(found: Allocation) -> Placement:
     """Return an allocation on machine classes as it was packed."""
     packing = found.certificate.evidence.packing or []
-    tasks = np.zeros((found.instance.n, found.instance.k), dtype=np.int64)
+    tasks = np.zeros((type_rows(found.instance)[-1].stop, found.instance.k), dtype=np.int64)
     for k, machines, pattern in packing:
         for i, x in pattern.items():
             tasks[i, k] += machines * x
@@ -301,7 +340,13 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     limit = None if left == math.inf else left
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
-    levels = [(level, 1) for level in _levels(problem, found.tasks.tolist())]
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    if users.branches:
+        sweep = GroupSweep(users)
+        own = sweep.canonical([int(found.tasks[i]) for i in users.members])
+        ends = sweep.best(problem.deadline.part(SEARCH)) if proven else [own]
+        return _Levels(BestEnds(problem, current, sweep, ends), proven, problem.n if proven else 0, found)
+    levels = [(value, 1) for value in users.values(found.tasks.tolist())]
     sure = sum(count for _, count, _ in found.certificate.proof(WholeEvidence).claims)
     fairest = Fairest(problem, current, None, _merged(levels))
     return _Levels(fairest, proven, problem.n if proven else sure, found)
@@ -321,7 +366,9 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
                 raise
             plan = Tasks(problem, current, moves).plan(stopped.point)
         sure = sum(count for _, count in fairest.decided)
-        rest = [(level, 1) for level in _levels(problem, plan.tasks.sum(axis=1).tolist())[sure:]]
+        tasks = Tasks(problem, current).tasks(plan)
+        values = sorted(scale.value(x) for scale, x in zip(fairest.users.scales, tasks, strict=True))
+        rest = [(value, 1) for value in values[sure:]]
         return _Levels(Fairest(problem, current, moves, _merged([*fairest.decided, *rest])), False, sure)
     except Within:
         least = Tasks(problem, current).least(problem.deadline)
@@ -332,17 +379,11 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
     return _Levels(fairest, True, problem.n)
 
 
-def _merged(levels: list[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
-    found: dict[Fraction, int] = {}
+def _merged(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: dict[int, int] = {}
     for level, count in levels:
         found[level] = found.get(level, 0) + count
     return sorted(found.items())
-
-
-def _levels(problem: Problem, tasks: list[int]) -> list[Fraction]:
-    """Return the levels of the members, the lowest first."""
-    rates = problem.policy.exact_rates(problem.instance)
-    return sorted(rates[i] * int(tasks[i]) for i in problem.members.tolist())
 
 
 def _current(current: Any, instance: Instance) -> Current:
@@ -353,46 +394,55 @@ def _current(current: Any, instance: Instance) -> Current:
     return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
 
 
-def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest) -> None:
+def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest | BestEnds) -> None:
     """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
-    instance = problem.instance
-    packing = plan.packing
+    instance, packing = problem.instance, plan.packing
     if current.machines:
         rows = enumerate(zip(current.classes, plan.tasks.T.tolist(), strict=True))
         packing = [(k, 1, {i: x for i, x in enumerate(row) if x}) for _, (k, row) in rows if any(row)]
-    wrong = exactly_feasible(instance, plan.tasks.sum(axis=1).tolist(), packing)
+    users = WholeUsers(instance, problem.policy, problem.members.tolist())
+    counts = plan.tasks.sum(axis=1).tolist()
+    tasks = [sum(counts[q] for q in rows) for rows in type_rows(instance)]
+    wrong = impossible(users, tasks, packing)
+    if not wrong and users.counts(tasks) != counts:
+        wrong = "tasks of several types of a user are not the first of their sequence"
     if not wrong and wanted.most is not None and plan.leaving(current) > wanted.most:
         wrong = f"{plan.leaving(current)} tasks leave their places, and {wanted.most} may"
-    if not wrong:
-        levels = _levels(problem, plan.tasks.sum(axis=1).tolist())
-        if levels < [level for level, count in wanted.decided for _ in range(count)]:
-            wrong = "its levels are below those that were asked for"
-    if wrong:
+    if wrong := wrong or wanted.misses(plan):
         raise CertificateError(f"a plan was found that is not returned: {wrong}")
 
 
 def _steps(instance: Instance, current: Current, after: np.ndarray) -> list[MoveStep]:
     """Return what changes, user by user: of what leaves, what arrives elsewhere has moved."""
     steps: list[MoveStep] = []
-    for i, user in enumerate(instance.users):
-        change = (after[i] - current.tasks[i]).tolist()
+    for user, kind, q in _named(instance):
+        change = (after[q] - current.tasks[q]).tolist()
         leaving = [[place, -x] for place, x in enumerate(change) if x < 0]
         arriving = [[place, x] for place, x in enumerate(change) if x > 0]
         while leaving and arriving:
             count = min(leaving[0][1], arriving[0][1])
-            steps.append(MoveStep(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]]))
+            steps.append(MoveStep(user, count, current.places[leaving[0][0]], current.places[arriving[0][0]], kind))
             for queue in (leaving, arriving):
                 queue[0][1] -= count
                 if not queue[0][1]:
                     queue.pop(0)
-        steps += [MoveStep(user, count, current.places[place], None) for place, count in leaving]
-        steps += [MoveStep(user, count, None, current.places[place]) for place, count in arriving]
+        steps += [MoveStep(user, count, current.places[place], None, kind) for place, count in leaving]
+        steps += [MoveStep(user, count, None, current.places[place], kind) for place, count in arriving]
     return steps
 
 
+def _named(instance: Instance) -> Iterator[tuple[str, str, int]]:
+    """Yield each user with each of its types, and the row of it; what it is called is empty where there is one."""
+    types = instance.task_types or (None,) * instance.n
+    for user, kinds, rows in zip(instance.users, types, type_rows(instance), strict=True):
+        for t, q in enumerate(rows):
+            yield user, (kinds[t].name or str(t + 1)) if kinds else "", q
+
+
 def _sentence(step: MoveStep) -> str:
+    what = f"{step.tasks} of {step.user}" + (f" ({step.type})" if step.type else "")
     if step.source is None:
-        return f"start {step.tasks} of {step.user} on {step.target}"
+        return f"start {what} on {step.target}"
     if step.target is None:
-        return f"evict {step.tasks} of {step.user} from {step.source}"
-    return f"move {step.tasks} of {step.user} from {step.source} to {step.target}"
+        return f"evict {what} from {step.source}"
+    return f"move {what} from {step.source} to {step.target}"

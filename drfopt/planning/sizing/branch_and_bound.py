@@ -21,7 +21,7 @@ from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...model.policies import Policy
-from .growing import Wanting, grow, mend, needs_of, of_each_machine, shrink
+from .growing import Wanting, grow, mend, needs_of, of_each_machine, shrink, turn
 from .judging import Judge, Trial
 from .needs import DOWN
 from .offers import WHOLE, Shop, Steps
@@ -121,6 +121,10 @@ MENDED = 8
 """Every so many linear programs their purchase is mended: what it lacks at its own proportions is added, and judged."""
 
 
+VAIN = 500
+"""Linear programs without a purchase that passes, where ever more may be bought, after which none is looked for."""
+
+
 @dataclass(order=True)
 class _Part:
     """A region of purchases, and what they cost at least."""
@@ -143,6 +147,8 @@ class PurchaseSearch:
         Whether everything was looked at.
     solved : int
         Regions for which a linear program was solved.
+    vain : bool
+        Whether it was given up, since ever more may be bought and nothing passed.
     """
 
     def __init__(self, shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool, deadline: Deadline):
@@ -154,9 +160,9 @@ class PurchaseSearch:
         self.wanting = Wanting(needs, self.relaxation)
         self.bound = Fraction(0)
         self.done = False
-        self.solved = 0
+        self.solved, self.vain = 0, False
         self._number = itertools.count()
-        self._prices: list[BoundPrices] = []
+        self._prices: BoundPrices | None = None
 
     @property
     def best(self) -> Trial | None:
@@ -190,6 +196,7 @@ class PurchaseSearch:
                 judge.judged(steps.exact(steps.most), deadline)
             if self.best is not None:
                 shrink(judge, steps, self.relaxation.cost, self.bound, deadline)
+                turn(judge, steps, self.wanting, np.array([float(count) for count in self.best.counts]), deadline)
         except TimeLimitError:
             if self.deadline.left() <= 0 or self.deadline.stopped:
                 raise
@@ -205,6 +212,9 @@ class PurchaseSearch:
             if self.judge.hopeless(part.bound):
                 break
             self.deadline.check("the search for the cheapest purchase")
+            self.vain = self.best is None and not self.steps.ending and self.solved > VAIN
+            if self.vain:
+                return
             if part.region.empty:
                 continue
             best = "none yet" if self.best is None else f"{float(self.best.cost):.6g}"
@@ -241,6 +251,8 @@ class PurchaseSearch:
         off = np.where(steps.whole, np.abs(counts - np.round(counts)), 0.0)
         if off.max(initial=0.0) > WHOLE:
             return halves(region, steps, cost, counts, int((off * cost).argmax()))
+        if self.best is not None and not steps.whole.any() and self.solved % MENDED != 1:
+            return halves(region, steps, cost, counts)
         counts = np.where(steps.whole, np.round(counts), counts)
         trial = self._judged(counts)
         if not trial.missed and self.judge.hopeless(part.bound):
@@ -264,8 +276,8 @@ class PurchaseSearch:
             return None
         needs, region, totals = self.wanting.least(part.region), part.region, self.relaxation.totals
         cost = self.relaxation.cost
-        for prices in reversed(self._prices):
-            part.bound = max(part.bound, prices.bound(cost, needs, region, totals))
+        if self._prices is not None:
+            part.bound = max(part.bound, self._prices.bound(cost, needs, region, totals))
             if self.judge.hopeless(part.bound):
                 return None
         self.solved += 1
@@ -274,7 +286,7 @@ class PurchaseSearch:
             if found.useless is not None and found.useless.bound(0 * cost, needs, region, totals) > 0:
                 return None
             return found
-        self._prices = [*self._prices[-KEPT:], found.prices]
+        self._prices = BoundPrices.listed(found.prices, self._prices, KEPT)
         part.bound = max(part.bound, found.prices.bound(cost, needs, region, totals))
         if self.best is not None and not self.judge.hopeless(part.bound):
             self._narrow(part, found.prices)

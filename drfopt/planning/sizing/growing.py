@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...base.deadline import Deadline
+from ...base.tolerances import LEVEL
 from ...model.instance import Instance
 from ...model.policies import Policy
 from ...solving.allocating import solve
@@ -19,7 +20,7 @@ from .regions import Region
 from .relaxation import Relaxation
 from .targets import Target
 
-__all__ = ["Wanting", "grow", "mend", "needs_of", "of_each_machine", "shrink"]
+__all__ = ["Wanting", "grow", "mend", "needs_of", "of_each_machine", "shrink", "turn"]
 
 
 def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool) -> Needs:
@@ -97,6 +98,16 @@ BEYOND = 1.01
 """Times the level that was missed, after each try, for the next."""
 
 
+SHORT = 1000
+"""Largest denominator of a divisible amount that is tried because a person would rather order it."""
+
+TURNED = 0.5
+"""Part of a capacity by which a purchase of divisible amounts is turned at first."""
+
+FINEST = 1e-6
+"""Part of a capacity below which it is turned no more: its cost is then as good as the gap that counts."""
+
+
 def grow(judge: Judge, steps: Steps, wanting: Wanting, counts: np.ndarray, deadline: Deadline) -> None:
     """Ask for what a purchase lacks, again and again, until one passes; in an organisation then for twice as much."""
     extra = np.zeros(judge.shop.instance.n)
@@ -120,9 +131,58 @@ def mend(judge: Judge, steps: Steps, wanting: Wanting, counts: np.ndarray, deadl
     """Judge the cheapest purchase for what is needed at the proportions of a purchase."""
     found = wanting.relaxation.solve(wanting.at(counts), steps.everything, deadline)
     if found.counts is not None:
-        exact = steps.exact(steps.up(found.counts))
-        if judge.best is None or judge.shop.cost(exact) < judge.best.cost:
-            judge.judged(exact, deadline)
+        _try(judge, steps, found.counts, deadline)
+    turn(judge, steps, wanting, counts, deadline)
+
+
+def turn(judge: Judge, steps: Steps, wanting: Wanting, counts: np.ndarray, deadline: Deadline) -> None:
+    """Judge what a purchase of divisible amounts becomes where it is filled, and its proportions are the cheapest."""
+    if steps.whole.all():
+        return
+    filled = _filled(wanting, counts)
+    if np.isfinite(filled).all() and judge.cheaper(float(wanting.relaxation.cost @ filled)):
+        _try(judge, steps, _turned(steps, wanting, filled), deadline)
+
+
+def _try(judge: Judge, steps: Steps, counts: np.ndarray, deadline: Deadline) -> None:
+    """Judge a purchase if it is cheaper than the best, and what is near it and has short numbers."""
+    exact = steps.exact(steps.up(counts))
+    if judge.best is not None and judge.shop.cost(exact) >= judge.best.cost:
+        return
+    judge.judged(exact, deadline)
+    short = tuple(count.limit_denominator(SHORT) for count in exact)
+    if short != exact and all(
+        most is None or count <= most for count, most in zip(short, judge.shop.most, strict=True)
+    ):
+        judge.judged(short, deadline)
+
+
+def _filled(wanting: Wanting, counts: np.ndarray) -> np.ndarray:
+    """Return the smallest purchase for a pool of the proportions of this one in which its needs have room."""
+    relaxation = wanting.relaxation
+    totals, capacity = relaxation.totals, relaxation.totals.after(counts)
+    used = wanting.at(counts).at(capacity) @ relaxation.parts.demands
+    part = np.divide(used, capacity, where=capacity > 0, out=np.where(used > 0, np.inf, 0.0)).max() * (1 + LEVEL)
+    adds = totals.adds.sum(axis=1)
+    return np.asarray(np.maximum(totals.adds @ (capacity * part - totals.there), 0.0) / adds**2)
+
+
+def _turned(steps: Steps, wanting: Wanting, counts: np.ndarray) -> np.ndarray:
+    """Return a filled purchase for a pool that is cheaper by its proportions, as far as the needs alone can say."""
+    cost, totals, most = wanting.relaxation.cost, wanting.relaxation.totals, steps.most
+    best, turn = counts, TURNED
+    while turn > FINEST:
+        before = cost @ best
+        for s in range(len(cost)):
+            for sign in (1, -1):
+                there = float(totals.after(best) @ totals.adds[s]) / float(totals.adds[s].sum()) ** 2
+                tried = best.copy()
+                tried[s] = max(0.0, tried[s] + sign * turn * there)
+                tried = _filled(wanting, tried)
+                if np.isfinite(tried).all() and (tried <= most).all() and cost @ tried < cost @ best:
+                    best = tried
+        turn = turn if cost @ best < before else turn / 2
+    return best
 
 
 def shrink(judge: Judge, steps: Steps, dearness: np.ndarray, bound: Fraction, deadline: Deadline) -> None:

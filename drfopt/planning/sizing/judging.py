@@ -150,7 +150,11 @@ class Judge:
             return False
         if self.grain is not None:
             return self.lifted(bound) >= self.best.cost
-        return bound >= float(self.best.cost) * (1 - CLOSED)
+        return not self.cheaper(bound)
+
+    def cheaper(self, cost: float) -> bool:
+        """Say whether a cost is below the best by more than counts."""
+        return self.best is None or cost < float(self.best.cost) * (1 - CLOSED)
 
     def melt(self) -> None:
         """Count costs as divisible where their steps are too small beside the best."""

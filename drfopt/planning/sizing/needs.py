@@ -254,17 +254,19 @@ def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.
 def _rates(instance: Instance, policy: Policy) -> _Rates | None:
     """Return how levels depend on the capacity; None where that is not known here."""
     rules = instance.organisation
-    if policy.measure not in COUNTED or policy.objective == "formulation":
+    # Of the tasks that fit alone into a pool one has as large a part as of its dominant resource.
+    measure = "dominant" if policy.measure == "alone" and instance.machines is None else policy.measure
+    if measure not in COUNTED or policy.objective == "formulation":
         return None
     if rules is not None and not replace(rules, ceilings=(), excluded=()).plain:
         return None
     weights = instance.weights if policy.weights != "none" else np.ones(instance.n)
     over = weights if weights.ndim == 2 else weights[:, None]
-    if policy.measure == "tasks":
+    if measure == "tasks":
         return _Rates(np.ones((instance.n, 1)) / over, False, True)
     part = instance.demands / over
     if rules is not None:
         part = np.where([r in rules.excluded for r in instance.resources], 0.0, part)
-    if policy.measure == "single":
+    if measure == "single":
         part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
-    return _Rates(part, policy.measure == "asset", False)
+    return _Rates(part, measure == "asset", False)

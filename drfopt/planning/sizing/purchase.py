@@ -22,6 +22,12 @@ from .targets import Target, targets_of
 
 __all__ = ["Purchase", "size"]
 
+PATIENCE = 20.0
+"""Seconds of search, without a limit of one's own, among amounts that may be any number: there the last gap may never
+close."""
+
+ANY_AMOUNT = "amounts that may be any number leave a gap: sell them in pieces (--unit), or search longer (--time-limit)"
+
 
 @dataclass(frozen=True, eq=False)
 class Purchase(Result):
@@ -41,10 +47,12 @@ class Purchase(Result):
     bound : Fraction
         No purchase that meets the targets costs less.
     status : str
-        ``optimal``, ``time_limit`` (a purchase that meets the targets, and a bound), or ``infeasible``.
+        ``optimal``, ``time_limit`` (the time was up: a purchase that suffices, and a bound), or ``infeasible``.
     allocation : Allocation or None
         Of the cluster after the purchase, certified; where nothing meets the targets that of the purchase that came
         nearest.
+    impatient : bool
+        Whether a search without a limit was stopped, as its amounts may be any number.
     nearest : dict or None
         Where nothing meets the targets: amounts of the purchase that came nearest.
     concessions : Concession or None
@@ -66,6 +74,7 @@ class Purchase(Result):
     bound: Fraction
     status: str
     allocation: Allocation | None
+    impatient: bool = False
     nearest: dict[str, Fraction] | None = None
     concessions: Concession | None = None
     judged: int = 0
@@ -183,6 +192,8 @@ class Purchase(Result):
                 else f"none costs less than {_text(self.bound)}"
             )
             notes.append(f"cost {_text(self.cost)}: {proof} (gap {self.gap:.2g})")
+            if self.impatient:
+                notes.append(f"stopped after {PATIENCE:g} s: {ANY_AMOUNT}")
         reached = [(target, got) for target, got in self._reached() if got is not None]
         reached.sort(key=lambda pair: float(pair[1]) / float(pair[0].least))
         missed = sum(not target.met(got) for target, got in reached)
@@ -233,7 +244,7 @@ def size(
         Judge by whole tasks.  Their optimum is not unique: it is the one that `solve` returns that meets the targets,
         and the bound holds for all.
     time_limit : float, optional
-        Seconds.
+        Seconds.  Without it the search ends when it is done, but among amounts that may be any number after 20 s.
 
     Returns
     -------
@@ -264,7 +275,8 @@ def size(
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     sale = shop(instance, costs, most, steps, from_nothing)
     wanted = targets_of(targets, instance)
-    search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(time_limit))
+    endless = time_limit is None and not all(sale.whole)
+    search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(PATIENCE if endless else time_limit))
     homeless = search.relaxation.homeless()
     for target in wanted:
         if homeless[target.user]:
@@ -276,8 +288,13 @@ def size(
     best, nearest = search.best, search.judge.nearest
     if best is None and not search.done:
         came = "" if nearest is None else f", the nearest that was judged reaches {nearest.worst:.1%} of some target"
+        none = "no purchase that meets the targets was found"
         raise TimeLimitError(
-            "the time limit ran out before a purchase was found that meets the targets",
+            f"{none} in {search.solved:,} linear programs: say how much may be bought at the most (--max)"
+            if search.vain
+            else f"{none} in {PATIENCE:g} s; {ANY_AMOUNT}"
+            if endless
+            else "the time limit ran out before a purchase was found that meets the targets",
             f"none costs less than {_text(search.bound)}{came}",
         )
     trial = best or nearest
@@ -291,6 +308,7 @@ def size(
         bound=search.bound,
         status="infeasible" if best is None else "optimal" if search.done else "time_limit",
         allocation=None if trial is None else trial.allocation,
+        impatient=endless and best is not None and not search.done,
         nearest=_amounts(sale, nearest) if best is None else None,
         concessions=concessions(search) if best is None else None,
         judged=len(search.judge.trials),

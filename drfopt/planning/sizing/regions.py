@@ -5,7 +5,7 @@ Prices, and the few sums by which they prove what the purchases of a region cost
 Why they prove it stands in `drfopt.planning.sizing.relaxation`, whose duals they are; any others prove something too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class BoundPrices:
-    """Prices of all capacities, as what counts, and of the proportions.
+    """Prices of all capacities, as what counts, and of the proportions; several such lists have an axis before.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class BoundPrices:
         The cheapest place of a task of each user.
     step : array (offers,)
         What a step adds.
-    there : float
+    there : array ()
         What is there before.
     proportions : array (m, m)
         Price, at least 0, of ``C[g] - floors[j, g] C[j] >= 0`` in each region.
@@ -108,29 +108,35 @@ class BoundPrices:
 
     task: np.ndarray
     step: np.ndarray
-    there: float
+    there: np.ndarray
     proportions: np.ndarray
+
+    @classmethod
+    def listed(cls, one: "BoundPrices", others: "BoundPrices | None", most: int) -> "BoundPrices":
+        """Return a list with one more at its front, of no more than `most`."""
+        parts = [(getattr(one, f.name)[None], () if others is None else getattr(others, f.name)) for f in fields(cls)]
+        return cls(*(np.concatenate([new, *([old[: most - 1]] if len(old) else ())]) for new, old in parts))
 
     def _asked(self, needs: Least, region: Region) -> tuple[np.ndarray, np.ndarray]:
         """Return what a unit of each resource of the whole cluster is worth, and what it costs by asking for more."""
         asked = np.where(region.floors > 0, self.proportions, 0.0)
-        return asked.sum(axis=0), (asked * region.floors).sum(axis=1) + self.task @ needs.slopes
+        return asked.sum(axis=-2), (asked * region.floors).sum(axis=-1) + self.task @ needs.slopes
 
     def each(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> np.ndarray:
         """Return what a step costs beyond what it is worth at these prices, (offers,)."""
         plus, minus = self._asked(needs, region)
-        worth, paid = self.step + totals.adds @ plus, totals.adds @ minus
+        worth, paid = self.step + plus @ totals.adds.T, minus @ totals.adds.T
         each = cost + paid - worth
         # A step worth its cost counts nothing, however many there may be.
         each[np.abs(each) <= (1 - DOWN) * (np.abs(cost) + paid + worth)] = 0.0
         return each
 
     def bound(self, cost: np.ndarray, needs: Least, region: Region, totals: Totals) -> float:
-        """Return what these prices prove that a purchase of a region costs at least."""
+        """Return what these prices prove that a purchase of a region costs at least; of several the most."""
         plus, minus = self._asked(needs, region)
         gained, lost = self.task @ needs.tasks + minus @ totals.there, self.there + plus @ totals.there
         each = self.each(cost, needs, region, totals)
-        if (each[~np.isfinite(region.high)] < 0).any():
-            return -np.inf
+        endless = (each[..., ~np.isfinite(region.high)] < 0).any(axis=-1)
         ends = each * np.where(each < 0, np.where(np.isfinite(region.high), region.high, 0.0), region.low)
-        return float(gained - lost + ends.sum() - (1 - DOWN) * (gained + lost + np.abs(ends).sum()))
+        found = gained - lost + ends.sum(axis=-1) - (1 - DOWN) * (gained + lost + np.abs(ends).sum(axis=-1))
+        return float(np.where(endless, -np.inf, found).max())

@@ -282,4 +282,4 @@ class Relaxation:
         if len(self.given):
             served = np.maximum(0.0, duals[int(self.first[-1]) + 1 :])
             task, steps, there = task + served, steps + served @ self.gives, there + float(served @ self.given)
-        return BoundPrices(task, steps, there, proportions)
+        return BoundPrices(task, steps, np.array(there), proportions)

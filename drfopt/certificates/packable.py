@@ -1,0 +1,95 @@
+"""Can a cluster run exactly these whole tasks?  Packed, or refuted by multipliers: decided in integers either way."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from ..base.deadline import NEVER, Deadline
+from ..model.packings import device_room, integer_rows
+from ..model.whole_values import WholeUsers
+from .level_claims import LevelClaim
+from .packing_bound import Machines, Pool, worth_of
+from .refutation import Better, refute
+
+__all__ = ["Packable"]
+
+PLACED = 3_000
+"""Tasks, and machines, up to which they are put one by one where they fit first, before anything is refuted."""
+
+
+class Packable:
+    """Asks of numbers of tasks of the members whether a pool has room for them, or machines can be packed with them.
+
+    What is known of some tasks is known of all fewer, or of all more: answers are kept.
+    """
+
+    def __init__(self, users: WholeUsers):
+        self.users = users
+        self.pool = users.instance.machines is None
+        self.rows, self.room = users.pool_rows
+        self._yes: list[tuple[int, ...]] = []
+        self._no: list[tuple[int, ...]] = []
+
+    @cached_property
+    def _worth(self) -> Pool | Machines:
+        return worth_of(self.users)
+
+    def fits(self, tasks: Sequence[int], deadline: Deadline = NEVER) -> bool:
+        """Say whether the members' tasks can be run, ceilings of groups kept.
+
+        Raises
+        ------
+        Inconclusive
+            When machines are neither packed nor is it refuted that they can be.
+        """
+        goods = [0] * len(self.users.goods)
+        for p, x in enumerate(tasks):
+            for good, count in zip(self.users.goods_of[p], self.users.sequences[p].started(x), strict=True):
+                goods[good] += count
+        # Of machines these rows are of the whole cluster, as if it were a pool.
+        if any(sum(x * row[j] for x, row in zip(goods, self.rows, strict=True)) > c for j, c in enumerate(self.room)):
+            return False
+        if self.pool:
+            return True
+        asked = tuple(goods)
+        if any(all(x <= y for x, y in zip(asked, known, strict=True)) for known in self._yes):
+            return True
+        if any(all(x >= y for x, y in zip(asked, known, strict=True)) for known in self._no):
+            return False
+        found = self._first_fit(asked) or self._packed(asked, deadline)
+        (self._yes if found else self._no).append(asked)
+        return found
+
+    def _packed(self, goods: tuple[int, ...], deadline: Deadline) -> bool:
+        claim = LevelClaim(0, self.users.told(0), 0, (), goods, ())
+        try:
+            refute(claim, self._worth, deadline)
+        except Better:
+            return True
+        return False
+
+    def _first_fit(self, goods: tuple[int, ...]) -> bool:
+        """Say whether tasks fit when the largest are put first, each where there is room first."""
+        cluster, shapes = self.users.cluster, self.users.shapes
+        left = [0] * len(shapes)
+        for (_, shape, _), x in zip(self.users.goods, goods, strict=True):
+            left[shape] += x
+        if sum(left) > PLACED or int(cluster.counts.sum()) > PLACED:
+            return False
+        users = [rows[0] for rows in shapes]
+        places, sizes = cluster.fits[users].sum(axis=1).tolist(), cluster.demands[users].sum(axis=1).tolist()
+        order = sorted(range(len(users)), key=lambda s: (places[s], -sizes[s]))
+        for k in range(cluster.k):
+            able = [s for s in order if cluster.fits[users[s], k]]
+            rows = [cluster.exact_demands[users[s]] for s in able]
+            demands, room = integer_rows(rows, cluster.exact_machine_capacity[k])
+            devices = device_room(cluster, k, [users[s] for s in able])
+            for _ in range(int(cluster.counts[k])):
+                free, here = list(room), dict.fromkeys(range(len(able)), 0)
+                for at, (s, row) in enumerate(zip(able, demands, strict=True)):
+                    most = min([left[s], *(f // d for f, d in zip(free, row, strict=True) if d)])
+                    while most and not devices.fit({**here, at: most}):
+                        most -= 1
+                    here[at] = most
+                    left[s] -= most
+                    free = [f - most * d for f, d in zip(free, row, strict=True)]
+        return not any(left)

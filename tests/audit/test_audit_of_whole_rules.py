@@ -1,0 +1,90 @@
+"""Audits of whole tasks under rules and of several types: verdicts beside enumeration, and what is not defined."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+from engines.whole_reference import Enumeration, awkward
+
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, solve
+from drfopt.axioms import ruled_whole
+from drfopt.base.deadline import NEVER
+from drfopt.model.policies import policy_named
+
+USERS = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 2, "memory": 1}, "C": {"cpu": 1, "memory": 1}}
+
+
+def test_what_compares_divisions_is_decided_of_whole_tasks():
+    rules = Organisation(guarantees={"A": {"cpu": 4}})
+    found = audit(Instance(USERS, {"cpu": 9, "memory": 18}, organisation=rules), integer=True)
+    assert found["pareto-efficiency"].verdict == "holds"
+    assert found["pareto-efficiency"].exact
+    assert "not defined under guarantees: sharing-incentive, envy-freeness" in str(found)
+    with pytest.raises(PolicyError, match="envy-freeness is not defined under guarantees"):
+        audit(Instance(USERS, {"cpu": 9, "memory": 18}, organisation=rules), properties="envy-freeness", integer=True)
+
+
+@pytest.mark.parametrize("machines", [False, True], ids=["pool", "machines"])
+def test_one_task_more_is_found_wherever_there_is_one(machines):
+    """Of all that can be run nothing is called efficient but what enumeration finds so."""
+    seen = set()
+    for seed in range(8):
+        instance = awkward(seed, types=True, machines=machines)
+        if instance.organisation and instance.organisation.excluded:
+            continue
+        reference = Enumeration(instance, "drf")
+        best = solve(instance, integer=True).tasks
+        for i in [None, *reference.playing]:
+            tasks = [int(x) - (i == h and x > 0) for h, x in enumerate(best)]
+            found = SimpleNamespace(instance=instance, tasks=tasks)
+            rows, decided = ruled_whole.wasted(found, policy_named("drf"), NEVER)
+            more = [
+                instance.users[h]
+                for h in reference.playing
+                if tasks[h] < reference.most[h] and reference.possible([x + (g == h) for g, x in enumerate(tasks)])
+            ]
+            assert decided
+            assert [user for user, _ in rows] == more
+            seen.add(bool(more))
+    assert seen == {False, True}
+
+
+def test_its_part_of_a_pool_is_what_it_could_run_alone():
+    for seed in range(12):
+        instance = awkward(seed, types=True, rules=False)
+        total = sum(instance.exact_weights, Fraction(0))
+        for i, most in enumerate(ruled_whole.alone(instance)):
+            part = [c * instance.exact_weights[i] / total for c in instance.exact_capacity]
+            alone = Instance(**(instance.parts() | {"capacity": part}))
+            # What fits nowhere in the part is left out of the user's sequence, there as here.
+            assert most == Enumeration(alone, "drf").most[i], (seed, i)
+
+
+def test_types_on_machines_have_a_part_and_envy():
+    kinds = [TaskType({"cpu": 2}, 6), TaskType({"cpu": 3}, 3, ["small"])]
+    machines = [Machine("large", {"cpu": 8}, 2), Machine("small", {"cpu": 6}, 2)]
+    instance = Instance({"team": kinds, "web": {"cpu": 1}}, machines=machines, weights={"team": 1, "web": 3})
+    # A quarter of each machine: 2 cpu of the large ones and 1.5 of the small, where a task of 3 never fits.
+    assert next(iter(ruled_whole.alone(instance))) == 2
+    found = audit(instance, integer=True)
+    assert found["sharing-incentive"].verdict == "holds"
+    held = list(ruled_whole.envied(solve(instance, integer=True), NEVER))
+    assert [(i, k) for i, k, _ in held] == [(0, 1), (1, 0)]
+
+
+def test_a_smaller_report_carries_tasks_machine_by_machine():
+    instance = Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 6}, 3)])
+    found = solve(instance, integer=True)
+    assert found.tasks.tolist() == [9]
+    # Half of three tasks on each of three machines is one task, three times.
+    assert ruled_whole.carried(found, 0, Fraction(1, 2)) == 3
+    assert ruled_whole.carried(found, 0, Fraction(1)) == 9
+
+
+def test_who_leaves_a_group_may_cost_another():
+    """Groups of whole tasks are audited too, and the verdict says that the sweep was its own judge."""
+    users = {"a1": {"cpu": 2}, "a2": {"cpu": 1}, "b": {"cpu": 1}}
+    rules = Organisation(paths={"a1": "a", "a2": "a", "b": "b"}, groups=[Group("a", 2), Group("b")])
+    found = audit(Instance(users, {"cpu": 10}, organisation=rules), integer=True)
+    assert found["pareto-efficiency"].verdict == "holds"
+    assert not found["population-monotonicity"].exact
