@@ -126,7 +126,7 @@ class _Class:
         rates = [rate for rate, _, _ in rated] + [0.0]
         order = [(s, prices[s], cost, self.rows[s]) for _, s, cost in rated]
         exact = all(isinstance(price, int) for price in prices)
-        least = 1 if exact else WORTH * max(float(known), 1e-300)
+        least = 1 if exact else WORTH * max(float(known), np.finfo(float).tiny)
         whole = max(float(own.sum()) * max(1.0, rates[0]), 0.0) * SAFE
         whole = math.floor(whole) if exact else whole
         best, load, left = known, None, steps
