@@ -132,6 +132,7 @@ class KindPool(Kinds):
         rows, room = self.users.pool_rows
         self.rows = [[tuple(rows[good]) for good in goods] for goods in self.goods]
         self.room = tuple(room)
+        self._harder: dict[int, list[int]] = {}
 
     def step(self, kind: int, x: int) -> Vector:
         """Return what the task after the first x of a user of a kind needs."""
@@ -148,6 +149,13 @@ class KindPool(Kinds):
         single = len(self.rows[one]) == len(self.rows[other]) == 1
         equal = a.most == b.most and self.rows[one] == self.rows[other]
         return alike and single and all(map(le, self.rows[one][0], self.rows[other][0])) and (not equal or one > other)
+
+    def harder(self, one: int) -> list[int]:
+        """Return the other kinds than which a kind is easier."""
+        if one not in self._harder:
+            others = range(len(self.scales))
+            self._harder[one] = [other for other in others if one != other and self.easier(one, other)]
+        return self._harder[one]
 
     def minus(self, left: Vector, numbers: Sequence[int], tasks: Sequence[int]) -> Vector:
         """Return what is left over after so many users of each kind with so many tasks each."""
@@ -276,6 +284,7 @@ class PricedPool(KindPool):
             for goods, rows in zip(self.goods, self.rows, strict=True)
         ]
         self.room = (*self.room, worth)
+        self._harder.clear()
 
     def asked(self, tasks: Sequence[int]) -> list[int]:
         """Return how many tasks of each shape are these of the members."""
@@ -293,12 +302,9 @@ class _Choice:
         self.spot, self.kinds, self.budget = spot, kinds, budget
         self.rows = [pool.step(kind, spot.tasks[kind]) for kind in kinds]
         self.room = [spot.may[kind] - spot.must[kind] for kind in kinds]
-        self.before: list[list[int]] = [[] for _ in kinds]
         # Who may go on only after these have: positions of the kinds that are easier in every respect.
-        for a, one in enumerate(kinds):
-            for b, other in enumerate(kinds):
-                if a != b and pool.easier(one, other):
-                    self.before[a].append(b)
+        place = {kind: p for p, kind in enumerate(kinds)}
+        self.before = [[place[other] for other in pool.harder(kind) if other in place] for kind in kinds]
         # Larger first: then, when a kind's turn comes, it is known whether all of those before it have stopped.
         self.order = sorted(range(len(kinds)), key=lambda p: (-sum(self.rows[p]), pool.scales[kinds[p]].most))
         self.largest = self._largest()
