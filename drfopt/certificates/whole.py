@@ -69,6 +69,9 @@ ROUNDED = 1 + 2.0**-40
 BOXES = "branch and bound on prices"
 """The judge of sums and products: in integers, and by another method than any that finds them."""
 
+SMALL = 12
+"""Users up to whom a tree of prices is let grow to its end: with more it may be hopeless, which its pace tells."""
+
 EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
 
@@ -269,8 +272,13 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     if not members:
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
+    own = [tasks[i] for i in members]
+    halved = policy.objective == "alpha" and instance.machines is None and all(own)
+    halves = _halves(instance, members) if halved else None
     try:
-        outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE))
+        outcome = price_tree.search(
+            instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
+        )
         if outcome.better is not None:
             known = _bounded(instance, policy, tasks, outcome.more)
             reason = f"{BOXES} finds a strictly better allocation"
@@ -283,8 +291,6 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     try:
         judge, better = "exact search", None
         if instance.machines is None:
-            own = [tasks[i] for i in members]
-            halves = _halves(instance, members) if policy.objective == "alpha" and all(own) else None
             if halves is not None:
                 judge = AGAIN if finder.engine == "nash-halves" else HALVES
                 better = _larger_product(halves, own, deadline)
