@@ -27,6 +27,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import Policy
 from ..solving.allocating import solve
+from ..solving.integrality import whole_parts
 from . import ruled_whole
 from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
@@ -215,7 +216,7 @@ def _alone(case: _RuledCase) -> Finding:
     """Compare everybody's tasks with those in its part of every machine."""
     instance, when = case.instance, "alone in its part of every machine"
     if case.integer:
-        whole = zip(instance.users, case.tasks.tolist(), ruled_whole.alone(instance), strict=True)
+        whole = zip(instance.users, case.tasks.tolist(), whole_parts(instance), strict=True)
         return case.finding("sharing-incentive", (Loss(user, x, y, when) for user, x, y in whole), decided=True)
     weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
     part = np.broadcast_to(weights / weights.sum(axis=0), instance.demands.shape)

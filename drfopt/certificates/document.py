@@ -9,8 +9,11 @@ where it is long; in a file of floats tasks and levels are numbers.
     users                     in the instance's order: name, tasks (or lower and upper), level
     placement                 {user: {class: tasks}}, for machines
     types                     {user: [{tasks, placement: {class: tasks}}]} of task types on machines, in their order
-    proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level
+    proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level, and of
+                              ceilings of groups {group: {resource: price}}
+    proof.promises            markets and sums under rules: rounds that keep the guarantees, of prices alone
     proof.prices              sums, CEEI, alpha: prices of one unit, {resource: price} or {class: {resource: price}}
+    proof.ceilings            prices of one unit of the ceilings of groups, beside those of resources
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
     proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them;
                               devices: of each resource those of one machine that are shared, tasks of each user on it

@@ -37,7 +37,7 @@ from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram
 from .trees import Names, Node
 from .verifier.claims import Claim
-from .verifier.reading import Cluster
+from .verifier.cluster import Cluster
 from .verifier.trees import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
@@ -47,7 +47,7 @@ NODES = 4_000
 """Boxes that are looked at before the search gives up: some seconds."""
 
 PACE = ((50, 0.78), (100, 0.68), (200, 0.55))
-"""Boxes split, and the part of the first bound that is left then of trees that end within `NODES`: with more none did."""
+"""Boxes split, and the part of the first bound that is left then of trees that end within `NODES`."""
 
 FARTHER = (1, 10**3, 10**6)
 """Times that prices of what is not possible are raised: they prove it, and have to outweigh what is worth much."""

@@ -24,7 +24,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "crosscheck": ("divisible", "whole"),
     "audit": ("divisible", "whole"),
     "schedule": ("divisible",),
-    "explain": ("divisible",),
+    "explain": ("divisible", "whole"),
     "whatif": ("divisible", "whole", "exact"),
     "price": ("divisible",),
     "sweep": ("divisible", "whole"),
@@ -120,11 +120,6 @@ ROWS = (
         "whole rules",
         lambda a: a.whole and a.ruled and a.family != "leximin",
         "under guarantees, tiers or ceilings of groups only the leximin of whole tasks is defined",
-    ),
-    Refusal(
-        "compared types",
-        lambda a: a.typed and a.whole and a.command == "size",
-        "whole tasks of several types of one user are divided, but not bought for",
     ),
     Refusal(
         "whole groups",

@@ -18,6 +18,7 @@ def explain(
         str | None, typer.Argument(metavar="[USER]", help="Whom to explain.", show_default="everybody")
     ] = None,
     policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
     fragmentation: Annotated[
         bool, typer.Option("--fragmentation", help="Pack whole tasks as well: how much of the devices they lose.")
     ] = False,
@@ -35,9 +36,11 @@ def explain(
     from ..planning.explaining.explanation import explain as explained
 
     with working("explaining"):
-        found = explained(cluster, policy, user, fragmentation=fragmentation, time_limit=time_limit)
+        found = explained(cluster, policy, user, integer=integer, fragmentation=fragmentation, time_limit=time_limit)
     sheet = found.sheet()
-    if out.format == "table":
+    if out.format == "table" and integer:
+        sheet = replace(sheet, notes=(*sheet.notes, *found.allocation.shortfall.sentences()))
+    elif out.format == "table":
         from ..planning.advice import advise
 
         with working("looking for what helps"):

@@ -30,7 +30,7 @@ import numpy as np
 
 from .pair_layout import PairBlock, pair_layout, summed
 
-__all__ = ["placed"]
+__all__ = ["PoolPlacement", "placed"]
 
 ITERATIONS = 40
 """Steps of Newton's method: five to ten are usual where it fits."""
@@ -65,6 +65,9 @@ NOISE = 2e-14
 SINGULAR = 1e-10
 """Added to the unit diagonal of a class's block, whose resources may be one."""
 
+STIFF = 1e30
+"""What keeps the prices of rows that are not full where they are."""
+
 Watch = Callable[[str], None]
 
 
@@ -86,10 +89,12 @@ def placed(
         Told how far it is before every step; may raise.
     """
     with np.errstate(all="ignore"):
-        return _Placing(need, room, owner, place, full).run(watch)
+        return PoolPlacement(need, room, owner, place, full).run(watch)
 
 
-class _Placing:
+class PoolPlacement:
+    """The placement of what `placed` is told, and how it gives way."""
+
     def __init__(self, need: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np.ndarray, full: np.ndarray):
         total = room.sum(axis=0)
         self.size = np.divide(need, total, where=total > 0, out=np.zeros_like(need)).max(axis=1)
@@ -107,6 +112,7 @@ class _Placing:
         self.alike = alike / np.sqrt(np.where(size > 0, size, 1.0))
 
     def run(self, watch: Watch) -> np.ndarray | None:
+        """Return the parts of the groups, (pairs,), or None."""
         free = self.free
         filled = self._fill()
         mu = BARRIER * float(self.size.sum()) / self.there.sum()
@@ -140,9 +146,26 @@ class _Placing:
 
     def _found(self) -> np.ndarray:
         layout = self.layout
+        found = np.empty(layout.shape)
         for block in layout.blocks():
-            self.parts[block.pairs] /= layout.spread(block, self.size[block.groups])
-        return layout.flat(self.parts)
+            found[block.pairs] = self.parts[block.pairs] / layout.spread(block, self.size[block.groups])
+        return layout.flat(found)
+
+    def mended(self, miss: np.ndarray) -> np.ndarray:
+        """Return the change of the parts (pairs,) that fills so much less of each full row, (k, m), after `run`."""
+        layout, most = self.layout, float(np.abs(miss).max())
+        if not most > 0:
+            return np.zeros(layout.count)
+        with np.errstate(all="ignore"):
+            change = most * self._solved(
+                np.where(self.free, STIFF, 0.0), np.where(self.free, 0.0, (miss / most).ravel()), 0.0
+            )
+            found = np.empty(layout.shape)
+            for block in layout.blocks():
+                here = -self._leaving(block, change)
+                here *= self.parts[block.pairs]
+                found[block.pairs] = here
+        return layout.flat(found)
 
     def _fill(self) -> np.ndarray:
         """Put everybody where the prices say; return what that fills of each row."""

@@ -146,6 +146,22 @@ class StopEvidence(Evidence):
 
     breakpoints: tuple[Any, ...] = ()
 
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the stops that finish somebody as rounds, with prices of one unit of resources and of ceilings."""
+        rounds = self._rounds(instance, text)
+        return ({"rounds": rounds} if rounds else {}) | super().written(instance, text)
+
+    def _rounds(self, instance: Instance, text: Text) -> list[dict[str, Any]]:
+        return [
+            {
+                "level": text(Fraction(stop.level)),
+                "finished": [instance.users[i] for i in stop.finished],
+                **_paid(instance, stop.prices, stop.bounds, text),
+            }
+            for stop in self.breakpoints
+            if len(stop.finished)
+        ]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoundsEvidence(StopEvidence):
@@ -159,9 +175,12 @@ class BoundsEvidence(StopEvidence):
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
-        """Return the prices."""
+        """Return the prices, and those that keep the guarantees."""
         found = {} if self.prices is None else {"prices": prices_by_name(instance, np.asarray(self.prices), text)}
-        return found | super().written(instance, text)
+        if ceilings := _ceilings_by_name(instance, self.bounds, text):
+            found["ceilings"] = ceilings
+        promises = [*self._rounds(instance, text), *(_paid(instance, *each, text) for each in self.full)]
+        return found | ({"promises": promises} if promises else {}) | Evidence.written(self, instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -204,6 +223,24 @@ class QuotedEvidence(Evidence):
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as it was read."""
         return self.proof
+
+
+def _paid(instance: Instance, prices: np.ndarray, bounds: np.ndarray | Sequence[Any], text: Text) -> dict[str, Any]:
+    """Return prices of whole classes and ceilings, of one unit of each."""
+    ceilings = _ceilings_by_name(instance, bounds, text)
+    found = {"prices": prices_by_name(instance, prices, text, of_whole_classes=True)}
+    return found | ({"ceilings": ceilings} if ceilings else {})
+
+
+def _ceilings_by_name(instance: Instance, bounds: np.ndarray | Sequence[Any], text: Text) -> dict[str, dict[str, Any]]:
+    """Return prices of ceilings as wholes by the names of their groups, of one unit."""
+    groups = () if instance.organisation is None else instance.organisation.groups
+    named = ((group.name, resource, most) for group in groups for resource, most in group.ceiling.items())
+    found: dict[str, dict[str, Any]] = {}
+    for price, (group, resource, most) in zip(bounds, named, strict=False):
+        if price > 0 and most:
+            found.setdefault(group, {})[resource] = text(Fraction(price) / Fraction(most))
+    return found
 
 
 def _by_name(instance: Instance, tasks: Mapping[int, int]) -> dict[str, int]:

@@ -1,9 +1,10 @@
 """What whole tasks cost and gain: the optimum beside the continuous bound, a greedy schedule and a rounding."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +14,17 @@ from ..engines.problem import Problem
 from ..engines.registry import engine_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
+from ..model.machine import Machine
 from ..model.policies import Policy, policy_named
+from ..model.task_types import given_types
 from ..model.whole_values import WholeUsers
 from .allocating import solve
 from .scheduling import schedule
 
-__all__ = ["Integrality", "integrality_cost"]
+__all__ = ["Integrality", "Rooms", "integrality_cost", "most_in", "whole_parts"]
+
+Rooms = Sequence[tuple[int, int, Sequence[Fraction]]]
+"""Class, number of machines, and what each of them has."""
 
 MACHINES = 200
 """Machines up to which a schedule task by task is made for the comparison."""
@@ -150,3 +156,40 @@ def _rounded(problem: Problem, continuous: np.ndarray | None) -> np.ndarray | No
 
 def _users(optimum: np.ndarray, other: np.ndarray) -> tuple[int, int]:
     return int((optimum > other).sum()), int((optimum < other).sum())
+
+
+def whole_parts(instance: Instance) -> Iterator[int]:
+    """Yield the whole tasks that each user could run alone in its part of every machine, by weight."""
+    weights = [row if isinstance(row, tuple) else (row,) * instance.m for row in instance.exact_weights]
+    totals = [sum(column, Fraction(0)) for column in zip(*weights, strict=True)]
+    rooms = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
+    counts = [1] if instance.machines is None else instance.counts.tolist()
+    for i, mine in enumerate(weights):
+        part = [w / total for w, total in zip(mine, totals, strict=True)]
+        parts = [[c * share for c, share in zip(room, part, strict=True)] for room in rooms]
+        yield most_in(instance, i, list(zip(range(len(parts)), counts, parts, strict=True)))
+
+
+def most_in(instance: Instance, i: int, rooms: Rooms) -> int:
+    """Return the most whole tasks of a user in rooms of its own; devices are not divided, but pooled."""
+    if not rooms or not any(any(room) for _, _, room in rooms):
+        return 0
+    parts = instance.parts()
+    demand, cluster = parts["demands"][i], dict[str, Any](capacity=list(rooms[0][2]))
+    if instance.machines is not None:
+        named: dict[int, list[str]] = {}
+        machines = []
+        for number, (k, count, room) in enumerate(rooms):
+            named.setdefault(k, []).append(f"{k}/{number}")
+            machines.append(Machine(f"{k}/{number}", list(room), count))
+        if given_types(demand):
+            of = {name: named.get(k, []) for k, name in enumerate(instance.machine_names)}
+            demand = [
+                kind if kind.machines is None else replace(kind, machines=[n for c in kind.machines for n in of[c]])
+                for kind in demand
+            ]
+        open_to = np.array([[bool(instance.eligible[i][k]) for k, _, _ in rooms]])
+        cluster = {"machines": machines, "eligible": open_to}
+    limit = None if parts["max_tasks"] is None else [parts["max_tasks"][i]]
+    one = Instance([demand], **cluster, resources=instance.resources, max_tasks=limit)
+    return int(solve(one, integer=True).tasks[0])

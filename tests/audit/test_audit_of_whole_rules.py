@@ -10,6 +10,7 @@ from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType
 from drfopt.axioms import ruled_whole
 from drfopt.base.deadline import NEVER
 from drfopt.model.policies import policy_named
+from drfopt.solving.integrality import whole_parts
 
 USERS = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 2, "memory": 1}, "C": {"cpu": 1, "memory": 1}}
 
@@ -53,7 +54,7 @@ def test_its_part_of_a_pool_is_what_it_could_run_alone():
     for seed in range(12):
         instance = awkward(seed, types=True, rules=False)
         total = sum(instance.exact_weights, Fraction(0))
-        for i, most in enumerate(ruled_whole.alone(instance)):
+        for i, most in enumerate(whole_parts(instance)):
             part = [c * instance.exact_weights[i] / total for c in instance.exact_capacity]
             alone = Instance(**(instance.parts() | {"capacity": part}))
             # What fits nowhere in the part is left out of the user's sequence, there as here.
@@ -65,7 +66,7 @@ def test_types_on_machines_have_a_part_and_envy():
     machines = [Machine("large", {"cpu": 8}, 2), Machine("small", {"cpu": 6}, 2)]
     instance = Instance({"team": kinds, "web": {"cpu": 1}}, machines=machines, weights={"team": 1, "web": 3})
     # A quarter of each machine: 2 cpu of the large ones and 1.5 of the small, where a task of 3 never fits.
-    assert next(iter(ruled_whole.alone(instance))) == 2
+    assert next(iter(whole_parts(instance))) == 2
     found = audit(instance, integer=True)
     assert found["sharing-incentive"].verdict == "holds"
     held = list(ruled_whole.envied(solve(instance, integer=True), NEVER))

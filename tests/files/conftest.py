@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from drfopt import cli
 from drfopt.base.errors import InstanceError
 from drfopt.model.instance import Instance
 
@@ -22,3 +23,16 @@ def error_of() -> Callable[[str | Path], str]:
         return message
 
     return load
+
+
+@pytest.fixture
+def invoke(capsys) -> Callable[..., tuple[int, str, str]]:
+    """A function that runs the command line in this process: exit status, and what was written where."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            cli.main(list(arguments))
+        out, err = capsys.readouterr()
+        return int(end.value.code or 0), out, err
+
+    return run

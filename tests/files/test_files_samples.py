@@ -67,12 +67,36 @@ def test_every_format_has_a_sample() -> None:
     assert set(SAMPLES) == {row.name for row in FORMATS}
 
 
+def written(folder: Path, name: str) -> list[Path]:
+    """Return a sample as files."""
+    paths = [folder / f"file{i}" for i in range(len(SAMPLES[name]))]
+    for path, content in zip(paths, SAMPLES[name], strict=True):
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return paths
+
+
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_every_format_is_converted_in_every_way_or_refused_in_a_line(tmp_path: Path, row, invoke) -> None:
+    files = [str(path) for path in written(tmp_path, row.name)]
+    keys = [way.replace("KEY", "queue") for way in row.users]
+    ways = [[], ["--saturate"], ["--saturate", "--shape", "cpu=1"], *(["--user-by", key] for key in keys)]
+    answered = 0
+    for way in [*ways, ["--current", str(tmp_path / "current.json")]]:
+        instance = tmp_path / "cluster.toml"
+        status, _, said = invoke("convert", "--from", row.name, *files, *way, "-o", str(instance))
+        assert status in (0, 2), said
+        if status == 2:
+            assert len(said.splitlines()) == 1 and said.startswith("error: "), said
+            continue
+        answered += 1
+        status, _, said = invoke("solve", str(instance), "--json")
+        assert status in (0, 2) and "at fault" not in said, said
+    assert answered
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_is_read_written_and_read_again(tmp_path: Path, name: str) -> None:
-    paths = []
-    for i, content in enumerate(SAMPLES[name]):
-        paths.append(tmp_path / f"file{i}")
-        paths[-1].write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    paths = written(tmp_path, name)
     found = read(name, paths)
     instance = found.instance
     for form in ("toml", "json", "yaml"):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt import Instance, Machine, Organisation, solve
+from drfopt import Group, Instance, Machine, Organisation, solve
 from drfopt.certificates import verifier
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
@@ -178,8 +178,25 @@ def late():
     return row(row(found, 0, tasks="8"), 1, tasks="2")
 
 
+def beneath():
+    """A market's answer where nobody is promised anything, with a promise."""
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 9}), "ceei"))
+    found["instance"]["users"][0]["guarantee"] = {"a": 6}
+    return found
+
+
+def market_above_ceiling():
+    """A market's answer in a group without a ceiling, with one."""
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g")])
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 9}, organisation=rules), "ceei"))
+    found["instance"]["groups"] = [{"name": "g", "ceiling": {"a": 3}}]
+    return found
+
+
 FORGED = [
     late,
+    market_above_ceiling,
+    beneath,
     broken_whole,
     above_limit,
     above_ceiling,
@@ -226,7 +243,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("claims.py", "proofs.py")
+    for file in ("claims.py", "order.py", "proofs.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]
@@ -320,3 +337,79 @@ def test_a_mutant_of_the_trees_is_found_out(tmp_path, file, old, new, forge):
         assert verdict(verify, data) is not True
         accepted += verdict(mutant, data) is True
     assert accepted
+
+
+# ---- rules -------------------------------------------------------------------------------------------------------
+
+
+def ruled(tasks, rules=None, policy="drf", machines=False, rounds=(), **proof):
+    """Two users of one resource each, on a pool of 4 or one machine, with so many tasks under some rules."""
+    rows = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 1}}
+    room = {"a": 4, "b": 100}
+    how = {"machines": [Machine("m", room)]} if machines else {"capacity": room}
+    found = file_of(Instance(rows, organisation=Organisation(**(rules or {"tiers": {"A": 1}})), **how), policy)
+    found = without_levels(found)
+    for user, x in zip(found["users"], tasks, strict=True):
+        user["tasks"] = str(x)
+    if machines:
+        found["placement"] = {user["name"]: {"m": user["tasks"]} for user in found["users"]}
+        found["proof"] = {"rounds": [{"prices": {"m": prices}} for prices in rounds]}
+    found["proof"] |= proof
+    return found
+
+
+def other_weight():
+    """Groups of which one counts for more than the market of the file knows."""
+    groups = [Group("g"), Group("h")]
+    rules = Organisation(paths={"A": "g", "B": "h"}, groups=groups)
+    found = file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 4}, organisation=rules), "ceei")
+    found["instance"]["groups"] = [{"name": "g", "weight": 3}, {"name": "h"}]
+    return without_levels(found)
+
+
+def grouped(tasks, **groups):
+    """A, and B and C in a group, of one resource each, on a pool of 12."""
+    rows, paths = {"A": {"a": 1}, "B": {"a": 1}, "C": {"a": 1}}, {"B": "g", "C": "g"}
+    rules = Organisation(paths=paths, groups=[Group("g", **groups)])
+    found = without_levels(file_of(Instance(rows, {"a": 12}, organisation=rules), exact=True))
+    for user, x in zip(found["users"], tasks, strict=True):
+        user["tasks"] = str(x)
+    return found
+
+
+def limited():
+    """A sum of users at no limit, where nothing costs anything."""
+    found = ruled([2, 1], {"guarantees": {"A": {"a": 1}}}, "throughput", prices={})
+    for user in found["instance"]["users"]:
+        user["max_tasks"] = 3
+    return found
+
+
+ORDER = [
+    ("order.py", "        if min([*map(min, p), *bounds]) < 0:\n            continue\n", "", [
+        ruled([1, 1], {"guarantees": {"A": {"a": 1}}}, machines=True, rounds=[{"a": "49", "b": "-1"}])]),
+    ("order.py", "first = last is None", "first = True or last is None", [ruled([1, 3]), ruled([3, 1])]),
+    ("order.py", "            if first and abs", "            if first or abs", [ruled([1, 0])]),
+    ("order.py", "x[i] < floor[i] * (1 - e) and", "x[i] < 0 and", [
+        ruled([2, 2], {"guarantees": {"A": {"a": 3}}}, "ceei", prices={"a": "1/2"})]),
+    ("order.py", "(1, claim.c.rank[i])", "(1, 0)", [ruled([2, 2])]),
+    ("groups.py", "child.weight * rate", "rate", [other_weight()]),
+    ("clock.py", "weight, promise = group.weight or number(1),", "weight, promise = number(1),", [
+        grouped([6, 3, 3], weight=2)]),
+    ("clock.py", "rank = (-number(child.given.get(\"tier\", 0)), not child.weight)", "rank = (0, False)", [
+        grouped([6, 3, 3], tier=1)]),
+    ("clock.py", "self.promised |= self.worth(group)", "pass", [grouped([6, 3, 3], guarantee={"a": 8})]),
+    ("clock.py", "if not claim.near(claim.x[i], has[i])", "if claim.x[i] < 0", [grouped([4, 4, 4])]),
+    ("proofs.py", "least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}", "least = set(playing)", [
+        ruled([3, 1], {"guarantees": {"A": {"a": 1}}}, "ceei", prices={"a": "1"})]),
+    ("proofs.py", "each * (self.x[i] if i in stuck", "each * (self.x[i] if True", [limited()]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "forged"), ORDER, ids=[row[1].strip()[:30] for row in ORDER])
+def test_a_mutant_of_the_order_is_found_out(tmp_path, file, old, new, forged):
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    mutant = mutated(tmp_path, file, source.replace(old, new))
+    assert [verdict(verify, data) for data in forged] == [False] * len(forged)
+    assert any(verdict(mutant, data) is True for data in forged)

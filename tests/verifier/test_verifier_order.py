@@ -1,14 +1,19 @@
 """Tiers, floors and resources that do not count, in a pool: proven from the levels alone, and other answers refused."""
 
+import contextlib
+import itertools
 import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from forging import attack, file_of
 
-from drfopt import Instance, Organisation, solve
+from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
+from drfopt.base.errors import DrfoptError
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
+from drfopt.model.organisation import MEANINGS
 
 
 def drawn(seed):
@@ -50,8 +55,219 @@ def test_the_answer_is_proven_and_none_beside_it(seed, exact):
             found["users"][i]["tasks"] = own
 
 
-def test_what_is_not_kept_is_not_decided():
+def test_what_cannot_be_kept_is_kept_to_one_part():
     promised = Organisation({"A": {"a": 8}, "B": {"a": 8}})
     found = solve(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 10}, organisation=promised), exact=True)
-    report = verify(loads(json.dumps(certificate_document(found))))
-    assert report.valid is None and "guarantees" in report.checks[-1].worst
+    data = loads(json.dumps(certificate_document(found)))
+    assert verify(data).valid is True
+    for row, tasks in zip(data["users"], (6, 4), strict=True):
+        row |= {"tasks": str(tasks), "level": str(Fraction(tasks, 10))}
+    assert verify(data).valid is False
+
+
+def racked(chance, resources, k):
+    rows = [dict(zip(resources, chance.integers(2, 9, len(resources)).tolist(), strict=True)) for _ in range(k)]
+    return [Machine(f"c{q}", row, int(chance.integers(1, 4))) for q, row in enumerate(rows)]
+
+
+def clusters(seed, machines, meaning):
+    """Return a small cluster: promises that may not fit together, tiers, weights of 0, excluded resources."""
+    chance = np.random.default_rng(seed)
+    n, m, k = int(chance.integers(2, 6)), int(chance.integers(1, 4)), int(chance.integers(1, 4))
+    users, resources, scale = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)], int(chance.choice([2, 4, 10]))
+    demands = chance.integers(0, 4, (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    rows = {u: dict(zip(resources, row, strict=True)) for u, row in zip(users, demands.tolist(), strict=True)}
+    given = {u: {r: int(chance.integers(0, 10)) / scale for r in resources if chance.random() < 0.7} for u in users}
+    given = {u: {r: v for r, v in row.items() if v} for u, row in given.items() if chance.random() < 0.6}
+    rules = Organisation(
+        {u: row for u, row in given.items() if row},
+        tiers={u: int(chance.integers(0, 3)) for u in users} if seed % 2 else {},
+        meaning=meaning,
+        excluded=[resources[0]] if m > 1 and seed % 5 == 0 else [],
+    )
+    more = {"weights": {u: int(chance.integers(0, 3)) for u in users}} if seed % 3 == 0 else {}
+    more |= {"max_tasks": {u: int(chance.integers(0, 6)) for u in users if chance.random() < 0.3}}
+    if not machines:
+        return Instance(
+            rows, dict(zip(resources, chance.integers(4, 16, m).tolist(), strict=True)), organisation=rules, **more
+        )
+    racks = [
+        Machine(
+            f"c{q}", dict(zip(resources, chance.integers(2, 9, m).tolist(), strict=True)), int(chance.integers(1, 4))
+        )
+        for q in range(k)
+    ]
+    open_to = {u: [f"c{q}" for q in range(k) if chance.random() < 0.7] for u in users}
+    if seed % 4 == 0:
+        for u in users[:2]:
+            rows[u] = [
+                TaskType({r: int(v) for r, v in rows[u].items()}, int(chance.integers(1, 4))),
+                TaskType({resources[0]: 1}, 2),
+            ]
+            del open_to[u]
+    return Instance(rows, machines=racks, eligible=open_to, organisation=rules, **more)
+
+
+def answered(seeds, exact=True, policies=("drf", "asset", "single:r0", "tasks")):
+    """Yield the files of all answers to the clusters of some seeds."""
+    for seed in seeds:
+        for machines, meaning in itertools.product((False, True), MEANINGS):
+            for policy in policies:
+                with contextlib.suppress(DrfoptError):
+                    yield file_of(clusters(seed, machines, meaning), policy, exact=exact)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_rules_on_pools_and_machines_are_decided(exact):
+    assert proven(answered(range(2), exact)) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exact", [True, False])
+def test_hundreds_of_answers_under_rules_are_decided(exact):
+    assert proven(answered(range(2, 60), exact)) > 600
+
+
+def test_forged_answers_under_rules_prove_nothing_that_is_not_so():
+    assert attack(list(answered(range(2), policies=("drf",))), 150, seed=1) > 75
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_answers_under_rules_prove_nothing_that_is_not_so():
+    assert attack(list(answered(range(12), policies=("drf", "asset"))), 10_000, seed=2) > 5_000
+
+
+# ---- groups --------------------------------------------------------------------------------------------------------
+
+
+def trees(seed, machines, meaning):
+    """Return a small cluster of groups in two storeys: promises, ceilings, tiers, weights of 0, excluded resources."""
+    chance = np.random.default_rng(seed)
+    n, m = int(chance.integers(2, 7)), int(chance.integers(1, 4))
+    users, resources = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)]
+    demands = chance.integers(0, 4, (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    rows = {u: dict(zip(resources, row, strict=True)) for u, row in zip(users, demands.tolist(), strict=True)}
+
+    def some(part, most):
+        return {r: int(chance.integers(1, most)) / 2 for r in resources if chance.random() < part}
+
+    given = {u: some(0.5, 6) for u in users if chance.random() < 0.3}
+    paths = {u: str(chance.choice(["a", "b", "a/x", "a/y"])) for u in users if chance.random() < 0.8}
+    groups = []
+    for name in sorted({name for path in paths.values() for name in (path.split("/")[0], path)}):
+        cap = some(0.2, 16)
+        promise = {r: v for r, v in some(0.2, 8).items() if v <= cap.get(r, v)}
+        tier = int(chance.integers(0, 2)) if seed % 3 == 0 else 0
+        groups.append(Group(name, int(chance.integers(seed % 4 != 0, 4)), promise, cap, tier))
+    more = {
+        "organisation": Organisation(
+            {u: row for u, row in given.items() if row},
+            tiers={u: int(chance.integers(0, 3)) for u in users} if seed % 5 == 0 else {},
+            paths=paths,
+            groups=groups,
+            meaning=meaning,
+            excluded=[resources[0]] if m > 1 and seed % 7 == 0 else [],
+        ),
+        "weights": {u: int(chance.integers(seed % 4 != 1, 4)) for u in users},
+        "max_tasks": {u: int(chance.integers(0, 6)) for u in users if chance.random() < 0.3},
+    }
+    if not machines:
+        return Instance(rows, dict(zip(resources, chance.integers(4, 16, m).tolist(), strict=True)), **more)
+    open_to = {u: [f"c{q}" for q in range(3) if chance.random() < 0.7] for u in users}
+    return Instance(rows, machines=racked(chance, resources, 3), eligible=open_to, **more)
+
+
+def grouped(seeds, policies=("drf", "asset", "single:r0", "tasks")):
+    """Yield the files of all answers to the trees of some seeds; in pools those in floats too."""
+    for seed, machines, meaning, policy in itertools.product(seeds, (False, True), MEANINGS, policies):
+        for exact in (True,) if machines else (True, False):
+            with contextlib.suppress(DrfoptError):
+                yield file_of(trees(seed, machines, meaning), policy, exact=exact)
+
+
+def test_groups_are_decided():
+    assert proven(grouped(range(2))) > 20
+
+
+@pytest.mark.slow
+def test_hundreds_of_answers_of_groups_are_decided():
+    assert proven(grouped(range(2, 40))) > 800
+
+
+def test_forged_answers_of_groups_prove_nothing_that_is_not_so():
+    assert attack(list(grouped(range(2, 3), policies=("drf",))), 60, seed=7) > 25
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_answers_of_groups_prove_nothing_that_is_not_so():
+    assert attack(list(grouped(range(12), policies=("drf", "asset"))), 10_000, seed=8) > 4_000
+
+
+def test_of_groups_on_machines_floats_are_left_open():
+    found = verify(file_of(trees(3, True, "floor"), "drf"))
+    assert found.valid is None
+    assert "only fractions" in found.checks[-1].worst
+
+
+# ---- markets and sums ---------------------------------------------------------------------------------------------
+
+MARKETS = ("ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput")
+
+
+def companies(seed, machines):
+    """Return a small cluster of groups with weights and ceilings, and users who are promised something."""
+    chance = np.random.default_rng(seed)
+    n, m = int(chance.integers(2, 6)), int(chance.integers(1, 4))
+    users, resources = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)]
+    demands = chance.integers(0, 4, (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    rows = {u: dict(zip(resources, row, strict=True)) for u, row in zip(users, demands.tolist(), strict=True)}
+    given = {u: {r: int(chance.integers(1, 6)) / 2 for r in resources if chance.random() < 0.5} for u in users[::2]}
+    paths = {u: str(chance.choice(["a", "b", "a/x", "a/y"])) for u in users if chance.random() < 0.7}
+    names = sorted({name for path in paths.values() for name in (path.split("/")[0], path)})
+    caps = [{r: int(chance.integers(1, 8)) for r in resources if chance.random() < 0.3} for _ in names]
+    groups = [Group(name, int(chance.integers(1, 4)), {}, cap) for name, cap in zip(names, caps, strict=True)]
+    more = {
+        "organisation": Organisation({u: row for u, row in given.items() if row}, paths=paths, groups=groups),
+        "weights": {u: int(chance.integers(1, 4)) for u in users},
+        "max_tasks": {u: int(chance.integers(0, 6)) for u in users if chance.random() < 0.3},
+    }
+    if not machines:
+        return Instance(rows, dict(zip(resources, chance.integers(4, 16, m).tolist(), strict=True)), **more)
+    open_to = {u: [f"c{q}" for q in range(3) if chance.random() < 0.7] for u in users}
+    return Instance(rows, machines=racked(chance, resources, 3), eligible=open_to, **more)
+
+
+def traded_files(seeds):
+    """Yield the files of all markets and sums on the clusters of some seeds."""
+    for seed, machines, policy in itertools.product(seeds, (False, True), MARKETS):
+        with contextlib.suppress(DrfoptError):
+            yield file_of(companies(seed, machines), policy)
+
+
+def proven(files):
+    """Say how many files there are, each of which is accepted."""
+    found = [(data, verify(data)) for data in files]
+    for data, report in found:
+        assert report.valid is True, (data["policy"], [check for check in report.checks if not check.holds])
+    return len(found)
+
+
+def test_markets_and_sums_under_rules_are_decided():
+    assert proven(traded_files(range(1))) == 10
+
+
+@pytest.mark.slow
+def test_hundreds_of_markets_and_sums_under_rules_are_decided():
+    assert proven(traded_files(range(3, 40))) > 300
+
+
+def test_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so():
+    assert attack(list(traded_files(range(1, 2))), 40, seed=3) > 20
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so():
+    assert attack(list(traded_files(range(12))), 10_000, seed=4) > 5_000

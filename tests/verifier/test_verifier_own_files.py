@@ -71,9 +71,6 @@ POLICIES = [
     *("drf", "asset", "single:a", "tasks", "tsf", "per-server", "ceei", "alpha:2", "alpha:0.5", "alpha:0"),
     *("utilitarian", "throughput"),
 ]
-LEVELLED = ("drf", "asset", "single:a", "tasks", "tsf")
-"""Policies of which tiers and guarantees in a pool are decided."""
-
 FILES = ["drf.py", "ceei.py", "drf_integer.py", "ceei_integer.py"]
 MODES = {"floats": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 
@@ -109,11 +106,11 @@ def check(name, policy, mode):
         assert report.valid is not False, (kind, open_)
         assert all(found.worst in REASONS for found in open_), (kind, open_)
         rules = document(instance)
-        tree = "groups" in rules or (instance.machines is not None or mode == "whole" or policy not in LEVELLED)
-        kept = tree and any(key in user for user in rules["users"] for key in ("guarantee", "tier", "group"))
-        ruled = (
-            kept or "groups" in rules or ("excluded" in rules and mode == "whole") or (name == "pool, last" and tree)
+        kept = (
+            any(key in user for user in rules["users"] for key in ("guarantee", "tier", "group"))
+            or name == "pool, last"
         )
+        ruled = mode == "whole" and (kept or "groups" in rules or "excluded" in rules)
         typed = mode == "whole" and instance.task_types is not None
         if not (ruled or typed or policy.endswith(".py")):
             assert report.valid is True, open_

@@ -13,7 +13,9 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
-from .reading import Cluster, Report, dot, number, over_one, products, shown, total
+from .cluster import Cluster
+from .groups import incomes
+from .reading import Report, dot, number, over_one, products, shown, total
 from .whole import unpacked
 from .work import bits, spend
 
@@ -44,14 +46,7 @@ class Claim:
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
-        # Rules say what is fair, and what a level is: followed are tiers and floors of leximin in a pool.
-        ordered = cluster.pool and not self.whole and self.objective == "leximin" and word != "path"
-        if (
-            cluster.ruled
-            or not known
-            or (cluster.ordered and not ordered)
-            or (cluster.excluded and word == "per-server")
-        ):
+        if not known or not self.followed(word):
             self.objective = ""
         self.rows, self.proof = data["users"], data.get("proof") or {}
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
@@ -85,19 +80,50 @@ class Claim:
         # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
-        rate = self.on_path if word == "path" else partial(cluster.rate, policy=self.policy)
-        self.r = [rate(i) for i in self.n] if self.objective else []
-        self.y = [r * x for r, x in zip(self.r, self.x, strict=bool(self.r))]
+        lines = self.on_path if word == "path" else partial(cluster.lines, policy=self.policy)
+        self.lines = [lines(i) for i in self.n] if self.objective else []
+        # What everybody has to spend in a market, of which a group's members have their parts.
+        self.income = [row[0] for row in cluster.w]
+        if cluster.ruled and self.objective == "alpha":
+            self.income = incomes(cluster)
+            self.lines = [
+                [(s * w[0] / (m or 1), o) for s, o in mine]
+                for mine, w, m in zip(self.lines, cluster.w, self.income, strict=True)
+            ]
+        self.r = [max(slope for slope, _ in mine) for mine in self.lines]
+        self.y = [self.level(i, self.x[i]) for i in self.n if self.lines]
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):
             prices = {row["name"]: row["price"] for row in data["resources"]}
+        self.bounds = self.ceilings(self.proof.get("ceilings", {}))
         self.p = None if prices is None or (self.enclosed and not point) else self.prices(prices)
         self.z = [{0: x} for x in self.x] if cluster.pool else place
         self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
         """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
 
-    def on_path(self, i: int) -> Fraction:
-        """Return the part of the level of user i along a path of bundles that one of its tasks makes."""
+    def followed(self, word: str) -> bool:
+        """Say whether the rules of an organisation, which say what is fair and what a level is, are followed here."""
+        c = self.c
+        promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
+        later = len(set(c.rank)) > 1 or any(late for _, late in c.rank)
+        if not (c.ruled or c.ordered or c.excluded):
+            return True
+        if self.whole or word in ("per-server", "path"):
+            return False
+        if self.objective == "leximin":
+            return c.meaning == "floor" or not promised or word not in ("tasks", "tsf")
+        # A market knows floors, incomes and ceilings, and no order of service.
+        orderly = later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups)
+        return not orderly and (c.meaning == "floor" or not promised) and not any(g.get("guarantee") for g in c.groups)
+
+    def level(self, i: int, tasks: Fraction) -> Fraction:
+        """Return the level of user i with so many tasks."""
+        if len(self.lines[i]) == 1 and not self.lines[i][0][1]:
+            return self.r[i] * tasks
+        return max([number(0), *(slope * tasks - offset for slope, offset in self.lines[i])])
+
+    def on_path(self, i: int) -> list[tuple[Fraction, Fraction]]:
+        """Return the part of the level of user i along a path of bundles that one of its tasks makes, as a line."""
         cells = zip(self.c.d[i], self.c.cluster, self.c.w[i], strict=True)
         shares = [d / c / w * self.x[i] if c else number(0) for d, c, w in cells]
         bundles = self.policy.partition(":")[2].split("..")
@@ -109,7 +135,7 @@ class Claim:
             raise ValueError(f"{self.policy} does not grow from bundle to bundle")
         heights = [total(knot) / len(knot) for knot in knots]
         level = max((_between(column, heights, s) for column, s in zip(columns, shares, strict=True) if s), default=0)
-        return level / self.x[i] if self.x[i] else number(1)
+        return [(level / self.x[i] if self.x[i] else number(1), number(0))]
 
     @cached_property
     def scaled(self) -> tuple[int, Any]:
@@ -163,7 +189,7 @@ class Claim:
         stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]
         fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
         given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
-        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * self.y[i])
+        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * self.r[i] * self.x[i])
         unmeasured = "" if self.objective else "how they are measured is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.enclosed:
@@ -214,8 +240,16 @@ class Claim:
         rows = [given] if self.c.pool else [given.get(name, {}) for name in self.c.classes]
         return [[number(row.get(r, 0)) for r in self.c.resources] for row in rows]
 
-    def market(self, p: list[list[Fraction]]) -> tuple[list[Fraction], Fraction, Fraction]:
-        """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q."""
+    def ceilings(self, given: dict[str, Any]) -> list[Fraction]:
+        """Return prices of the ceilings of groups, in their order, from ``{group: {resource: price}}``."""
+        rows = ((given.get(group, {}), self.c.resources[j]) for group, j, *_ in self.c.ceilings)
+        return [number(row.get(resource, 0)) for row, resource in rows]
+
+    def market(self, p: list[list[Fraction]], bounds: Sequence[Fraction] = ()) -> tuple[list[Fraction], Any, Any]:
+        """Return q, the money P that all capacities cost, and the part of it that is not spent at least prices q.
+
+        `bounds` are prices of the ceilings of groups, which their members pay and which cost money as capacities do.
+        """
         cells = [(k, j, price) for k, row in enumerate(p) for j, price in enumerate(row) if price]
         unit, scaled = over_one([price for _, _, price in cells])
         self.paid: list[list[tuple[int, Any]]] = [[] for _ in p]
@@ -226,6 +260,10 @@ class Claim:
         parts = [[self.c.kinds[at].part * least[at] for at in kinds] for kinds in self.c.kinds_of]
         q = [total(mine) / self.unit if len(mine) > 1 else Fraction(mine[0]) / self.unit for mine in parts]
         money = products([price for _, _, price in cells], [self.c.room[k][j] for k, j, _ in cells])
+        for price, (_, j, most, members) in zip(bounds, self.c.ceilings, strict=False):
+            money += price * most
+            for i in members if price else ():
+                q[i] += price * self.c.d[i][j]
         spent = [i for i in self.n if q[i] and self.plays[i]]
         unit, scaled = self.scaled
         return q, money, money - dot((unit, [scaled[i] for i in spent]), over_one([q[i] for i in spent]))

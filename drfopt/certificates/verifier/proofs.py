@@ -7,7 +7,10 @@ from functools import reduce
 from typing import Any
 
 from .claims import Claim
-from .reading import Cluster, Report, number, shown, total
+from .clock import by_the_clock
+from .cluster import Cluster
+from .order import ROUNDING, in_order, kept, rounds_of
+from .reading import Report, number, shown, total
 from .trees import Undecided
 from .whole import better, score
 from .whole_levels import levels_refuted
@@ -15,9 +18,6 @@ from .whole_values import value_refuted
 from .work import Unfinished, bits, metered, spend
 
 __all__ = ["Proof", "verify"]
-
-ROUNDING = Fraction(1, 2**49)
-"""Part of all money that the roundings of a file of floats account for: a few units of their last place."""
 
 CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
@@ -79,32 +79,14 @@ class Proof(Claim):
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
         self.report.add("everybody is at its limit or finished once", alone, unknown)
 
-    def in_order(self) -> None:
-        """Tiers and floors: everybody is at its limit, or needs what is full and nobody who comes later could give."""
-        c, x, e, playing = self.c, self.x, self.report.accuracy, [i for i in self.n if self.plays[i]]
-        if any(not self.r[i] or x[i] < c.floor[i] * (1 - e) for i in playing):
-            why = "not all guarantees are kept, and how far they can be is not followed here"
-            return self.report.add("guarantees", [], why)
-        place, found = {i: (c.rank[i], self.y[i]) for i in playing}, {}
-        for j, room in enumerate(c.room[0]):
-            here = [i for i in playing if c.d[i][j]]
-            giving = [i for i in here if x[i] > c.floor[i] * (1 + e)]
-            last = max((place[i] for i in giving), default=None)
-            kept = total((x[i] - c.floor[i]) * c.d[i][j] for i in here if c.floor[i] < x[i] <= c.floor[i] * (1 + e))
-            near = [i for i in giving if last and c.rank[i] == last[0] and self.near(self.y[i], last[1])]
-            most = total(x[i] * c.d[i][j] for i in near)
-            found[j] = last, abs(room - self.used(0, j)) + kept, {*near}, most, room * (ROUNDING if e else 0)
-
-        def stopped(i: int, j: int) -> bool:
-            last, free, near, most, hidden = found[j]
-            first = last is None or place[i] >= last or i in near
-            return first and free <= e * (most if i in near else x[i] * c.d[i][j]) + hidden
-
-        below = (i for i in playing if self.u[i] is None or not self.near(x[i], self.u[i]))
-        astray = (i for i in below if not any(d and stopped(i, j) for j, d in enumerate(c.d[i])))
-        return self.report.add(
-            "everybody is at its limit or stopped by who comes before it", self.names(astray, self.y)
-        )
+    def by_rules(self) -> None:
+        """Rules of an organisation say who comes before whom, and groups who rises with whom."""
+        if not self.c.ruled:
+            return in_order(self)
+        rounds, missing = rounds_of(self, "rounds")
+        if missing:
+            return self.report.add("optimality", [], missing)
+        return by_the_clock(self, rounds)
 
     def servers(self) -> None:
         """Every class of machines is a pool by itself, whose users are stopped there by their bottlenecks."""
@@ -124,33 +106,41 @@ class Proof(Claim):
         return None
 
     def sum(self) -> None:
-        """What all capacities cost, and what the limited would gain, bounds every sum of levels."""
+        """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
         if (p := self.p) is None:
             return self.report.add("no sum is larger", [], "the file has no prices")
-        q, money, _ = self.market(p)
-        free = [i for i in self.n if self.plays[i] and self.u[i] is None]
+        stuck = kept(self)
+        q, money, _ = self.market(p, self.bounds)
+        playing = [i for i in self.n if self.plays[i]]
+        free = [i for i in playing if self.u[i] is None and i not in stuck]
         idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
         rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
-        gain = total(max(self.r[i] - rise * q[i], number(0)) * (self.u[i] or 0) for i in self.n if self.plays[i])
-        value, bound = total(self.y[i] for i in self.n if self.plays[i]), rise * money + gain
+
+        def gain(i: int) -> Fraction:
+            """Return what tasks of a user that are possible gain beyond their cost at most."""
+            each, least = self.r[i] - rise * q[i], min(self.x[i], self.c.floor[i])
+            return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
+
+        value, bound = total(self.y[i] for i in playing), rise * money + total(map(gain, playing))
         short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
             bound - value > self.report.accuracy * value
         )
-        return self.report.add(
-            "no sum is larger", [*["some price is negative"] * (min(map(min, p)) < 0), *idle, *short]
-        )
+        negative = min([*map(min, p), *self.bounds]) < 0
+        return self.report.add("no sum is larger", [*["some price is negative"] * negative, *idle, *short])
 
     def alpha_fair(self) -> None:
         """Everybody has what she would choose at the prices; or is known to be where the file says."""
         if (p := self.p) is None:
             return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
-        q, money, unspent = self.market(p)
-        e, a, x, wrong = self.report.accuracy, self.alpha, self.x, ["some price is negative"] * (min(map(min, p)) < 0)
-        playing = [i for i in self.n if self.plays[i]]
+        stuck = kept(self)
+        q, money, unspent = self.market(p, self.bounds)
+        e, a, x = self.report.accuracy, self.alpha, self.x
+        wrong = ["some price is negative"] * (min([*map(min, p), *self.bounds]) < 0)
+        playing = [i for i in self.n if self.plays[i] and i not in stuck]
         wrong += self.names((i for i in playing if not x[i]), x)
         if wrong or a.denominator > (1 if self.enclosed else 64):
             return self.report.add("prices", wrong, f"the power {a} is not rational")
-        b, w = a.denominator, [row[0] for row in self.c.w]
+        b, w = a.denominator, self.income
         for i in playing:
             spend(abs(a.numerator) * bits(self.y[i]) + b * (bits(q[i]) + bits(self.r[i])))
         spend(abs(a.numerator) * b * bits(e))
@@ -159,10 +149,20 @@ class Proof(Claim):
         # (q / marginal utility) to the power b, which is rational.
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
         full = {i for i in playing if self.u[i] is not None and self.near(x[i], self.u[i])}
-        off = (i for i in playing if ratio[i] > (1 + a * e) ** b or (i not in full and ratio[i] < (1 - a * e) ** b))
+        least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}
+        off = (
+            i
+            for i in playing
+            if (i not in least and ratio[i] > (1 + a * e) ** b) or (i not in full and ratio[i] < (1 - a * e) ** b)
+        )
         self.report.add("everybody has what it would choose", self.names(off, x, q))
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        idle = (self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j]))
+        idle = [self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j])]
+        met = zip(self.bounds, self.c.ceilings, strict=True)
+        held = (
+            (group, total(x[i] * self.c.d[i][j] for i in mine), most) for price, (group, j, most, mine) in met if price
+        )
+        idle += [group for group, used, most in held if not self.near(used, most)]
         self.report.add("what has a price is used up", idle)
         lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
         return self.report.add("nobody uses a class that is dear to it", lost)
@@ -281,7 +281,7 @@ def verify(
                 report.add("the instance is the one of the file", [] if same else ["they differ"])
             claim.feasible()
             steps = {
-                "leximin": claim.in_order if cluster.ordered else claim.leximin,
+                "leximin": claim.by_rules if cluster.ruled or cluster.ordered else claim.leximin,
                 "sum": claim.sum,
                 "alpha": claim.alpha_fair,
                 "servers": claim.servers,

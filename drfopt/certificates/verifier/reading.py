@@ -1,24 +1,17 @@
-"""Documents as numbers: JSON, fractions, the cluster in letters, and the report of what was checked.
-
-d[i][j]  units of resource j a task of user i needs     C[k][j]  units of j on ONE machine of class k, count[k] of
-w[i][j]  weights                                                 them; a pool is one class of which there is one
-u[i]     most tasks, None for no limit                  room     count[k] * C[k][j], and cluster its sum over k
-kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
-"""
+"""Documents as numbers: JSON, fractions, and the report of what was checked."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from .exact_sums import LONG_BITS, dot, over_one, products, total
-from .shared_devices import devices_of, taken
 from .work import bits, grant, spend
 
-__all__ = ["Check", "Cluster", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]
+__all__ = ["Check", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]
 
 
 LARGEST_EXPONENT = 400
@@ -111,163 +104,3 @@ def loads(text: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError("a certificate is an object with keys")
     return data
-
-
-CELLS_A_STEP = 2
-"""Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
-
-RULES = {"groups", "group"}
-"""Keys by which an instance says what is fair in a way that is not followed here."""
-
-KEYS = RULES | {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
-KEYS |= {"ceiling", "guarantee", "tier", "excluded"}
-"""What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
-
-CLASS_KEYS = {"name", "capacity", "count", "devices"}
-"""What it may say of a class of machines."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Tasks of user `owner` that are alike: they are this part of hers, one needs d, and may run on these classes."""
-
-    owner: int
-    part: Fraction
-    d: list[Fraction]
-    open: frozenset[int]
-
-
-class Cluster:
-    """The instance in the letters above, from the data of an instance file."""
-
-    def __init__(self, data: dict[str, Any]):
-        self.pool = "machines" not in data
-        classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
-        self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
-        self.C = [self._row(c["capacity"], 0) for c in classes]
-        if beyond := sorted({key for c in classes for key in c} - CLASS_KEYS):
-            raise ValueError(f"the key {beyond[0]!r} of a class of machines is nothing that the verifier knows")
-        told = [c.get("devices", {}) for c in classes]
-        self.devices = [devices_of(*pair, self.resources, number) for pair in zip(told, self.C, strict=True)]
-        self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
-        self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
-        users = [self._average(user) for user in data["users"]]
-        if beyond := sorted({key for table in (data, *users) for key in table} - KEYS):
-            raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
-        self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
-        self.users = [user["name"] for user in users]
-        self.d = [self._row(user["demand"], 0) for user in users]
-        given = [user.get("weight", 1) for user in users]
-        last = [not isinstance(w, dict) and not number(w) for w in given]
-        self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
-        self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
-        # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
-        self.rank = [(-number(user.get("tier", 0)), late) for user, late in zip(users, last, strict=True)]
-        self.floor = [self._promise(i, user) for i, user in enumerate(users)]
-        self.excluded = {self.resources.index(r) for r in data.get("excluded", ())}
-        self.ordered = len(set(self.rank)) > 1 or any(last) or any("guarantee" in user for user in users)
-        # What is measured above guarantees, or in them, and the tree of groups, are not followed here.
-        meant = data.get("guarantees", "floor") != "floor"
-        self.ruled = meant or bool(RULES & {key for table in (data, *users) for key in table})
-        self.ceilings = [
-            (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))
-            for group in data.get("groups", ())
-            for r, most in group.get("ceiling", {}).items()
-        ]
-        if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
-            raise ValueError("two users, or two classes, have one name")
-        sizes = [v for rows in (self.C, self.d, [[u or number(0) for u in self.u]]) for row in rows for v in row]
-        if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
-            raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
-        self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
-        self.kinds_of: list[list[int]] = [[] for _ in users]
-        for q, kind in enumerate(self.kinds):
-            self.kinds_of[kind.owner].append(q)
-        # What a task of each kind needs, in units so small that these are integers.
-        self.unit, flat = over_one([v for kind in self.kinds for v in kind.d])
-        m = len(self.resources)
-        self.needs = [flat[at : at + m] for at in range(0, len(flat), m)]
-
-    def _most(self, user: dict[str, Any], demand: list[Fraction]) -> Fraction | None:
-        """Return the most tasks of a user: her limit, or those at which she meets a ceiling of hers."""
-        needs = dict(zip(self.resources, demand, strict=True))
-        bounds = [number(most) / needs[r] for r, most in user.get("ceiling", {}).items() if needs[r]]
-        bounds += [] if user.get("max_tasks") is None else [number(user["max_tasks"])]
-        return min(bounds) if bounds else None
-
-    def _promise(self, i: int, user: dict[str, Any]) -> Fraction:
-        """Return the tasks at which a user uses up the first resource of its guarantee, or is at its limit."""
-        needs = dict(zip(self.resources, self.d[i], strict=True))
-        worth = [number(most) / needs[r] for r, most in user.get("guarantee", {}).items() if needs[r]]
-        return min([*worth, *([] if self.u[i] is None else [self.u[i]])]) if worth else number(0)
-
-    def over_ceilings(self, x: list[Fraction], over: Fraction) -> Iterator[str]:
-        """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
-        for group, j, most, members in self.ceilings:
-            if (used := total(x[i] * self.d[i][j] for i in members)) > most * over:
-                yield f"{group}: {shown(used)} of {shown(most)}"
-
-    def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
-        spend(0, 1 + len(users))
-        return [i for i, user in enumerate(users) if f"{user.get('group', '')}/".startswith(f"{group}/")]
-
-    def _average(self, user: dict[str, Any]) -> dict[str, Any]:
-        """Return a user with task types as one whose tasks are their average, of which she has their number."""
-        if "tasks" not in user:
-            return user
-        counts = [number(kind["count"]) for kind in user["tasks"]]
-        rows = [self._row(kind["demand"], 0) for kind in user["tasks"]]
-        mix = [
-            total(n * d for n, d in zip(counts, column, strict=True)) / sum(counts)
-            for column in zip(*rows, strict=True)
-        ]
-        most = [sum(counts), *([number(user["max_tasks"])] if user.get("max_tasks") is not None else [])]
-        rest = {key: value for key, value in user.items() if key != "tasks"}
-        return rest | {"demand": dict(zip(self.resources, mix, strict=True)), "max_tasks": min(most)}
-
-    def _kinds(self, i: int, user: dict[str, Any]) -> list[Kind]:
-        """Return the kinds of a user: in a pool all her tasks are as the average is."""
-        if "tasks" not in user or self.pool:
-            return [Kind(i, number(1), self.d[i], self._classes(user, set(self.classes)))]
-        own, counts = set(user.get("machines", self.classes)), [number(kind["count"]) for kind in user["tasks"]]
-        return [
-            Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own))
-            for kind, count in zip(user["tasks"], counts, strict=True)
-        ]
-
-    def _classes(self, given: dict[str, Any], own: set[str]) -> frozenset[int]:
-        spend(0, 1 + len(self.classes) // CELLS_A_STEP)
-        names = own & set(given["machines"]) if "machines" in given else own
-        return frozenset(k for k, name in enumerate(self.classes) if name in names)
-
-    def _row(self, given: Any, missing: int) -> list[Fraction]:
-        row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
-        if strange := set(row) - set(self.resources):
-            raise ValueError(f"{min(strange)!r} is no resource of the cluster")
-        spend(0, 1 + len(self.resources) // CELLS_A_STEP)
-        blank = Fraction(missing)
-        return [number(row[r]) if r in row else blank for r in self.resources]
-
-    def fits(self, kind: Kind, whole: bool) -> list[int]:
-        """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""
-        part = self.pool and not whole
-        spend(0, 1 + len(self.C) * len(self.resources) // CELLS_A_STEP)
-        runs = (all(c >= d or (part and c > 0) for c, d in zip(row, kind.d, strict=True)) for row in self.C)
-        return [
-            k for k, fine in enumerate(runs) if fine and k in kind.open and taken(self.devices[k], kind.d) is not None
-        ]
-
-    def rate(self, i: int, policy: str) -> Fraction:
-        """Return the level of one task of user i: her weighted share of the cluster, or of what she runs alone."""
-        word, _, argument = policy.partition(":")
-        plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
-        cells = zip(self.d[i], self.cluster, self.w[i], strict=True)
-        shares: list[Any] = [d / c / (1 if plain else w) if c else number(0) for d, c, w in cells]
-        shares = [number(0) if j in self.excluded else share for j, share in enumerate(shares)]
-        if word == "single":
-            return shares[self.resources.index(argument)]
-        if word == "tsf":
-            alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
-            return number(1) / alone / self.w[i][0] if alone else number(0)
-        return {"asset": total(shares), "tasks": 1 / self.w[i][0], "throughput": number(1)}.get(word, max(shares))

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from .reading import Cluster, number, shown, total
+from .cluster import Cluster
+from .reading import number, shown, total
 from .shared_devices import taken
 from .work import bits, spend
 

@@ -24,6 +24,7 @@ from ..interior_point import RowMatrix
 from ..pair_layout import PairBlock, laplacian, summed
 from ..problem import Answer, Problem
 from .polish import polish
+from .pooled_market import as_pool
 from .scaled_market import MarketPoint, ScaledMarket
 
 __all__ = ["solve"]
@@ -66,6 +67,8 @@ DRIFT = 1e-13
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
+    if (pooled := as_pool(problem)) is not None:
+        return pooled
     market = ScaledMarket(problem)
     return polish(market, _Barrier(market).run())
 

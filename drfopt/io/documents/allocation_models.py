@@ -153,6 +153,16 @@ class RoundRow(Keyed):
     level: Fraction
     finished: list[str]
     prices: Anything
+    ceilings: Anything = {}
+
+
+class PaidRow(Keyed):
+    """Prices of one unit of resources, and of the ceilings of groups, that keep guarantees."""
+
+    level: Fraction = Fraction(0)
+    finished: list[str] = []
+    prices: Anything
+    ceilings: Anything = {}
 
 
 class PackingRow(Keyed):
@@ -169,6 +179,8 @@ class ProofTable(Keyed):
 
     rounds: list[RoundRow] = []
     prices: Anything = {}
+    ceilings: Anything = {}
+    promises: list[PaidRow] = []
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
     trees: Annotated[list[list[Anything]], Field(description="branches and leaves, a tree each level")] = []

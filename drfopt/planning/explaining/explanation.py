@@ -18,16 +18,18 @@ from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
 from ...model.shortfall import HAS_ALL, MET
 from ...solving.allocating import solve
+from ...solving.integrality import whole_parts
 from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
-from .tried_remedies import RemedyTrials, ceilings_met
+from .tried_remedies import RemedyTrials
+from .whole_stops import WholeStops, WholeTrials
 
 __all__ = ["Explained", "Explanation", "explain"]
 
 
-FEW = 20
-"""Users for each of whom the cluster may be divided once more."""
+FEW, FEW_WHOLE = 20, 6
+"""Users for each of whom the cluster may be divided once more; in whole tasks that takes longer."""
 
 NAMED = 50
 """Others who are named beside a user; of more the number is told."""
@@ -66,7 +68,7 @@ class Explained:
         The first `NAMED` of them.
     alone_tasks, alone_level : float or None
         What she would have with her part of every machine, by weight, to herself; None where her part is not defined:
-        in an organisation, and of several types of tasks on machines.
+        in an organisation, and of divisible tasks of several types on machines.
     gain : float or None
         By what part her level is above that; None where she would have nothing alone.
     advice : callable
@@ -198,7 +200,8 @@ class Explanation(Result):
             )
             for row in sorted(self.users, key=lambda row: place[row.user])
         ]
-        title = f"{self.policy}, why each has what it has"
+        whole = ", whole tasks" if self.allocation.integer else ""
+        title = f"{self.policy}{whole}, why each has what it has"
         title += f" - {self.instance.name}" if self.instance.name else ""
         return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
@@ -227,6 +230,7 @@ def explain(
     policy: AnyPolicy = "drf",
     user: str | None = None,
     *,
+    integer: bool = False,
     fragmentation: bool = False,
     time_limit: float | None = None,
 ) -> Explanation:
@@ -236,13 +240,15 @@ def explain(
     ----------
     instance : Instance
     policy : str, Policy or function
-        Any but a formulation file and ``per-server``, in divisible tasks.
+        Any but a formulation file and ``per-server``.
     user : str, optional
         Whom to explain; by default everybody.
+    integer : bool
+        Whole tasks instead of divisible ones: what stops a user is what its next task lacks.
     fragmentation : bool
         Whether to pack whole tasks as well, and say how much of the devices they lose.
     time_limit : float, optional
-        Seconds for that packing and its proof.
+        Seconds for each division in whole tasks with its proof.
 
     Returns
     -------
@@ -270,32 +276,40 @@ def explain(
         raise PolicyError(
             f"nothing is known here of what stops users under {chosen.name}: explain another policy, such as drf"
         )
-    allocation = solve(instance, chosen)
+    allocation = solve(instance, chosen, integer=integer, time_limit=time_limit if integer else None)
     rows = range(instance.n) if user is None else [instance.users.index(user)]
-    facts = _Facts(allocation, thorough=len(rows) <= FEW)
+    facts = _Facts(allocation, len(rows) <= (FEW_WHOLE if integer else FEW), time_limit)
     found = []
     for done, i in enumerate(rows):
         report(f"{done} of {len(rows)} users explained")
         found.append(facts.of(i))
-    lost = fragments_of(allocation, time_limit) if fragmentation else None
+    pooled = solve(instance, chosen) if fragmentation and integer else allocation
+    lost = fragments_of(pooled, time_limit) if fragmentation else None
     return Explanation(instance, chosen.name, allocation, tuple(found), lost)
 
 
 class _Facts:
     """What is known of all users of an allocation, and put together one by one."""
 
-    def __init__(self, allocation: Allocation, thorough: bool):
+    def __init__(self, allocation: Allocation, thorough: bool, time_limit: float | None):
         instance = allocation.instance
         self.allocation, self.instance = allocation, instance
-        # Of these no rounds are known, and what would be a user's own part of the cluster has not been defined.
-        self.beyond = bool(instance.features - {"types"})
-        self.remedies = (RemedyTrials if self.beyond else Remedies)(allocation, thorough)
-        self.unplaced = instance.unplaced()
+        self.unplaced = instance.unplaced(allocation.integer)
         limits, self.weights = instance.limits, allocation.weights
+        limits = np.floor(limits) if allocation.integer else limits * (1 - LEVEL)
         self.met = ~self.unplaced & (allocation.shortfall.standing == MET)
-        self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits * (1 - LEVEL))
+        self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits)
+        # Of these no rounds are known, and what would be a user's own part of the cluster has not been defined.
+        beyond = bool(instance.features - {"types"})
+        self.remedies: RemedyTrials = (RemedyTrials if beyond else Remedies)(allocation, thorough)
+        self.alone = None if beyond else alone(instance)
         self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
-        self.alone = None if self.beyond else alone(instance)
+        if allocation.integer:
+            stops = WholeStops(allocation)
+            self.remedies = WholeTrials(allocation, thorough, stops, time_limit)
+            own = "organisation" not in instance.features
+            self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
+            self.stopped_by = [tuple(stops.lacks(i)) for i in range(instance.n)]
         self.rates = policy_named(allocation.policy).rates(instance)
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
@@ -309,7 +323,7 @@ class _Facts:
             return "unplaced"
         if self.met[i]:
             return "met"
-        if ceilings_met(self.allocation, i):
+        if self.remedies.ceilings(i):
             return "ceiling"
         if self.capped[i]:
             return "limit"

@@ -11,7 +11,7 @@ from ...model.allocation import Allocation
 from ...solving.allocating import solve
 from ..changes import changed
 
-__all__ = ["RemedyTrials", "ceilings_met"]
+__all__ = ["UNTRIED", "RemedyTrials", "ceilings_met"]
 
 TASK = "its task"
 
@@ -36,6 +36,10 @@ class RemedyTrials:
 
     def __init__(self, allocation: Allocation, thorough: bool):
         self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
+
+    def ceilings(self, i: int) -> list[str]:
+        """Return the resources of which its own ceilings hold user i."""
+        return ceilings_met(self.allocation, i)
 
     def unplaced(self, i: int) -> str:
         """Return what would let a user run a task at all; of several types, the first that fits nowhere."""
@@ -102,7 +106,7 @@ class RemedyTrials:
         if not self.thorough:
             return UNTRIED
         user = self.instance.users[i]
-        names = ceilings_met(self.allocation, i)
+        names = self.ceilings(i)
         after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
         now = float(self.allocation.tasks[i])
         if after <= now * (1 + LEVEL):

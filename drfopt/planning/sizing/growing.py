@@ -29,7 +29,7 @@ def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: b
     _, counts, adds = shop.rooms()
     useful = (counts > 0) | (adds > 0).any(axis=(0, 2))
     fits = None if instance.fits is None else instance.fits & useful
-    return Needs(instance, policy, targets, fits, integer)
+    return Needs(instance, policy, targets, fits, integer, shop.empty)
 
 
 def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:

@@ -13,8 +13,13 @@ purchase, whose whole capacity is C: so with i at her target t_i,
 
 Which of them that is depends on the proportions of the capacities alone, so the quotients C[g] / C[j] are bounded from
 below here.  All of it is computed in floats and rounded down.
+
+Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
+many average ones.  So many average ones as the type that has started least are needed in any case; where some type
+does not fit yet nothing is said, for a purchase may change the sequence.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -79,6 +84,8 @@ class Needs:
         Where a task fits, of the classes that may be in the cluster; None for a pool.
     integer : bool
         With whole tasks only the targets themselves are needed.
+    fresh : bool
+        Whether the cluster is built from nothing.
     """
 
     def __init__(
@@ -88,14 +95,19 @@ class Needs:
         targets: Sequence[Target],
         fits: np.ndarray | None,
         integer: bool = False,
+        fresh: bool = False,
     ):
-        self.instance, self.targets = instance, targets
+        self.instance, self.targets, self.fresh = instance, targets, fresh
         self.limits = np.where(np.isfinite(instance.limits), instance.limits * DOWN, np.inf)
         self.own = np.zeros(instance.n)
         for target in targets:
             if target.measure == "tasks":
                 self.own[target.user] = float(target.least) * DOWN
-        self.shared = [target for target in targets if target.measure != "tasks"]
+        self.typed = np.zeros(instance.n, dtype=bool)
+        if integer and instance.task_types is not None:
+            self.typed = np.array([kinds is not None for kinds in instance.task_types])
+        # What share a whole task of several types brings is not known from the average one.
+        self.shared = [t for t in targets if t.measure == "level" or (t.measure == "share" and not self.typed[t.user])]
         self.rates = _rates(instance, policy)
         self.plain = _Rates(instance.demands, False, False)
         # One pool is one server.
@@ -181,6 +193,8 @@ class Needs:
                 # The less there is, the larger is the share of a task.
                 rate = float(rates.of(rates.part[[target.user]], low)[0])
                 least[target.user] = max(least[target.user], float(target.least) / rate * DOWN if rate else 0.0)
+        for i in np.flatnonzero(self.typed & (least > 0)).tolist():
+            least[i] = self._average(i, math.ceil(least[i] * DOWN))
         if self.rates is None:
             return Least(np.minimum(least, self.limits), slopes)
         below = self._below(least, room)
@@ -193,6 +207,20 @@ class Needs:
             self._slope(self._floor(below), least, slopes, low, high, quotients)
         return Least(least, slopes)
 
+    def _average(self, i: int, tasks: int) -> float:
+        """Return how many average tasks need no more of anything than so many whole ones of a user with several types.
+
+        Of each type that is its number of started tasks over its part of all.
+        """
+        kinds, there = (self.instance.task_types or ())[i] or (), self.instance.type_fits[i]
+        if self.instance.machines is not None:
+            there = there[:, self.instance.counts > 0]
+        total = sum(kind.count for kind in kinds)
+        if self.fresh or not there.any(axis=1).all():
+            return 0.0
+        started = self.instance.types_started(i, min(tasks, total))
+        return min(x * total / kind.count for x, kind in zip(started, kinds, strict=True)) * DOWN
+
     def _slope(
         self,
         floor: np.ndarray,
@@ -203,7 +231,7 @@ class Needs:
         quotients: np.ndarray,
     ) -> None:
         """Where a level is asked for: x_l >= level C[g] / part[l, g] with g the resource of which l has most."""
-        users = np.flatnonzero(floor)
+        users = np.flatnonzero((floor > 0) & ~self.typed)
         if self.rates is None or not users.size:
             return
         rows, floor = self.rates.part[users], floor[users]

@@ -179,10 +179,11 @@ class Relaxation:
         with np.errstate(invalid="ignore"):
             return self.there + np.where(self.adds > 0, self.adds * counts[:, None, None], 0.0).sum(axis=0)
 
-    def homeless(self) -> np.ndarray:
-        """Return who has a part that fits nowhere: bool (n,)."""
-        found = np.zeros(self.n, dtype=bool)
-        found[self.parts.user[~self.fits.any(axis=1)]] = True
+    def homeless(self, integer: bool = False) -> np.ndarray:
+        """Return who has a part that fits nowhere, of whole tasks no part that fits somewhere: bool (n,)."""
+        found = np.full(self.n, integer)
+        fits = self.fits.any(axis=1)
+        found[self.parts.user[fits if integer else ~fits]] = not integer
         return found
 
     def solve(self, needs: Least, region: Region, deadline: Deadline) -> Bound:

@@ -1,0 +1,268 @@
+"""Groups that decide who rises with whom: the clock of their rules, run again with the amounts of the file.
+
+Before all else everybody rises to what it is promised, all to the same part of it.  Then at every node of the tree
+those rise together who come first (by tier, weights of 0 last in theirs): all have one level, whoever has a higher one
+waits, whoever is at its limit stays behind; the level of a group is what all its users hold, as the policy measures it.
+Where a group's level stands still while its users rise, all groups that do so at once have the same part of that behind
+them, by the sum of the shares that they gain.  So a node has a *path*: what its users have as its level grows, on
+straight pieces.  The clock stops where something is used up; whoever needs that is finished, and the others go on.
+
+In a pool that is computed from the instance alone.  On machines the file says at which prices a stop was made: there
+all money is spent, P = sum_i q_i x_i(t), and what can be seen before it was possible, since in the end everybody has
+more; so whoever pays can have no more while nobody has less.  What the clock leaves everybody with is the answer.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from .claims import Claim
+from .groups import TreeNode, tree
+from .order import BEYOND, Round
+from .reading import number, total
+from .work import bits, spend
+
+__all__ = ["by_the_clock"]
+
+Tasks = dict[int, Fraction]
+
+
+class Reached(NamedTuple):
+    """A point of a path: the one before, how far to the next, and what the users have there."""
+
+    before: int
+    way: Fraction
+    tasks: Tasks
+
+
+class Knot(NamedTuple):
+    """Where a path bends: the level of its node, and what the users have there that rise along it."""
+
+    level: Fraction
+    tasks: Tasks
+
+
+Path = list[Knot]
+
+
+def between(one: Tasks, other: Tasks, way: Fraction) -> Tasks:
+    """Return what is on the way from some tasks to others."""
+    spend(bits(way), 1 + len(one))
+    return {i: x if x == other[i] else x + (other[i] - x) * way for i, x in one.items()}
+
+
+class RuleClock:
+    """The rules of one claim: what everybody is promised, and the paths of all groups."""
+
+    def __init__(self, claim: Claim):
+        self.claim, self.c, self.root = claim, claim.c, tree(claim.c)
+        c = claim.c
+        self.plays = [i for i in claim.n if claim.plays[i]]
+        alone = {i: min(r / d for r, d in zip(c.cluster, c.d[i], strict=True) if d) * BEYOND for i in self.plays}
+        self.most = {i: x if (u := claim.u[i]) is None else min(u, x) for i, x in alone.items()}
+        self.shares = {i: total(d / r for d, r in zip(c.d[i], c.cluster, strict=True) if r) for i in self.plays}
+        self.promised = {i: c.floor[i] for i in self.plays}
+        for group in _bottom_up(self.root):
+            if any(number(v) for v in group.given.get("guarantee", {}).values()):
+                self.promised |= self.worth(group)
+
+    # ---- paths ----------------------------------------------------------------------------------------------------
+
+    def rows(self, group: TreeNode) -> list[tuple[Tasks, Fraction]]:
+        """Return what a task of each user counts in the level of a group, row by row, and what is taken off."""
+        c, (word, _, argument) = self.c, self.claim.policy.partition(":")
+        weight, promise = group.weight or number(1), group.given.get("guarantee", {})
+        mine = [i for i in group.everyone() if i in self.most]
+        if word in ("tasks", "tsf"):
+            return [({i: self.claim.r[i] * c.w[i][0] / weight for i in mine}, number(0))]
+        found = []
+        for j, (name, room) in enumerate(zip(c.resources, c.cluster, strict=True)):
+            if room and j not in c.excluded and (word != "single" or name == argument):
+                own = number(promise.get(name, 0))
+                unit = (own if own and c.meaning == "normalised" else room) * weight
+                row = {i: c.d[i][j] / unit for i in mine}
+                found.append((row, own / unit if c.meaning == "surplus" else number(0)))
+        if word == "asset":
+            columns = {i: total(row[i] for row, _ in found) for i in mine}
+            return [(columns, total(offset for _, offset in found))]
+        return found
+
+    def leaf(self, i: int, has: Fraction, most: Fraction, lines: list[tuple[Fraction, Fraction]]) -> Path:
+        """Return the path of one user: it bends where another resource counts."""
+        rows = [({i: slope}, offset) for slope, offset in lines]
+        return list(_bent([{i: has}, {i: most}], rows))
+
+    def path(self, group: TreeNode, has: Tasks, most: Tasks) -> Path:
+        """Return the path of a group whose users have something and may rise to what they have at most."""
+        return list(_bent([knot.tasks for knot in self.inner(group, has, most)], self.rows(group)))
+
+    def inner(self, group: TreeNode, has: Tasks, most: Tasks) -> Path:
+        """Return what the users of a group have as the level of those in it grows, rank by rank."""
+        ranks: dict[Any, list[Path]] = {}
+        for i in group.users:
+            if i in most and has[i] < most[i]:
+                ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.lines[i]))
+        for child in group.groups:
+            if any(i in most and has[i] < most[i] for i in child.everyone()):
+                rank = (-number(child.given.get("tier", 0)), not child.weight)
+                ranks.setdefault(rank, []).append(self.path(child, has, most))
+        return self.together(
+            [ranks[rank] for rank in sorted(ranks)], {i: has[i] for i in group.everyone() if i in most}
+        )
+
+    def together(self, ranks: list[list[Path]], base: Tasks) -> Path:
+        """Return the path of those who rise at one level, those of one rank after those of the other."""
+        found: Path = []
+        for paths in ranks:
+            for level in sorted({knot.level for path in paths for knot in path}):
+                jumps = [[knot.tasks for knot in path if knot.level == level] for path in paths]
+                parts = {number(0), *(part for jumping in jumps if len(jumping) > 1 for part in self.behind(jumping))}
+                for part in sorted(parts):
+                    tasks = dict(base)
+                    for path, jumping in zip(paths, jumps, strict=True):
+                        tasks |= self.jump(jumping, part) if jumping else _at(path, level)
+                    found.append(Knot(level, tasks))
+            base = found[-1].tasks
+        return found
+
+    def behind(self, jumping: list[Tasks]) -> list[Fraction]:
+        """Return how much of a jump is behind at each of its points, by shares."""
+        held = [total(self.shares[i] * x for i, x in tasks.items()) for tasks in jumping]
+        return [(each - held[0]) / (held[-1] - held[0]) if held[-1] > held[0] else number(0) for each in held]
+
+    def jump(self, jumping: list[Tasks], part: Fraction) -> Tasks:
+        """Return the point of a jump with a part of it behind."""
+        if len(jumping) == 1 or not part:
+            return jumping[0]
+        parts = self.behind(jumping)
+        after = next((at for at, each in enumerate(parts) if each >= part), len(jumping) - 1)
+        if not after:
+            return jumping[0]
+        way = (part - parts[after - 1]) / (parts[after] - parts[after - 1]) if parts[after] > parts[after - 1] else part
+        return between(jumping[after - 1], jumping[after], min(way, number(1)))
+
+    # ---- promises -------------------------------------------------------------------------------------------------
+
+    def worth(self, group: TreeNode) -> Tasks:
+        """Return what a group's guarantee promises its users: what they have when, by themselves, one of it is used up.
+
+        Where nobody who uses one of it can rise any more it ends as well.
+        """
+        c, u = self.c, self.claim.u
+        room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items() if number(v)}
+        most, using = dict(self.most), set[int]()
+        for i in self.plays:
+            if alone := [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]:
+                using.add(i)
+                most[i] = min([*alone, *([] if u[i] is None else [u[i]])])
+        mine, has = [i for i in group.everyone() if i in self.most], self.promised
+        counts = [_counted([row[j] for row in c.d]) for j in room]
+        before = zip([count({i: has[i] for i in mine}) for count in counts], room.values(), strict=True)
+        if not any(i in using and has[i] < most[i] for i in mine) or any(used >= amount for used, amount in before):
+            return {}
+        path = [knot.tasks for knot in self.inner(group, has, most)]
+        ends = [_first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
+        if not any(ends):
+            ends = [_first(path, count, count(path[-1])) for count in counts]
+            return max((end for end in ends if end), key=lambda end: end[:2]).tasks
+        return min((end for end in ends if end), key=lambda end: end[:2]).tasks
+
+    # ---- the clock ------------------------------------------------------------------------------------------------
+
+    def stops(self, rounds: list[Round]) -> Iterator[str]:
+        """Run the clock; yield what is wrong with a stop of the file, and how what it leaves differs from the tasks."""
+        claim, has, done = self.claim, dict.fromkeys(self.plays, number(0)), set[int]()
+        given = [claim.market(*each)[:2] for each in rounds]
+        for most, promising in ((self.promised, True), (self.most, False)):
+            while True:
+                free = {i: has[i] if i in done else x for i, x in most.items()}
+                rising = [i for i in free if has[i] < free[i]]
+                if not rising:
+                    break
+                if promising:
+                    ones = [self.leaf(i, has[i], free[i], [(1 / free[i], number(0))]) for i in rising]
+                    path = [knot.tasks for knot in self.together([ones], has)]
+                else:
+                    path = [knot.tasks for knot in self.inner(self.root, has, free)]
+                open_ = [(q, money) for q, money in given if any(q[i] for i in has if i not in done)]
+                ends = [(end, q) for q, money in open_ if (end := _first(path, _counted(q), money))]
+                stop = min(ends, key=lambda each: each[0][:2], default=None)
+                has |= path[-1] if stop is None else stop[0][2]
+                if not claim.c.pool:
+                    yield from claim.names((i for i in has if has[i] > claim.x[i]), has, claim.x)
+                if stop is None:
+                    break
+                done |= {i for i in has if stop[1][i]}
+        yield from claim.names((i for i in self.plays if not claim.near(claim.x[i], has[i])), claim.x, has)
+
+
+def by_the_clock(claim: Claim, rounds: list[Round]) -> None:
+    """Everybody has what the clock leaves it with."""
+    if flat := [i for i in claim.n if claim.plays[i] and not claim.r[i]]:
+        return claim.report.add("everybody has a level", [], f"that of {claim.c.users[flat[0]]} is 0 whatever it has")
+    missing = "" if claim.c.pool or not claim.report.accuracy else "of groups on machines only fractions are decided"
+    valid = [each for each in rounds if min([*map(min, each[0]), *each[1]]) >= 0]
+    faults = [] if missing else RuleClock(claim).stops(valid)
+    return claim.report.add("everybody has what the clock of the rules leaves it", faults, missing)
+
+
+def _bottom_up(group: TreeNode) -> Iterator[TreeNode]:
+    for child in group.groups:
+        yield from _bottom_up(child)
+        yield child
+
+
+def _counted(each: Sequence[Fraction]) -> Callable[[Tasks], Fraction]:
+    """Return how tasks are counted, each user's for so much."""
+    return lambda tasks: total(each[i] * x for i, x in tasks.items() if each[i])
+
+
+def _at(path: Path, level: Fraction) -> Tasks:
+    """Return what a path has at a level at which it does not bend."""
+    after = next((at for at, knot in enumerate(path) if knot.level > level), len(path))
+    if after in (0, len(path)):
+        return path[min(after, len(path) - 1)].tasks
+    one, other = path[after - 1], path[after]
+    return between(one.tasks, other.tasks, (level - one.level) / (other.level - one.level))
+
+
+def _bent(points: list[Tasks], rows: list[tuple[Tasks, Fraction]]) -> Iterator[Knot]:
+    """Yield points with their levels, and those between them at which another row becomes the largest."""
+    rows = [*rows, ({}, number(0))]
+
+    def values(tasks: Tasks) -> list[Fraction]:
+        spend(max((bits(x) for x in tasks.values()), default=0), len(rows) * (1 + len(tasks)))
+        return [total(x * row[i] for i, x in tasks.items() if row.get(i)) - offset for row, offset in rows]
+
+    before: list[Fraction] = []
+    for at, tasks in enumerate(points):
+        after = values(tasks)
+        pairs, way = list(zip(before, after, strict=True)) if before else [], number(0)
+        while pairs:  # From where one row is the largest to where a steeper one is.
+            now = [v + (w - v) * way for v, w in pairs]
+            level = max(now)
+            slope = max(w - v for (v, w), here in zip(pairs, now, strict=True) if here == level)
+            steeper = [(v, w, here) for (v, w), here in zip(pairs, now, strict=True) if w - v > slope]
+            onward = min(((level - here) / (w - v - slope) for v, w, here in steeper), default=number(1))
+            way += onward
+            if way >= 1:
+                break
+            yield Knot(level + slope * onward, between(points[at - 1], tasks, way))
+        yield Knot(max(after), tasks)
+        before = after
+
+
+def _first(
+    path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction
+) -> tuple[int, Fraction, Tasks] | None:
+    """Return where a path first comes to an amount: the point before, how far to the next, and what all have there."""
+    before = number(0)
+    for at, tasks in enumerate(path):
+        here = count(tasks)
+        if here >= amount:
+            if not at or here == before:
+                return Reached(at, number(0), tasks)
+            way = (amount - before) / (here - before)
+            return Reached(at - 1, way, between(path[at - 1], tasks, way))
+        before = here
+    return None

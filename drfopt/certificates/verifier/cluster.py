@@ -1,0 +1,211 @@
+"""The instance of a file in letters, and what may stand in one.
+
+d[i][j]  units of resource j a task of user i needs     C[k][j]  units of j on ONE machine of class k, count[k] of
+w[i][j]  weights                                                 them; a pool is one class of which there is one
+u[i]     most tasks, None for no limit                  room     count[k] * C[k][j], and cluster its sum over k
+kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .exact_sums import over_one, total
+from .reading import number, shown
+from .shared_devices import devices_of, taken
+from .work import spend
+
+__all__ = ["Cluster", "Kind"]
+
+CELLS_A_STEP = 2
+"""Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
+
+KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
+KEYS |= {"ceiling", "guarantee", "tier", "excluded", "groups", "group"}
+"""What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
+
+MEANINGS = ("floor", "surplus", "normalised")
+"""What guarantees may mean: levels count all, what is above them, or count in them instead of in capacities."""
+
+CLASS_KEYS = {"name", "capacity", "count", "devices"}
+"""What it may say of a class of machines."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Tasks of user `owner` that are alike: they are this part of hers, one needs d, and may run on these classes."""
+
+    owner: int
+    part: Fraction
+    d: list[Fraction]
+    open: frozenset[int]
+
+
+class Cluster:
+    """The instance in the letters above, from the data of an instance file."""
+
+    def __init__(self, data: dict[str, Any]):
+        self.pool = "machines" not in data
+        classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
+        self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
+        self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
+        self.C = [self._row(c["capacity"], 0) for c in classes]
+        if beyond := sorted({key for c in classes for key in c} - CLASS_KEYS):
+            raise ValueError(f"the key {beyond[0]!r} of a class of machines is nothing that the verifier knows")
+        shared = [c.get("devices", {}) for c in classes]
+        self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
+        self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
+        self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
+        users = [self._average(user) for user in data["users"]]
+        if beyond := sorted({key for table in (data, *users) for key in table} - KEYS):
+            raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
+        self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
+        self.users = [user["name"] for user in users]
+        self.d = [self._row(user["demand"], 0) for user in users]
+        given = [user.get("weight", 1) for user in users]
+        last = [not isinstance(w, dict) and not number(w) for w in given]
+        self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
+        self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
+        # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
+        self.rank = [(-number(user.get("tier", 0)), late) for user, late in zip(users, last, strict=True)]
+        self.guarantee = [self._row(user.get("guarantee", {}), 0) for user in users]
+        self.floor = [self._promise(i, user) for i, user in enumerate(users)]
+        self.excluded = {self.resources.index(r) for r in data.get("excluded", ())}
+        self.meaning = data.get("guarantees", "floor")
+        if self.meaning not in MEANINGS:
+            raise ValueError(f"guarantees that mean {self.meaning!r} are nothing that the verifier knows")
+        self.ordered = len(set(self.rank)) > 1 or any(last) or any("guarantee" in user for user in users)
+        self.groups, self.paths = data.get("groups", []), [str(user.get("group", "")) for user in users]
+        self.ruled = bool(self.groups) or any(self.paths)
+        self.ceilings = [
+            (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))
+            for group in self.groups
+            for r, most in group.get("ceiling", {}).items()
+        ]
+        for i in (i for _, j, most, members in self.ceilings if not most for i in members if self.d[i][j]):
+            self.u[i] = number(0)
+        if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
+            raise ValueError("two users, or two classes, have one name")
+        owners = [*users, *self.groups]
+        if any(number(user.get("tier", 0)).denominator > 1 for user in owners):
+            raise ValueError("a tier is no whole number")
+        pairs = [(number(v), u.get("ceiling", {}).get(r)) for u in owners for r, v in u.get("guarantee", {}).items()]
+        if any(most is not None and v > number(most) for v, most in pairs):
+            raise ValueError("a guarantee is above its ceiling")
+        listed = [group["name"] for group in self.groups]
+        if listed and any(p and not any(f"{name}/".startswith(f"{p}/") for name in listed) for p in self.paths):
+            raise ValueError("a user is in a group that is not there")
+        rest = [number(group.get("weight", 1)) for group in self.groups] + [v for v, _ in pairs]
+        told = [
+            rest,
+            *self.C,
+            *self.d,
+            *self.guarantee,
+            [u or number(0) for u in self.u],
+            [c[2] for c in self.ceilings],
+        ]
+        sizes = [v for row in told for v in row]
+        if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
+            raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
+        self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
+        self.kinds_of: list[list[int]] = [[] for _ in users]
+        for q, kind in enumerate(self.kinds):
+            self.kinds_of[kind.owner].append(q)
+        # What a task of each kind needs, in units so small that these are integers.
+        self.unit, flat = over_one([v for kind in self.kinds for v in kind.d])
+        m = len(self.resources)
+        self.needs = [flat[at : at + m] for at in range(0, len(flat), m)]
+
+    def _most(self, user: dict[str, Any], demand: list[Fraction]) -> Fraction | None:
+        """Return the most tasks of a user: her limit, or those at which she meets a ceiling of hers."""
+        needs = dict(zip(self.resources, demand, strict=True))
+        bounds = [number(most) / needs[r] for r, most in user.get("ceiling", {}).items() if needs[r]]
+        bounds += [] if user.get("max_tasks") is None else [number(user["max_tasks"])]
+        return min(bounds) if bounds else None
+
+    def _promise(self, i: int, user: dict[str, Any]) -> Fraction:
+        """Return the tasks at which a user uses up the first resource of its guarantee, or is at its limit."""
+        needs = dict(zip(self.resources, self.d[i], strict=True))
+        worth = [number(most) / needs[r] for r, most in user.get("guarantee", {}).items() if needs[r]]
+        return min([*worth, *([] if self.u[i] is None else [self.u[i]])]) if worth else number(0)
+
+    def over_ceilings(self, x: list[Fraction], over: Fraction) -> Iterator[str]:
+        """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
+        for group, j, most, members in self.ceilings:
+            if (used := total(x[i] * self.d[i][j] for i in members)) > most * over:
+                yield f"{group}: {shown(used)} of {shown(most)}"
+
+    def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
+        spend(0, 1 + len(users))
+        return [i for i, user in enumerate(users) if f"{user.get('group', '')}/".startswith(f"{group}/")]
+
+    def _average(self, user: dict[str, Any]) -> dict[str, Any]:
+        """Return a user with task types as one whose tasks are their average, of which she has their number."""
+        if "tasks" not in user:
+            return user
+        counts = [number(kind["count"]) for kind in user["tasks"]]
+        rows = [self._row(kind["demand"], 0) for kind in user["tasks"]]
+        mix = [
+            total(n * d for n, d in zip(counts, column, strict=True)) / sum(counts)
+            for column in zip(*rows, strict=True)
+        ]
+        most = [sum(counts), *([number(user["max_tasks"])] if user.get("max_tasks") is not None else [])]
+        rest = {key: value for key, value in user.items() if key != "tasks"}
+        return rest | {"demand": dict(zip(self.resources, mix, strict=True)), "max_tasks": min(most)}
+
+    def _kinds(self, i: int, user: dict[str, Any]) -> list[Kind]:
+        """Return the kinds of a user: in a pool all her tasks are as the average is."""
+        if "tasks" not in user or self.pool:
+            return [Kind(i, number(1), self.d[i], self._classes(user, set(self.classes)))]
+        own, counts = set(user.get("machines", self.classes)), [number(kind["count"]) for kind in user["tasks"]]
+        return [
+            Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own))
+            for kind, count in zip(user["tasks"], counts, strict=True)
+        ]
+
+    def _classes(self, given: dict[str, Any], own: set[str]) -> frozenset[int]:
+        spend(0, 1 + len(self.classes) // CELLS_A_STEP)
+        names = own & set(given["machines"]) if "machines" in given else own
+        return frozenset(k for k, name in enumerate(self.classes) if name in names)
+
+    def _row(self, given: Any, missing: int) -> list[Fraction]:
+        row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
+        if strange := set(row) - set(self.resources):
+            raise ValueError(f"{min(strange)!r} is no resource of the cluster")
+        spend(0, 1 + len(self.resources) // CELLS_A_STEP)
+        blank = Fraction(missing)
+        return [number(row[r]) if r in row else blank for r in self.resources]
+
+    def fits(self, kind: Kind, whole: bool) -> list[int]:
+        """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""
+        part = self.pool and not whole
+        spend(0, 1 + len(self.C) * len(self.resources) // CELLS_A_STEP)
+        runs = (all(c >= d or (part and c > 0) for c, d in zip(row, kind.d, strict=True)) for row in self.C)
+        return [
+            k for k, fine in enumerate(runs) if fine and k in kind.open and taken(self.devices[k], kind.d) is not None
+        ]
+
+    def lines(self, i: int, policy: str) -> list[tuple[Fraction, Fraction]]:
+        """Return slopes and offsets: the level of user i with x tasks is the largest slope * x - offset, or 0."""
+        word, _, argument = policy.partition(":")
+        plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
+        nothing = number(0)
+        if word == "tsf":
+            alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
+            return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
+        if word in ("tasks", "throughput"):
+            return [(1 / self.w[i][0] if word == "tasks" else number(1), nothing)]
+        found = []
+        for j, (d, c, w, promised) in enumerate(
+            zip(self.d[i], self.cluster, self.w[i], self.guarantee[i], strict=True)
+        ):
+            if not c or j in self.excluded or (word == "single" and self.resources[j] != argument):
+                continue
+            unit = (promised if promised and self.meaning == "normalised" else c) * (1 if plain else w)
+            found.append((d / unit, promised / unit if self.meaning == "surplus" else nothing))
+        if word == "asset":
+            return [(total(slope for slope, _ in found), total(offset for _, offset in found))]
+        if not any(offset for _, offset in found):  # The steepest is above the others.
+            return [(max((slope for slope, _ in found), default=nothing), nothing)]
+        return found

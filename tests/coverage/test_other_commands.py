@@ -1,0 +1,28 @@
+"""Simulations, searches, lists: every kind is answered or refused in a line."""
+
+import others
+import pytest
+
+
+def unsound(outcomes):
+    return [f"{asked}: {found}" for asked, found in outcomes if not found.sound]
+
+
+@pytest.mark.parametrize("step", [211, pytest.param(7, marks=pytest.mark.slow)])
+def test_no_simulation_is_at_fault(tmp_path, step):
+    # In steps that share no factor with the numbers of rules, ways and kinds, so that all of them come up.
+    faults = unsound((row, others.simulated(*row, tmp_path)) for row in others.simulations()[::step])
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("step", [101, pytest.param(5, marks=pytest.mark.slow)])
+def test_no_search_is_at_fault(step):
+    faults = unsound((row, others.judged(row)) for row in others.searches()[::step])
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_list_is_at_fault(step):
+    found = [(row, others.judged(row)) for row in others.listings()[::step]]
+    assert not unsound(found)
+    assert {outcome.status for _, outcome in found} == {0}
