@@ -22,7 +22,7 @@ from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven
 from .pools import STATEMENTS, engine_way, levels_of, market, one_lp
 from .reference import attempt, lowest, off
 
-__all__ = ["Shape", "cut", "data_folder", "machines", "openb"]
+__all__ = ["Shape", "cut", "data_folder", "machines", "openb", "small_markets"]
 
 SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked on machines."""
@@ -46,6 +46,11 @@ class Shape:
     limited: bool = False
     open_to: float = 0.3
 
+    @property
+    def name(self) -> str:
+        """What it is called in a table."""
+        return f"{self.n:,} x {self.k}, {self.open_to:.0%} open" + (", limits" if self.limited else "")
+
     def build(self) -> Instance:
         """Make it."""
         return cluster(self.n, self.k, limited=self.limited, open_to=self.open_to)
@@ -55,11 +60,9 @@ def machines(bench: Bench, size: Shape) -> list[Row]:
     """Measure DRF and CEEI on a made cluster."""
     slow = size.n <= SLOW_CHAIN
     levels = attempt(lambda: peers.one_lp_a_user(size.build())) if slow else None
-    tasks = attempt(lambda: solve(size.build(), "ceei", engine="conic").tasks)
-    name = f"{size.n:,} x {size.k}, {size.open_to:.0%} open" + (", limits" if size.limited else "")
     fair = Case(
         group="drf",
-        name=name,
+        name=size.name,
         n=size.n,
         build=size.build,
         reference="the chain with one LP a user",
@@ -74,9 +77,19 @@ def machines(bench: Bench, size: Shape) -> list[Row]:
             levels_of("one LP a user", peers.one_lp_a_user, None, SLOW_CHAIN, "thousands of programs"),
         ),
     )
-    nash = Case(
+    return bench.measure("machines", fair) + bench.measure("machines", _nash(bench, size))
+
+
+def small_markets(bench: Bench, size: Shape) -> list[Row]:
+    """Measure CEEI on a cluster of some dozen users."""
+    return bench.measure("small-markets", _nash(bench, size))
+
+
+def _nash(bench: Bench, size: Shape) -> Case:
+    tasks = attempt(lambda: solve(size.build(), "ceei", engine="conic").tasks)
+    return Case(
         group="ceei",
-        name=name,
+        name=size.name,
         n=size.n,
         build=size.build,
         reference="the conic engine, polished",
@@ -87,7 +100,6 @@ def machines(bench: Bench, size: Shape) -> list[Row]:
             market("CLARABEL", "yardstick", bench.limit, tasks),
         ),
     )
-    return bench.measure("machines", fair) + bench.measure("machines", nash)
 
 
 def _chain_verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:

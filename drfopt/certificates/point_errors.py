@@ -32,7 +32,7 @@ from ..model.arrays import in_blocks
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["DoublePoint", "point_error"]
+__all__ = ["WIDE", "DoublePoint", "point_error"]
 
 
 MIDDLE = 1e-200
@@ -41,6 +41,10 @@ MIDDLE = 1e-200
 
 FLOATS = 1e-9
 """Far more than the roundings of a few numbers in floats: what is added to those that must not be too small."""
+
+
+WIDE = 1 << 14
+"""Products of 32 digits computed at once: more of them wait for memory, fewer for the interpreter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,8 @@ class _Bound:
         filled = parts[0][0]
         for part, _ in parts[1:]:
             filled = filled + part
+        if not np.isfinite(filled.high).all():
+            return math.inf
         ratio = filled / self.room
         ratio[(self.room.high == 0) & (filled.high == 0)] = 0.0
         over = max(over, float(((ratio - 1.0).high).max()))
@@ -130,8 +136,10 @@ class _Bound:
         """Return what some users use of each row, (k, m), and by what part the first is beyond its limit."""
         table, demands = self._table(rows), self._demands(rows)
         found = DoubleDouble(np.zeros((self.k, self.m)))
-        for j in range(self.m):
-            found[:, j] = (table * demands[:, j].reshape(-1, 1)).sum()
+        at_once = max(1, WIDE // max(table.high.size, 1))
+        for j in range(0, self.m, at_once):
+            some = slice(j, j + at_once)
+            found[:, some] = (table[:, :, None] * demands[:, None, some]).sum()
         floats = self.instance.limits[rows]
         bound = np.flatnonzero((floats > 0) & np.isfinite(floats))
         if not bound.size:

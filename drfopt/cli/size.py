@@ -12,6 +12,9 @@ from .working import stoppable, working
 
 __all__ = ["size"]
 
+SECONDS = 100.0
+"""After which the command stops with the best purchase of machines known and a bound, unless told otherwise."""
+
 
 def size(
     instance: options.InstanceName,
@@ -61,6 +64,8 @@ def size(
 ) -> None:
     """Find the cheapest machines to buy so that the fair allocation meets the targets.
 
+    On machines it stops after 100 seconds, or --time-limit, with the best purchase known and a bound for all.
+
     Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
     """
     out = Output.from_options(format, json, output)
@@ -80,7 +85,7 @@ def size(
             steps=steps,
             from_nothing=from_nothing,
             integer=integer,
-            time_limit=time_limit,
+            time_limit=SECONDS if time_limit is None and cluster.machines is not None else time_limit,
         )
     if cluster_file is not None and (larger := found.cluster) is not None:
         from ..io.native import writing

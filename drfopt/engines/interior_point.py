@@ -30,7 +30,7 @@ changes no reduced cost.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..base.errors import SolverError
 from ..base.tolerances import RIDGE
@@ -112,7 +112,7 @@ class RowMatrix:
 
     def __init__(self, matrix: np.ndarray, there: np.ndarray):
         self.there = there
-        matrix = matrix[np.ix_(there, there)]
+        matrix = matrix.copy() if len(there) == len(matrix) else matrix[np.ix_(there, there)]
         self.size = 1 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
         matrix *= self.size
         matrix *= self.size[:, None]
@@ -121,19 +121,18 @@ class RowMatrix:
         while True:
             full = matrix.copy()
             full.flat[:: len(full) + 1] += ridge
-            try:
-                self.factor = cho_factor(full, overwrite_a=True, check_finite=False)
+            self.factor, failed = dpotrf(full.T, lower=True, overwrite_a=True, clean=False)
+            if not failed:
                 return
-            except (LinAlgError, ValueError):
-                ridge *= 100
+            ridge *= 100
             if not ridge < 1:
                 raise SolverError("the interior point method lost its matrix to rounding")
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return y (rows,), 0 where there is no row."""
         scaled = right[self.there] * self.size
-        found = cho_solve(self.factor, scaled, check_finite=False)
-        found += cho_solve(self.factor, scaled - self.matrix @ found, check_finite=False)
+        found, _ = dpotrs(self.factor, scaled, lower=True)
+        found += dpotrs(self.factor, scaled - self.matrix @ found, lower=True)[0]
         y = np.zeros(len(right))
         y[self.there] = found * self.size
         return y

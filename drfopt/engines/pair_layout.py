@@ -7,6 +7,7 @@ some groups at a time, and what is left of a pass has the size of the rows (clas
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,14 @@ class PairTable:
         if self.count < self.g * self.k:
             self.open = np.zeros(self.shape, dtype=bool)
             self.open[owner, place] = True
+            self.closed = ~self.open
 
     def blocks(self) -> list[PairBlock]:
         """Return the groups in blocks."""
+        return self._blocks
+
+    @cached_property
+    def _blocks(self) -> list[PairBlock]:
         step = max(16, BLOCK // self.k)
         slices = [slice(b, min(b + step, self.g)) for b in range(0, self.g, step)]
         return [PairBlock(rows, rows) for rows in slices]
@@ -82,7 +88,7 @@ class PairTable:
     def close(self, block: PairBlock, values: np.ndarray, closed: float) -> None:
         """Put a value on the closed pairs of a block."""
         if self.open is not None:
-            values[~self.open[block.pairs]] = closed
+            np.copyto(values, closed, where=self.closed[block.pairs])
 
     def degree(self, block: PairBlock) -> Any:
         """Return how many pairs each group of the block has."""
@@ -155,6 +161,10 @@ class PairList:
 
     def blocks(self) -> list[PairBlock]:
         """Return the groups in blocks."""
+        return self._blocks
+
+    @cached_property
+    def _blocks(self) -> list[PairBlock]:
         ends = np.searchsorted(self.starts, np.arange(BLOCK, self.count + BLOCK, BLOCK), side="left")
         ends = np.unique(np.minimum(ends, self.g))
         begins = np.concatenate([[0], ends[:-1]])
@@ -248,6 +258,8 @@ Values = Callable[[PairBlock], np.ndarray]
 def summed(layout: Layout, work: Callable[[PairBlock], tuple]) -> list:
     """Return the sums over all blocks of what `work` returns of each, in threads where there is much to do."""
     blocks = layout.blocks()
+    if len(blocks) == 1:
+        return list(work(blocks[0]))
     workers = min(cores(), len(blocks) // BLOCKS_PER_THREAD)
 
     def stretch(some: list[PairBlock]) -> list:
@@ -287,9 +299,9 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
         def alone(block: PairBlock) -> tuple:
             d = layout.table(block, open_(block)) * (ground[block.groups] / total[block.groups])[:, None]
             need = layout.need[block.groups]
-            return (np.stack([d.T @ (need * column[:, None]) for column in need.T], axis=1),)
+            return (d.T @ (need[:, :, None] * need[:, None, :]).reshape(len(need), m * m),)
 
-        within = within + summed(layout, alone)[0]
+        within = within + summed(layout, alone)[0].reshape(k, m, m)
     np.negative(gram, out=gram)
     gram[classes, :, classes, :] = within
     rate = layout.place_rate.ravel()

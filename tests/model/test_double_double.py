@@ -43,6 +43,18 @@ def test_sums_and_least(values):
     assert table.least().fraction(()) == min(exact)
 
 
+def test_sums_of_stretches_are_those_of_each_though_terms_cancel():
+    random = np.random.default_rng(5)
+    table = DoubleDouble(random.standard_normal(9000) * 10.0 ** random.integers(-20, 1, 9000))
+    table = table * DoubleDouble(random.standard_normal(9000))
+    table[6000:] = table[:3000] * (-1.0 - 1e-14)
+    starts = np.array([0, 1, 3, 50, 3000])
+    found = table.sums(starts, np.repeat(np.arange(5), np.diff(starts, append=9000)))
+    for at, (begin, end) in enumerate(zip(starts.tolist(), [*starts[1:].tolist(), 9000], strict=True)):
+        terms = [table.fraction(q) for q in range(begin, end)]
+        assert abs(found.fraction(at) - sum(terms)) <= UNIT * sum(map(abs, terms))
+
+
 def test_floats_are_their_shortest_decimals():
     random = np.random.default_rng(3)
     floats = np.concatenate(

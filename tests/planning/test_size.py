@@ -212,7 +212,7 @@ def test_what_a_cluster_cannot_sell():
 def relaxation(targets="A>=8,B>=3"):
     sale = shop(CLUSTER, {"gpus": 3, "plain": 1})
     program = Relaxation(sale)
-    needs = Needs(CLUSTER, policy_named("drf"), targets_of(targets, CLUSTER), CLUSTER.fits)
+    needs = Needs(CLUSTER, policy_named("drf"), targets_of(targets, CLUSTER))
     region = Region(np.zeros(2), np.full(2, 10.0), np.zeros((2, 2)))
     low, high = program.totals.after(region.low), program.totals.after(region.high)
     return program, needs.between(low, high, program.totals.quotients(region), program.most(region.high)), region
@@ -236,7 +236,7 @@ def test_prices_prove_what_the_program_says_and_wrong_ones_less():
 def test_needs_hold_at_every_purchase_that_meets_the_targets():
     targets = targets_of("A>=6,B>=3", CLUSTER)
     sale = shop(CLUSTER, {"gpus": 3, "plain": 1})
-    program, needs = Relaxation(sale), Needs(CLUSTER, policy_named("drf"), targets, CLUSTER.fits)
+    program, needs = Relaxation(sale), Needs(CLUSTER, policy_named("drf"), targets)
     region = Region(np.zeros(2), np.full(2, 6.0), np.zeros((2, 2)))
     low, high = program.totals.after(region.low), program.totals.after(region.high)
     least = needs.between(low, high, program.totals.quotients(region), program.most(region.high))

@@ -1,13 +1,22 @@
 """What to buy where machines are divided one by one, or a resource is not counted: the cheapest of all tried."""
 
 import itertools
+import operator
 import random
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, Organisation, size, solve
+from drfopt.base.errors import InstanceError
+from drfopt.model.organisation import Group
+from drfopt.model.policies import policy_named
+from drfopt.model.task_types import TaskType
 from drfopt.planning.sizing import growing
+from drfopt.planning.sizing.needs import Needs
+from drfopt.planning.sizing.targets import targets_of
 
 MOST = 4
 """Machines of each class, or units of each resource, that may be bought."""
@@ -56,6 +65,96 @@ def test_the_cheapest_purchase_is_that_of_all_tried(seed, policy):
     found = size(instance, f"{user}>={least}", costs, policy=policy, most=dict.fromkeys(costs, MOST), time_limit=60)
     assert found.cost == best
     assert best is None or found.bound == best
+
+
+def organised(seed, kind):
+    """Return a small instance of typed users, or of groups with tiers, weights, promises and ceilings; and costs."""
+    chance = random.Random(seed)
+    sizes = [{"r1": chance.randint(1, 4), "r2": chance.randint(1, 4)} for _ in range(2)]
+    machines = [Machine(f"c{k}", size, chance.randint(1, 2)) for k, size in enumerate(sizes)]
+    users = [f"u{i}" for i in range(4)]
+    demand = {u: {"r1": chance.choice([1, 1, 2]), "r2": chance.choice([0, 1, 2])} for u in users}
+    if kind == "types":
+        for u in users[:3]:
+            other = {"r1": 1, "r2": chance.choice([0, 1])}
+            demand[u] = [TaskType(demand[u], chance.randint(1, 9)), TaskType(other, chance.randint(1, 9))]
+        return Instance(demand, machines=machines), {"c0": chance.randint(1, 6), "c1": chance.randint(1, 6)}
+    rules = Organisation(
+        paths={u: chance.choice(["a", "b", "a/c"]) for u in users},
+        tiers={users[0]: chance.choice([0, 0, 1])},
+        guarantees={users[1]: {"r1": 1}} if chance.random() < 0.3 else {},
+        groups=[Group("a", 2), Group("b", ceiling={"r1": 4} if chance.random() < 0.3 else {}), Group("a/c")],
+    )
+    weights = [chance.choice([1, 2]) for _ in users]
+    most = [chance.choice([None, 3]) for _ in users]
+    instance = Instance(demand, machines=machines, weights=weights, max_tasks=most, organisation=rules)
+    return instance, {"c0": chance.randint(1, 6), "c1": chance.randint(1, 6)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["types", "groups"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_cheapest_purchase_of_types_and_groups_is_that_of_all_tried(seed, kind):
+    """What fairness among siblings, and type by type, says of needs never refutes what would pass."""
+    instance, costs = organised(seed, kind)
+    chance = random.Random(seed + 1)
+    able = [u for u, out in zip(instance.users, instance.unplaced(), strict=True) if not out]
+    user = chance.choice(able)
+    least = round(float(solve(instance)[user].tasks), 3) * chance.choice([1.2, 1.5, 2]) + 0.01
+    if least > instance.limits[instance.users.index(user)]:
+        return
+    best = None
+    most = range(2 * MOST)
+    for bought in sorted(itertools.product(most, repeat=2), key=lambda b: sum(map(operator.mul, b, costs.values()))):
+        if solve(after(instance, bought))[user].tasks >= least * (1 - 1e-9):
+            best = sum(map(operator.mul, bought, costs.values()))
+            break
+    try:
+        found = size(instance, f"{user}>={least}", costs, most=dict.fromkeys(costs, most[-1]), time_limit=60)
+    except InstanceError as error:
+        assert best is None and "ceiling" in str(error)
+        return
+    assert found.cost == best
+    assert best is None or found.bound == best
+
+
+def test_siblings_hold_each_other_up():
+    """Of two in one group the one with a target needs half of what its machine gives, so the other does too."""
+    rules = Organisation(paths={"a": "g", "b": "g", "c": "h"}, groups=[Group("g"), Group("h")])
+    cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
+    (target,) = targets_of("a>=10", cluster)
+    least = Needs(cluster, policy_named("drf"), (target,)).between(
+        cluster.capacity, cluster.capacity, np.ones((1, 1)), np.array([[np.inf]])
+    )
+    assert least.tasks == pytest.approx([10, 10, 0], rel=1e-9)
+
+
+def test_every_type_must_find_what_the_other_gives_up():
+    kinds = {"a": [TaskType({"cpu": 1, "gpu": 1}, 1), TaskType({"cpu": 1}, 1)], "b": [TaskType({"cpu": 1}, 2)]}
+    other = {"c": [TaskType({"cpu": 1}, 1), TaskType({"disk": 1}, 1)]}
+    cluster = Instance(kinds | other, machines=[Machine("m", {"cpu": 4, "gpu": 2, "disk": 2})])
+    (target,) = targets_of("a>=2", cluster)
+    quotients = np.outer(1 / cluster.capacity, cluster.capacity)
+    least = Needs(cluster, policy_named("drf"), (target,)).between(
+        cluster.capacity, cluster.capacity, quotients, np.array([[np.inf, np.inf, np.inf]])
+    )
+    # The share of a's average task is half a cpu of four or half a gpu of two: 1/4; b's is 1/4 too, and c is apart.
+    assert least.tasks == pytest.approx([2, 2, 0], rel=1e-9)
+
+
+def test_a_purchase_that_is_not_proven_the_cheapest_says_so():
+    instance, costs = organised(3, "groups")
+    found = size(instance, f"{instance.users[0]}>=0.01", costs)
+    doubtful = replace(found, status="time_limit", cost=Fraction(8), bound=Fraction(6))
+    assert "not proven the cheapest: none costs less than 6, so at most 25.0% of it could be saved" in str(doubtful)
+
+
+def test_everybody_leaves_out_who_has_a_type_that_fits_nowhere():
+    kinds = {"a": [TaskType({"cpu": 1}, 1), TaskType({"cpu": 9}, 1)], "b": [TaskType({"cpu": 1}, 3)]}
+    cluster = Instance(kinds, machines=[Machine("m", {"cpu": 4})])
+    assert [target.name for target in targets_of("*>=50%", cluster)] == ["b"]
+    with pytest.raises(InstanceError, match="one type of task of user 'a' fits on no machine"):
+        targets_of("a>=1", cluster)
 
 
 def test_a_pool_under_per_server_is_sized_as_under_drf():

@@ -38,7 +38,7 @@ def compared(seeds, machines) -> int:
             continue
         costs = {name: chance.randint(1, 5) for name in names}
         wanted = f"{instance.users[i]}{measure}>={least}"
-        (target,) = targets_of(wanted, instance)
+        (target,) = targets_of(wanted, instance, True)
         best = None
         for bought in itertools.product(range(MOST + 1), repeat=len(names)):
             cost = sum(x * c for x, c in zip(bought, costs.values(), strict=True))
@@ -67,7 +67,7 @@ def test_the_cheapest_purchase_is_that_of_all_tried_at_length(machines):
 def test_no_more_average_tasks_are_asked_for_than_whole_ones_need():
     kinds = [TaskType({"cpu": 1}, 5), TaskType({"memory": 4}, 1)]
     instance = Instance({"A": kinds, "B": {"cpu": 1}}, {"cpu": 4, "memory": 8})
-    needs = Needs(instance, policy_named("drf"), (), None, True)
+    needs = Needs(instance, policy_named("drf"), (), integer=True)
     # The first two tasks are of the first type: nothing of the other is needed.
     assert needs._average(0, 2) == 0
     assert needs._average(0, 6) == pytest.approx(6)

@@ -6,7 +6,7 @@ and quotients, and of its terms' absolute values for sums, as long as nothing le
 X. Li and D. Bailey, Algorithms for Quad-Double Precision Floating Point Arithmetic, ARITH 2001).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Union
 
@@ -23,7 +23,15 @@ SPLITTER = 2.0**27 + 1
 LEAST_TEN = 250
 """Powers of ten up to which, and down to one over which, products are far from the ends of the range."""
 
+FEW = 4000
+"""Terms of a sum of which twice 53 bits are left after two cuts; up to 10^7 it takes three."""
+
+LEAST = 32
+"""Terms of which the lower halves are added up in floats: what that rounds is below `UNIT` of the upper ones."""
+
 Operand = Union["DoubleDouble", np.ndarray, float]
+_Reduce = Callable[[np.ndarray, np.ufunc], np.ndarray]
+_Spread = Callable[[np.ndarray], np.ndarray]
 
 
 class DoubleDouble:
@@ -85,9 +93,8 @@ class DoubleDouble:
     def __add__(self, other: Operand) -> "DoubleDouble":
         if isinstance(other, DoubleDouble):
             high, low = _sum(self.high, other.high)
-            below, rest = _sum(self.low, other.low)
-            high, low = _renewed(high, low + below)
-            return DoubleDouble(*_renewed(high, low + rest))
+            # What these additions round is of the size of the lower halves of the terms: 2^-106 of them.
+            return DoubleDouble(*_renewed(high, low + (self.low + other.low)))
         high, low = _sum(self.high, np.asarray(other))
         return DoubleDouble(*_renewed(high, low + self.low))
 
@@ -113,23 +120,20 @@ class DoubleDouble:
     def __truediv__(self, other: Operand) -> "DoubleDouble":
         other = _double(other)
         first = self.high / other.high
-        rest = self - other * first
-        second = rest.high / other.high
-        rest = rest - other * second
-        found = DoubleDouble(*_renewed(first, second))
-        return found + rest.high / other.high
+        high, low = _product(first, other.high)
+        # The product is the dividend but for its last bit: their difference is exact.
+        rest = ((self.high - high) - low) + (self.low - first * other.low)
+        return DoubleDouble(*_renewed(first, rest / other.high))
 
     def __rtruediv__(self, other: Operand) -> "DoubleDouble":
         return _double(other) / self
 
     def power(self, exponent: int) -> "DoubleDouble":
         """Return a whole power, from 0 on, of these."""
-        found, square = DoubleDouble(np.ones_like(self.high)), self
-        while exponent:
-            if exponent & 1:
-                found = found * square
-            square, exponent = square * square, exponent >> 1
-        return found
+        if exponent < 2:
+            return self if exponent else DoubleDouble(np.ones_like(self.high))
+        half = self.power(exponent // 2)
+        return half * half * self if exponent % 2 else half * half
 
     def root(self, degree: int) -> "DoubleDouble":
         """Return a root of these, which are positive."""
@@ -142,16 +146,18 @@ class DoubleDouble:
         return found
 
     def sum(self, axis: int = 0) -> "DoubleDouble":
-        """Add up along an axis, in pairs, and the sums in pairs."""
+        """Add up along an axis."""
         high, low = np.moveaxis(self.high, axis, 0), np.moveaxis(self.low, axis, 0)
-        found = DoubleDouble(high, low)
-        while len(found.high) > 1:
-            half = len(found.high) // 2
-            sums = found[:half] + found[half : 2 * half]
-            if len(found.high) % 2:
-                sums[0] = sums[0] + found[2 * half]
-            found = sums
-        return found[0] if len(found.high) else DoubleDouble(np.zeros(high.shape[1:]))
+        if not len(high):
+            return DoubleDouble(np.zeros(high.shape[1:]))
+        return _added(high, low, len(high), lambda some, add: add.reduce(some, axis=0), lambda sums: sums)
+
+    def sums(self, starts: np.ndarray, groups: np.ndarray) -> "DoubleDouble":
+        """Add up stretches of a vector that begin at `starts`, none of them empty; `groups` says which each is in."""
+        longest = int(np.diff(starts, append=len(groups)).max())
+        return _added(
+            self.high, self.low, longest, lambda some, add: add.reduceat(some, starts), lambda sums: sums[groups]
+        )
 
     def least(self, axis: int = 0) -> "DoubleDouble":
         """Return the least along an axis."""
@@ -187,6 +193,30 @@ def _renewed(high: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Return the same sum with the first as near to it as a float can be; it was the larger before."""
     total = high + low
     return total, low - (total - high)
+
+
+def _added(high: np.ndarray, low: np.ndarray, count: int, reduce: _Reduce, spread: _Spread) -> DoubleDouble:
+    """Return sums of at most `count` terms each.
+
+    Bits above one place are cut off all terms of a sum at once, so that sums of them are exact in any order; what is
+    left is cut again (S. Rump, T. Ogita and S. Oishi, Accurate floating-point summation, SIAM Journal on Scientific
+    Computing 2008).  What is added up in floats at last is below 2^-53 times the bound for all.
+    """
+    bits = (count + 1).bit_length()
+    sums = []
+    for rest, times in ((high, 2 if count <= FEW else 3), (low, int(count > LEAST))):
+        # Above all sums of terms; each cut leaves terms of which sums are that much smaller.
+        place = np.ldexp(1.0, np.frexp(reduce(np.abs(rest), np.maximum))[1] + bits) if times else rest
+        for _ in range(times):
+            above = spread(place)
+            cut = (above + rest) - above
+            rest = rest - cut
+            sums.append(reduce(cut, np.add))
+            place = place * 2.0 ** (bits - 53)
+        sums.append(reduce(rest, np.add))
+    total, left = _sum(sums[0], sums[1])
+    # All that is left is below 2^-53 of the terms, and what these additions round below that of it.
+    return DoubleDouble(*_renewed(total, left + sum(sums[2:])))
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

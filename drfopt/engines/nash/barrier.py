@@ -14,7 +14,6 @@ corrector are S. Mehrotra's (On the implementation of a primal-dual interior poi
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,8 @@ __all__ = ["solve"]
 
 ITERATIONS = 200
 
-FINEST = 1e-13
-"""Gap, relative to all money, at which floats tell no more."""
+FINEST = 1e-12
+"""Gap, relative to all money, at which floats tell next to nothing more."""
 
 ENOUGH = 1e-8
 """The same, with which the active constraints may be told apart where rounding stopped it."""
@@ -52,14 +51,20 @@ RESOLVED = 1e-6
 IDLE = 1e-3
 """Part of what its tasks are worth to a user that it pays at least, unless its limit holds it."""
 
+DEARER = 1.2
+"""Prices to begin with, relative to those at which nobody would buy more."""
+
 KEEP = 0.995
-"""Part of the way to the boundary that a step takes."""
+"""Part of the way to the boundary that a step takes, while the gap does not say that it may be more."""
 
 CLOSED = 1e200
 """Reduced cost of a closed pair in a table."""
 
 CARRIED = 1e-300
 """What a closed pair in a table carries."""
+
+LATE = 1e-3
+"""Gap from which on roundings are looked at: before, steps change everything by more."""
 
 DRIFT = 1e-13
 """Relative error of a user's reduced costs from which on it is made good."""
@@ -82,6 +87,9 @@ class _Barrier:
         self.v = market.spread.copy()
         # The tie of y and t is a product of powers of which neither grows faster than linearly.
         self.power = max(self.alpha, 1.0)
+        self.log_g, self.capped = np.log(self.g), bool(self.limited.any())
+        # What has no limit has a dual of 0 and a slack of 1, and these stay.
+        self.most = np.where(self.limited, self.u, 0.0)
 
     def run(self) -> MarketPoint:
         """Return a point near the optimum, strictly inside every constraint.
@@ -97,7 +105,8 @@ class _Barrier:
             near: MarketPoint | None = None
             for iteration in range(ITERATIONS):
                 gap, off = self._gap(), self._off()
-                part = gap / self._money()
+                self.money = self._money()
+                part = gap / self.money
                 if not np.isfinite(gap + off):
                     break
                 report(f"iteration {iteration}: gap {part:.1e}")
@@ -133,7 +142,7 @@ class _Barrier:
             layout.close(block, self.v[block.pairs], CARRIED)
         self._fill()
         reach = summed(layout, lambda block: (layout.filled(block, layout.ones(block)),))[0].ravel() > 0
-        self.there = np.flatnonzero(reach)
+        self.there, self.reach = np.flatnonzero(reach), reach
         self.z = np.where(reach, 1 - self.f, 1.0)
         self.p = np.where(reach, 1 / self.z, 0.0)
         self.s = np.empty(layout.shape)
@@ -144,7 +153,7 @@ class _Barrier:
 
         summed(layout, price)
         cheapest = np.concatenate([layout.cheapest(block, self.s[block.pairs]) for block in layout.blocks()])
-        dearest = 2 * float((self.g / cheapest).max())
+        dearest = DEARER * float((self.g / cheapest).max())
         self.p *= dearest
         self.y, self.h = self.g.copy(), np.where(self.limited, self.u - self.t, 1.0)
         self.nu = np.where(self.limited, float(np.mean(self.g)) / self.h, 0.0)
@@ -172,7 +181,7 @@ class _Barrier:
     def _gap(self) -> float:
         """Products of all inequalities and their duals, added up."""
         pairs = summed(self.layout, lambda block: (float(np.vdot(self.v[block.pairs], self.s[block.pairs])),))[0]
-        return pairs + float(self.p @ self.z) + float((self.nu * self.h)[self.limited].sum())
+        return pairs + float(self.p @ self.z) + float(self.nu @ self.h)
 
     def _money(self) -> float:
         """What users pay for what they have, as if all paid as little as the poorest: it too is to be resolved."""
@@ -206,27 +215,28 @@ class _Barrier:
 
     def _tie(self) -> np.ndarray:
         a = self.power
-        return a * np.expm1((np.log(self.g) - np.log(self.y) - self.alpha * np.log(self.t)) / a)
+        return a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(self.t)) / a)
 
     def _off(self) -> float:
         """Return the largest error of rows, limits and ties."""
-        rows = np.abs(self.f + self.z - 1)[self.there].max(initial=0)
-        limits = np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0)
-        return float(max(rows, limits, np.abs(self._tie()).max()))
+        rows = float((np.abs(self.f + self.z - 1) * self.reach).max())
+        limits = float((np.abs((self.t + self.h) / self.u - 1)).max(where=self.limited, initial=0))
+        self.tie = self._tie()
+        return max(rows, limits, float(np.abs(self.tie).max()))
 
     def _step(self, gap: float) -> None:
         """Go one step: a predictor, whose lengths say how far to aim, and a corrector."""
         layout, v, s, y, t, nu, h, p, z = (
             getattr(self, name) for name in ("layout", "v", "s", "y", "t", "nu", "h", "p", "z")
         )
-        limited, tie, n = self.limited, self._tie(), self.n
-        b = self.alpha * y / t + np.where(limited, nu / h, 0.0)
+        limited, tie, n, reach = self.limited, self.tie, self.n, self.reach
+        b = self.alpha * y / t + nu / h
         total, missed = np.empty(n), np.zeros(n)
 
         def open_(block: PairBlock) -> np.ndarray:
             return v[block.pairs] / s[block.pairs]
 
-        lost = self._drift()
+        lost = self._drift() if gap <= LATE * self.money else None
 
         def weigh(block: PairBlock) -> tuple:
             d = open_(block)
@@ -239,22 +249,35 @@ class _Barrier:
         ground = 1 / b
         taken = 1 / (ground + total)
         matrix = laplacian(layout, open_, total + ground, ground)
-        inside = np.where(p > 0, p, 1.0)
-        matrix.flat[:: len(matrix) + 1] += np.where(p > 0, z / inside, 0.0)
+        rate = reach / np.where(reach, p, 1.0)
+        of_row = z * rate
+        matrix.flat[:: len(matrix) + 1] += of_row
         rows = RowMatrix(matrix, self.there)
         del matrix
-        missing = np.where(p > 0, 1 - self.f - z, 0.0)
-        over = np.where(limited, self.u - t - h, 0.0)
+        missing = (1 - self.f - z) * reach
+        over = (self.most - t - h) * limited
 
-        def users(tied: np.ndarray, rn: Any) -> np.ndarray:
-            return y * tied - np.where(limited, (rn - nu * over) / h, 0.0)
+        def users(tied: np.ndarray, rn: np.ndarray) -> np.ndarray:
+            return y * tied - (rn - nu * over) / h
 
-        def dearer(dt: np.ndarray, tied: np.ndarray, rn: Any) -> tuple[np.ndarray, np.ndarray]:
+        def dearer(dt: np.ndarray, tied: np.ndarray, rn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return the changes of y and nu."""
-            return y * (tied - self.alpha * dt / t), np.where(limited, (rn - nu * (over - dt)) / h, 0.0)
+            return y * (tied - self.alpha * dt / t), (rn - nu * (over - dt)) / h
+
+        def see(dz: np.ndarray, price: np.ndarray, dh: np.ndarray, dy: np.ndarray, dnu: np.ndarray) -> _Lengths:
+            """Return how far rows and users may go."""
+            far = _Lengths()
+            far.see(dz / -z)
+            far.see(price * -rate, dual=True)
+            far.see(dy / -y, dual=True)
+            if self.capped:
+                far.see(dh / -h)
+                far.see((dnu / -nu)[limited], dual=True)
+            return far
 
         # The predictor.
-        aim_users = users(tie, -nu * h)
+        paid = nu * h
+        aim_users = users(tie, -paid)
         pushed = taken * (aim_users * ground + t - missed)
 
         def weighed(block: PairBlock) -> np.ndarray:
@@ -266,91 +289,76 @@ class _Barrier:
             return (layout.filled(block, weighed(block)),)
 
         price = rows.solve(summed(layout, filled_by)[0].ravel() - self.f - missing - z)
-        change, one, two = np.empty(n), np.empty(n), np.empty(n)
-        spent = self._spent(price, open_)
-        change[:] = (total * aim_users - t + missed - spent) * ground * taken
-        dy, dnu = dearer(change, tie, -nu * h)
+        one, two = np.empty(n), np.empty(n)
+        moves, dears = np.empty(layout.shape), np.empty(layout.shape)
+        spent = self._spent(price, open_, moves)
+        change = (total * aim_users - t + missed - spent) * ground * taken
+        dy, dnu = dearer(change, tie, -paid)
         # dnu - dy, but not as a difference: at a limit both are large.
         lift = -taken * (aim_users * ground + t - missed + spent)
-        far = _Lengths()
-        far.see(-dy / y, dual=True)
-        dz = -z - np.where(p > 0, z / inside, 0) * price
-        dh = over - change
-        far.see(-(dz / z)[self.there])
-        far.see(-(price / inside)[self.there], dual=True)
-        far.see(-(dh / h)[limited])
-        far.see(-(dnu / nu)[limited], dual=True)
+        dz, dh = -(z * reach + of_row * price), (over - change) * limited
+        far = see(dz, price, dh, dy, dnu)
 
-        def relative(block: PairBlock, price: np.ndarray, lift: np.ndarray) -> np.ndarray:
-            """Return the change of the reduced costs."""
-            along = layout.cost(block, self._table(price))
-            along += layout.spread(block, lift[block.groups])
+        def relative(block: PairBlock, cost: np.ndarray) -> np.ndarray:
+            """Return the change of the reduced costs, in the place of that of the costs."""
+            cost += layout.spread(block, lift[block.groups])
             if lost is not None:
-                along -= lost[block.pairs]
-            return along
+                cost -= lost[block.pairs]
+            return cost
 
         def predict(block: PairBlock) -> tuple:
             here, costs = v[block.pairs], s[block.pairs]
-            along = relative(block, price, lift)
+            along = relative(block, moves[block.pairs])
             along /= costs
             layout.close(block, along, 0.0)
             far.see(1 + along)
             far.see(-along, dual=True)
             money = here * costs
             one[block.groups] = layout.total(block, 1 / costs)
-            two[block.groups] = layout.total(block, here * along * (1 + along))
-            return float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along))
+            sums = float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along))
+            # The second-order terms, which the corrector makes good.
+            along *= (1 + along) * here
+            two[block.groups] = layout.total(block, along)
+            return sums
 
         sums = np.array(summed(layout, predict))
         first, dual = far.lengths(KEEP)
         # Products after: (v + first dv)(s + dual ds), with dv = -v (1 + along), ds = s along.
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
-        after += (p + dual * price) @ (z + first * np.where(p > 0, dz, 0.0))
-        after += ((nu + dual * dnu) * (h + first * dh))[limited].sum()
+        after += (p + dual * price) @ (z + first * dz) + (nu + dual * dnu) @ (h + first * dh)
         mean = gap / self.products
         target = mean * min(max((float(after) / gap) ** 3, FASTEST), 1.0)
         # Products far below what is asked for help nobody, and would drown in rounding.
-        target = max(target, 0.1 * FINEST * self._money() / self.products)
+        target = max(target, 0.01 * FINEST * self.money / self.products)
         # Second-order terms count for as much of the way to zero as could be gone, and will be.
         part = first * dual * max(1 - target / mean, 0.0) ** 2
         # The corrector.
         tied = tie - part * self.alpha / self.power * (dy / y) * (change / t)
-        rn = target - nu * h - part * dnu * dh
+        rn = target * limited - paid - part * dnu * dh
         wanted = users(tied, rn)
         brought = target * one - t + part * two + missed
         pushed = taken * (wanted * ground - brought)
-        room = np.where(p > 0, target / inside - z - part * price * dz / inside, 0.0)
-        before = (price, lift)
-
-        def aimed(block: PairBlock) -> np.ndarray:
-            """Return what products at `target` bring each pair beside its price."""
-            here, costs = v[block.pairs], s[block.pairs]
-            along = relative(block, *before)
-            along /= costs
-            layout.close(block, along, 0.0)
-            along *= 1 + along
-            along *= part * here
-            along += target / costs
-            return along
+        room = (target - part * price * dz) * rate - z * reach
 
         def corrected(block: PairBlock) -> tuple:
-            found = aimed(block)
-            found += weighed(block)
-            return (layout.filled(block, found),)
+            # What products at `target` bring each pair beside its price.
+            aimed = moves[block.pairs]
+            aimed *= part
+            aimed += target / s[block.pairs]
+            return (layout.filled(block, aimed + weighed(block)),)
 
         side = summed(layout, corrected)[0].ravel() - self.f - missing + room
         price = rows.solve(side)
-        spent = self._spent(price, open_)
+        spent = self._spent(price, open_, dears)
         change = (total * wanted + brought - spent) * ground * taken
         dy, dnu = dearer(change, tied, rn)
         lift = -taken * (wanted * ground - brought + spent)
-        moves, dears = np.empty(layout.shape), np.empty(layout.shape)
-        far = _Lengths()
+        dz, dh = room - of_row * price, (over - change) * limited
+        far = see(dz, price, dh, dy, dnu)
 
         def correct(block: PairBlock) -> tuple:
             here, costs = v[block.pairs], s[block.pairs]
-            dear = relative(block, price, lift)
-            more = aimed(block)
+            dear, more = relative(block, dears[block.pairs]), moves[block.pairs]
             more -= here
             open_ = here / costs
             more -= open_ * dear
@@ -360,20 +368,12 @@ class _Barrier:
                 block, (change[block.groups] - layout.total(block, more)) / total[block.groups]
             )
             layout.close(block, dear, 0.0)
-            moves[block.pairs], dears[block.pairs] = more, dear
             far.see(-more / here)
             far.see(-dear / costs, dual=True)
             return ()
 
         summed(layout, correct)
-        dz = room - np.where(p > 0, z / inside * price, 0.0)
-        dh = np.where(limited, over - change, 0.0)
-        far.see(-(dz / z)[self.there])
-        far.see(-(price / inside)[self.there], dual=True)
-        far.see(-(dh / h)[limited])
-        far.see(-(dnu / nu)[limited], dual=True)
-        far.see(-dy / y, dual=True)
-        first, dual = far.lengths(KEEP)
+        first, dual = far.lengths(max(KEEP, 1 - gap / self.money))
         for block in layout.blocks():
             v[block.pairs] += first * moves[block.pairs]
             s[block.pairs] += dual * dears[block.pairs]
@@ -381,12 +381,13 @@ class _Barrier:
         self.p, self.y, self.nu = p + dual * price, y + dual * dy, nu + dual * dnu
         self._fill()
 
-    def _spent(self, price: np.ndarray, open_: Callable[[PairBlock], np.ndarray]) -> np.ndarray:
-        """Return what users pay at changed prices for their D, (n,)."""
+    def _spent(self, price: np.ndarray, open_: Callable[[PairBlock], np.ndarray], costs: np.ndarray) -> np.ndarray:
+        """Return what users pay at changed prices for their D, (n,), and write what each pair costs."""
         layout, spent = self.layout, np.empty(self.n)
 
         def spend(block: PairBlock) -> tuple:
-            spent[block.groups] = layout.total(block, layout.cost(block, self._table(price)) * open_(block))
+            costs[block.pairs] = cost = layout.cost(block, self._table(price))
+            spent[block.groups] = layout.total(block, cost * open_(block))
             return ()
 
         summed(layout, spend)

@@ -20,7 +20,7 @@ import numpy as np
 from ...base.errors import SolverError
 from ...base.numbers.double_double import DoubleDouble
 from ...base.tolerances import TINY
-from ...certificates.point_errors import DoublePoint
+from ...certificates.point_errors import WIDE, DoublePoint
 from ..interior_point import RowMatrix
 from ..pair_layout import Layout, laplacian, pair_layout, summed
 from ..problem import Answer, Problem
@@ -37,6 +37,9 @@ NEAR = 1e-8
 EXACT = 1e-27
 """Relative error of the equations at which there is nothing left to gain."""
 
+PAID = 1e-22
+"""The same relative to what the poorest has of all money: errors of tasks go with the root of it."""
+
 SETTLED = 1e-22
 """The same with which it is enough, when steps gain no more."""
 
@@ -51,6 +54,9 @@ UNNOTICED = 1e-3
 
 UNFILLED = 1e-12
 """Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
+
+ROUGH = 1e-9
+"""Error from which on the next step has its own factors: below, the old ones leave as little."""
 
 FAR = 0.3
 """Relative change of a user's tasks beyond which the start was none: solver and equations speak of two markets."""
@@ -124,6 +130,8 @@ class _Polish:
         unit = float(np.exp(market.log_money)) / self.money
         self.p = DoubleDouble(start.p * unit)
         self.starts = np.searchsorted(self.user, np.arange(self.n + 1))
+        poorest = float((market.g * start.t ** (1 - float(self.alpha))).min())
+        self.exact = min(max(EXACT, PAID * poorest), ZERO / 10)
         self._guess(start)
 
     def _powered(self, base: DoubleDouble) -> DoubleDouble:
@@ -178,12 +186,7 @@ class _Polish:
         """Add up each user's pairs, (n,)."""
         if self.k == 1:
             return values
-        found = values[self.starts[:-1]]
-        degree = np.diff(self.starts)
-        for rank in range(1, int(degree.max())):
-            some = np.flatnonzero(degree > rank)
-            found[some] = found[some] + values[self.starts[some] + rank]
-        return found
+        return values.sums(self.starts[:-1], self.user)
 
     def _cost(self, p: DoubleDouble) -> DoubleDouble:
         """Return what one unit of each pair costs at prices of whole rows, (pairs,)."""
@@ -198,9 +201,10 @@ class _Polish:
         table = DoubleDouble(np.zeros((self.n, self.k)))
         table[self.user, self.place] = v
         found = DoubleDouble(np.zeros((self.k, self.m)))
-        for j in range(self.m):
-            need = self.need[:, j]
-            found[:, j] = (table * DoubleDouble(need.high[:, None], need.low[:, None])).sum()
+        at_once = max(1, WIDE // table.high.size)
+        for j in range(0, self.m, at_once):
+            some = slice(j, j + at_once)
+            found[:, some] = (table[:, :, None] * self.need[:, None, some]).sum()
         return 1.0 - found / self.room
 
     def _marginal(self, t: DoubleDouble) -> DoubleDouble:
@@ -211,7 +215,7 @@ class _Polish:
         used, capped = self.used, self.capped
         self.v[~used], self.p[~self.priced] = 0.0, 0.0
         self.v.high[:], self.p.high[:] = np.maximum(self.v.high, 0), np.maximum(self.p.high, 0)
-        best, kept = np.inf, (self.v[:], self.p[:])
+        best, factored, kept = np.inf, np.inf, (self.v[:], self.p[:])
         factors: Solver | None = None
         pairs = np.flatnonzero(used)
         owner = self.user[pairs]
@@ -222,10 +226,11 @@ class _Polish:
                 if not step:
                     raise SolverError("Newton's method to 32 digits is left without any tasks of some user")
                 break
-            stretch = self.u / t
-            stretch[~capped] = 1.0
-            self.v = self.v * stretch[self.user]
-            t[capped] = self.u[capped]
+            if capped.any():
+                stretch = self.u / t
+                stretch[~capped] = 1.0
+                self.v = self.v * stretch[self.user]
+                t[capped] = self.u[capped]
             marginal, cost = self._marginal(t), self._cost(self.p)
             dual = marginal[self.user] - cost
             self.nu = self._mean(dual)
@@ -239,10 +244,10 @@ class _Polish:
             before = best
             if error < best:
                 best, kept = error, (self.v[:], self.p[:])
-            if error <= EXACT or not error < np.inf or (step > 3 and error > SLOW * before):
+            if error <= self.exact or not error < np.inf or (step > 3 and error > SLOW * before):
                 break
-            if factors is None or step < 4:
-                factors = self._factored(layout, pairs, t.high, size)
+            if factors is None or (step < 4 and factored > ROUGH):
+                factors, factored = self._factored(layout, pairs, t.high, size), error
             dv, dp = factors(missed[pairs], rows)
             change = np.bincount(owner, weights=dv, minlength=self.n)
             reach = float(np.min(np.where(change < 0, 0.5 * t.high / np.maximum(-change, TINY), 1.0), initial=1.0))
@@ -253,11 +258,13 @@ class _Polish:
 
     def _mean(self, dual: DoubleDouble) -> DoubleDouble:
         """Return what users at their limits would pay beyond what they do, (n,): the mean over their pairs."""
+        if not self.capped.any():
+            return DoubleDouble(np.zeros(self.n))
         count = np.bincount(self.user[self.used], minlength=self.n)
         dual = dual[:]
         dual[~self.used] = 0.0
-        found = self._total(dual) / np.maximum(count, 1.0)
-        found[~self.capped] = 0.0
+        found = DoubleDouble(np.zeros(self.n))
+        found[self.capped] = self._total(dual)[self.capped] / np.maximum(count, 1.0)[self.capped]
         return found
 
     def _factored(self, layout: Layout, pairs: np.ndarray, t: np.ndarray, size: np.ndarray) -> Solver:

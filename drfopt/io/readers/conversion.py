@@ -164,12 +164,14 @@ class Conversion(Result):
 
     def current(self) -> dict[str, Any]:
         """Return what runs where today as plain data, in the shape at the top of this module."""
-        if self.instance.machines is None:
-            return {"tasks": {user: _plain(sum(there.values())) for user, there in self.placement.items()}}
+        pool = self.instance.machines is None
         document: dict[str, Any] = {"placement": _plain(self.placement)}
+        if pool:
+            document = {"tasks": {user: _plain(sum(there.values())) for user, there in self.placement.items()}}
         types = {
             user: [
-                {"name": kind.name, "tasks": _plain(sum(homes.values())), "of": kind.count, "placement": _plain(homes)}
+                {"name": kind.name, "tasks": _plain(sum(homes.values())), "of": kind.count}
+                | ({} if pool else {"placement": _plain(homes)})
                 for kind in kinds
                 for homes in [self.by_type.get(user, {}).get(kind.name, {})]
             ]

@@ -28,8 +28,7 @@ def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: b
     instance = shop.instance
     _, counts, adds = shop.rooms()
     useful = (counts > 0) | (adds > 0).any(axis=(0, 2))
-    fits = None if instance.fits is None else instance.fits & useful
-    return Needs(instance, policy, targets, fits, integer, shop.empty)
+    return Needs(instance, policy, targets, None if instance.machines is None else useful, integer, shop.empty)
 
 
 def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:
@@ -77,7 +76,7 @@ class Wanting:
         capacity = self.relaxation.totals.after(counts)
         rates, least = self.needs.rates, self.at(counts).at(capacity)
         extra = np.zeros(len(least))
-        if rates is None:
+        if rates is None or self.needs.ruled:
             for target, got in trial.missed:
                 extra[target.user] = least[target.user] * min(2.0, float(target.least) / float(got) if got else 2.0)
             return np.minimum(extra, self.needs.limits)

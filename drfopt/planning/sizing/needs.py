@@ -6,13 +6,16 @@ Nobody can be given much while others who could use the same machines have littl
     level(l) >= min(level(i), level of l at her limit)
 
 for otherwise less of i on it would leave room for more of l.  She must be on one where her target is more than fits on
-all machines that are closed to l.  Levels are those of the cluster after the
+all machines that are closed to l.  Under tiers and in groups that is so of two siblings, directly in the same group and
+of the same tier, to whom nothing is promised: until one of them is finished they are at the same level, and what one
+gives up the other may have under every ceiling above both.  Levels are those of the cluster after the
 purchase, whose whole capacity is C: so with i at her target t_i,
 
     x_l  >=  min(limit of l,  level(i) at t_i / level of one task of l).
 
 Which of them that is depends on the proportions of the capacities alone, so the quotients C[g] / C[j] are bounded from
-below here.  All of it is computed in floats and rounded down.
+below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it.
+All of it is computed in floats and rounded down.
 
 Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
 many average ones.  So many average ones as the type that has started least are needed in any case; where some type
@@ -20,7 +23,7 @@ does not fit yet nothing is said, for a purchase may change the sequence.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,13 +33,48 @@ from ...model.instance import Instance
 from ...model.policies import Policy
 from .targets import Target
 
-__all__ = ["DOWN", "Least", "Needs"]
+__all__ = ["DOWN", "Least", "Needs", "parts_of"]
 
 DOWN = 1 - 1e-12
 """What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
 
 COUNTED = ("dominant", "asset", "single", "tasks")
 """Measures of which a level is known from the demands and the capacity of the whole cluster alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskParts:
+    """Tasks to be placed: of which user, how many of them a task of hers is, what one needs, and where it fits."""
+
+    user: np.ndarray
+    share: np.ndarray
+    demands: np.ndarray
+    fits: np.ndarray
+
+
+def parts_of(instance: Instance) -> TaskParts:
+    """Return users without types as one part each, users with types as one a type; a pool is one class."""
+    if instance.task_types is None or instance.machines is None:
+        fits = np.ones((instance.n, 1), dtype=bool) if instance.fits is None else np.array(instance.fits)
+        return TaskParts(np.arange(instance.n), np.ones(instance.n), np.array(instance.demands), fits)
+    user: list[int] = []
+    share: list[float] = []
+    demands: list[np.ndarray] = []
+    places: list[np.ndarray] = []
+    for i, kinds in enumerate(instance.task_types):
+        if kinds is None:
+            user.append(i)
+            share.append(1.0)
+            demands.append(instance.demands[i])
+            places.append(instance.fits[i])
+            continue
+        total = sum(kind.count for kind in kinds)
+        for kind, where in zip(kinds, instance.type_fits[i], strict=True):
+            user.append(i)
+            share.append(kind.count / total)
+            demands.append(np.array([float(d) for d in kind.demand]))
+            places.append(where)
+    return TaskParts(np.array(user), np.array(share), np.array(demands), np.array(places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +118,8 @@ class Needs:
     Parameters
     ----------
     instance, policy, targets
-    fits : array of bool (n, k) or None
-        Where a task fits, of the classes that may be in the cluster; None for a pool.
+    useful : array of bool (k,) or None
+        Which classes may be in the cluster; None for all.
     integer : bool
         With whole tasks only the targets themselves are needed.
     fresh : bool
@@ -93,7 +131,7 @@ class Needs:
         instance: Instance,
         policy: Policy,
         targets: Sequence[Target],
-        fits: np.ndarray | None,
+        useful: np.ndarray | None = None,
         integer: bool = False,
         fresh: bool = False,
     ):
@@ -109,42 +147,51 @@ class Needs:
         # What share a whole task of several types brings is not known from the average one.
         self.shared = [t for t in targets if t.measure == "level" or (t.measure == "share" and not self.typed[t.user])]
         self.rates = _rates(instance, policy)
+        self.ruled = "organisation" in instance.features
         self.plain = _Rates(instance.demands, False, False)
         # One pool is one server.
         leximin = policy.objective == "leximin" or (policy.objective == "servers" and instance.machines is None)
         fair = leximin and self.rates is not None and not integer
         self.who = np.array(sorted({target.user for target in targets}), dtype=int)
-        self.fits = fits
-        self.alike = self._alike() if fair else np.zeros((len(self.who), instance.n), dtype=bool)
+        self.parts, self.on_machines = parts_of(instance), instance.machines is not None
+        if useful is not None:
+            self.parts = replace(self.parts, fits=self.parts.fits & useful)
+        self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
+        self.alike = self._alike() if fair else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
         counted = instance.organisation is None or not instance.organisation.excluded
         self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted and counted
 
     def _alike(self) -> np.ndarray:
-        """Return who demands nothing that a user with a target does not: bool (users with targets, n)."""
-        demands, types = self.instance.demands > 0, self.instance.task_types
-        plain = np.ones(self.instance.n, dtype=bool)
-        if self.fits is not None and types is not None:
-            plain = np.array([kinds is None for kinds in types])
-        found = np.array([~(demands & ~demands[i]).any(axis=1) & plain & plain[i] for i in self.who])
-        found[np.arange(len(self.who)), self.who] = False
+        """Return which part of a user with a target needs all that another part needs: bool (their parts, parts)."""
+        demands, user = self.parts.demands > 0, self.parts.user
+        mates = _siblings(self.instance)
+        found = np.array([~(demands & ~demands[s]).any(axis=1) & mates(user[s])[user] for s in self.held])
+        found[user[self.held][:, None] == user] = False
         return found
 
     def _below(self, least: np.ndarray, room: np.ndarray) -> np.ndarray:
-        """Return who can use some machines on which a user with a target must be: bool (users with targets, n).
+        """Return who can use some of what every user with a target must have: bool (users with targets, n).
 
-        That is so where her target does not fit on what she alone may use: ``room (k, m)`` is the most there is.
+        Each part of hers needs a part of that user that does not fit on what it alone may use, at the target:
+        ``room (k, m)`` is the most there is.
         """
-        if self.fits is None or not self.alike.any():
-            return self.alike
-        demands = self.instance.demands[self.who]
-        alone = np.full((len(self.who), len(room)), np.inf)
-        for j in range(self.instance.m):
-            needs = demands[:, j] > 0
-            alone[needs] = np.minimum(alone[needs], room[:, j] / demands[needs, j][:, None])
-        alone[~self.fits[self.who]] = 0.0
-        with np.errstate(invalid="ignore"):
-            elsewhere = np.array([np.where(self.fits, 0.0, row).sum(axis=1) for row in alone])
-        return self.alike & (elsewhere < (least[self.who] * DOWN)[:, None])
+        parts, taken = self.parts, self.alike
+        if self.on_machines and taken.any():
+            demands = parts.demands[self.held]
+            alone = np.full((len(self.held), len(room)), np.inf)
+            for j in range(self.instance.m):
+                needs = demands[:, j] > 0
+                alone[needs] = np.minimum(alone[needs], room[:, j] / demands[needs, j][:, None])
+            alone[~parts.fits[self.held]] = 0.0
+            with np.errstate(invalid="ignore"):
+                elsewhere = np.array([np.where(parts.fits, 0.0, row).sum(axis=1) for row in alone])
+            wanted = (least[parts.user] * parts.share)[self.held] * DOWN
+            taken = taken & (elsewhere < wanted[:, None])
+        found = np.ones((len(self.who), self.instance.n), dtype=bool)
+        for row, i in enumerate(self.who):
+            some = taken[parts.user[self.held] == i].any(axis=0)
+            found[row, parts.user[~some]] = False
+        return found
 
     def _floor(self, below: np.ndarray) -> np.ndarray:
         """Return the level (n,) that everybody has at least."""
@@ -279,6 +326,16 @@ def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.
         least[users] = np.maximum(least[users], least[i] * each * DOWN)
 
 
+def _siblings(instance: Instance) -> Callable[[int], np.ndarray]:
+    """Return who rises together with a user all the time, unless one of them is finished: bool (n,) of a row."""
+    rules = instance.organisation
+    if rules is None:
+        return lambda _: np.ones(instance.n, dtype=bool)
+    promised = np.array([bool(given) for given in rules.guarantees])
+    ranks = list(zip(rules.paths, rules.tiers, rules.last, promised, strict=True))
+    return lambda i: np.array([rank == ranks[i] for rank in ranks]) & ~promised
+
+
 def _rates(instance: Instance, policy: Policy) -> _Rates | None:
     """Return how levels depend on the capacity; None where that is not known here."""
     rules = instance.organisation
@@ -286,7 +343,7 @@ def _rates(instance: Instance, policy: Policy) -> _Rates | None:
     measure = "dominant" if policy.measure == "alone" and instance.machines is None else policy.measure
     if measure not in COUNTED or policy.objective == "formulation":
         return None
-    if rules is not None and not replace(rules, ceilings=(), excluded=()).plain:
+    if rules is not None and rules.meaning != "floor":
         return None
     weights = instance.weights if policy.weights != "none" else np.ones(instance.n)
     over = weights if weights.ndim == 2 else weights[:, None]

@@ -175,6 +175,16 @@ class Purchase(Result):
     def _reached(self) -> list[tuple[Target, Any]]:
         return [(t, None if self.allocation is None else t.reached(self.allocation)) for t in self.targets]
 
+    def _proof(self) -> str:
+        """Say what is known of cheaper purchases."""
+        if self.status == "optimal":
+            cheaper = f" by more than {self.gap:.2g} of it" if self.gap else ""
+            return f"no purchase is cheaper{cheaper} (gap {self.gap:.2g})"
+        return (
+            f"meets the targets, but is not proven the cheapest: none costs less than {_text(self.bound)}, so at most "
+            f"{self.gap:.1%} of it could be saved (gap {self.gap:.2g})"
+        )
+
     def _notes(self) -> list[str]:
         notes = []
         if self.cost is None:
@@ -185,13 +195,7 @@ class Purchase(Result):
             if self.concessions is not None:
                 notes.extend(self.concessions.sentences())
         else:
-            cheaper = f" by more than {self.gap:.2g} of it" if self.gap else ""
-            proof = (
-                f"no purchase is cheaper{cheaper}"
-                if self.status == "optimal"
-                else f"none costs less than {_text(self.bound)}"
-            )
-            notes.append(f"cost {_text(self.cost)}: {proof} (gap {self.gap:.2g})")
+            notes.append(f"cost {_text(self.cost)}: {self._proof()}")
             if self.impatient:
                 notes.append(f"stopped after {PATIENCE:g} s: {ANY_AMOUNT}")
         reached = [(target, got) for target, got in self._reached() if got is not None]
@@ -274,7 +278,7 @@ def size(
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     sale = shop(instance, costs, most, steps, from_nothing)
-    wanted = targets_of(targets, instance)
+    wanted = targets_of(targets, instance, integer)
     endless = time_limit is None and not all(sale.whole)
     search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(PATIENCE if endless else time_limit))
     homeless = search.relaxation.homeless(integer)

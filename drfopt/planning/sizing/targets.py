@@ -11,6 +11,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
+import numpy as np
+
 from ...base.errors import InstanceError, suggestion
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.quantities import exact
@@ -67,7 +69,7 @@ class Target:
         return f"{self.name}{dot}>={self.least}"
 
 
-def targets_of(wanted: str | Iterable[str | Target], instance: Instance) -> tuple[Target, ...]:
+def targets_of(wanted: str | Iterable[str | Target], instance: Instance, integer: bool = False) -> tuple[Target, ...]:
     """Return the targets written in a text (separated by commas) or in several, one a user and measure.
 
     Raises
@@ -81,25 +83,32 @@ def targets_of(wanted: str | Iterable[str | Target], instance: Instance) -> tupl
     parts = [part for text in texts for part in ([text] if isinstance(text, Target) else text.split(","))]
     parts.sort(key=lambda part: isinstance(part, str) and not part.strip().startswith(EVERYBODY))
     for part in parts:
-        for target in [part] if isinstance(part, Target) else _read(part, instance):
+        for target in [part] if isinstance(part, Target) else _read(part, instance, integer):
             found[target.user, target.measure] = target
     if not found:
         raise InstanceError("no target is given: write for example A>=100 or *>=50%")
     return tuple(sorted(found.values(), key=lambda target: (target.user, target.measure)))
 
 
-def _read(text: str, instance: Instance) -> list[Target]:
+def _read(text: str, instance: Instance, integer: bool) -> list[Target]:
     left, sign, right = text.rpartition(">=")
     left, right = left.strip(), right.strip()
     if not sign or not left or not right:
         raise InstanceError(f"{text.strip()!r} is no target: write for example A>=100, A.share>=1/5 or *>=50%")
     name, measure = _whose(left, instance)
     if name == EVERYBODY:
-        users = [i for i in range(instance.n) if _able(instance, i)]
+        users = np.flatnonzero((instance.limits > 0) & ~_homeless(instance, integer)).tolist()
         if not users:
             raise InstanceError(f"target {text.strip()!r}: nobody can run a task here, so there is nobody to meet it")
     else:
         users = [instance.users.index(name)]
+    homeless = _homeless(instance, integer)
+    for i in users:
+        if homeless[i]:
+            kinds = "a task" if instance.task_types is None or instance.task_types[i] is None else "one type of task"
+            raise InstanceError(
+                f"target {text.strip()!r}: {kinds} of user {instance.users[i]!r} fits on no machine that it may use"
+            )
     return [_target(instance, i, measure, right, text.strip()) for i in users]
 
 
@@ -118,10 +127,9 @@ def _whose(left: str, instance: Instance) -> tuple[str, str]:
     raise InstanceError(f"there is no user {left!r} to have a target{near} (there are {some(instance.users)})")
 
 
-def _able(instance: Instance, i: int) -> bool:
-    """Say whether a user may have tasks, and her task fits on one machine of some class."""
-    limit = instance.exact_limits[i]
-    return (limit is None or limit > 0) and (instance.fits is None or bool(instance.fits[i].any()))
+def _homeless(instance: Instance, integer: bool) -> np.ndarray:
+    """Say whose tasks, of divisible ones those of some type, fit on no machine: bool (n,); a pool may grow."""
+    return np.zeros(instance.n, dtype=bool) if instance.machines is None else instance.unplaced(integer)
 
 
 def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> Target:
@@ -148,8 +156,6 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> 
         )
     if measure == "share" and least > 1:
         raise InstanceError(f"target {text!r}: no share exceeds 1: give a number up to 1")
-    if instance.fits is not None and not instance.fits[i].any():
-        raise InstanceError(f"target {text!r}: a task of user {name!r} fits on no machine that it may use")
     return Target(i, name, measure, least)
 
 

@@ -28,6 +28,9 @@ INTERIOR_STEPS = 40
 AIM = 0.1
 """Part of what is close enough that is the least a product is aimed at."""
 
+UNLIMITED = 1e300
+"""Room of who has no limit: nothing that is divided by it is anything."""
+
 KEEP = 0.999
 """Part of the way to the boundary that a step goes at most."""
 
@@ -57,7 +60,7 @@ def near(market: MarketBlock, close: float) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(eq=False)
 class _State:
-    """An iterate, in the letters of a market; v and h are None where there are no limits, 0 and 1 for who has none."""
+    """An iterate, in the letters of a market; v and h are None without limits, 0 and `UNLIMITED` for who has none."""
 
     market: MarketBlock
     x: np.ndarray
@@ -78,7 +81,7 @@ class _State:
         if market.u is None:
             return cls(market, x, p, 1 - market.used(x))
         x = np.minimum(x, market.u / 2)
-        h = np.where(market.limited, market.u - x, 1.0)
+        h = np.where(market.limited, market.u - x, UNLIMITED)
         v = np.where(market.limited, market.w / (2 * x), 0.0)
         return cls(market, x, p, 1 - market.used(x), v, h)
 
@@ -110,14 +113,17 @@ class _State:
         limit = None if self.v is None else -self.v * self.h
         aim = self._direction(factor, slope, wish, left, limit)
         far = self._length(aim)
-        after = self._moved(aim, far).mean
+        after = ((self.p + far * aim.p) * (self.z + far * aim.z)).sum(axis=0)
+        if limit is not None:
+            after += ((self.v + far * aim.v) * (self.h - far * aim.x)).sum(axis=0)
+        after /= self.market.products
         # Products far below what is asked for help nobody, and their letters would drown in rounding.
         target = np.maximum(self.mean * np.minimum((after / self.mean) ** 3, 1.0), least)
         # Second-order terms count for as much of the way as could be gone: all of them would throw a short step off.
         part = far * far
         wish, left = wish - part * aim.x * aim.y, left - part * aim.p * aim.z + target
         if limit is not None:
-            limit = np.where(self.market.limited, limit + part * aim.v * aim.x + target, 0.0)
+            limit = (limit + part * aim.v * aim.x + target) * self.market.limited
         step = self._direction(factor, slope, wish, left, limit)
         return self._moved(step, KEEP * self._length(step))
 
@@ -146,17 +152,16 @@ class _State:
         z = -market.used(x)
         if r3 is None:
             return _Step(x, cost, p, z)
-        v = np.where(market.limited, (r3 + self.v * x) / self.h, 0.0)
+        v = (r3 + self.v * x) / self.h
         return _Step(x, cost + v, p, z, v)
 
     def _length(self, step: "_Step") -> np.ndarray:
         """Return how far a step may go before some letter is 0, at most 1, (size,)."""
-        # Who is out has 0 / 0, which fmax passes over.
+        # Who is out, or has no limit, has 0 / 0, which fmax passes over.
         rate = np.fmax.reduce(np.fmax(-step.x / self.x, -step.y / self.y), axis=0)
         rate = np.fmax(rate, np.maximum(-step.p / self.p, -step.z / self.z).max(axis=0))
         if step.v is not None:
-            limits = np.where(self.market.limited, np.maximum(-step.v / self.v, step.x / self.h), 0.0)
-            rate = np.fmax(rate, limits.max(axis=0))
+            rate = np.fmax(rate, np.fmax.reduce(np.fmax(-step.v / self.v, step.x / self.h), axis=0))
         return 1 / np.fmax(rate, 1.0)
 
     def _moved(self, step: "_Step", far: np.ndarray) -> "_State":
@@ -164,8 +169,7 @@ class _State:
         x, p, z = self.x + far * step.x, self.p + far * step.p, self.z + far * step.z
         if step.v is None:
             return _State(self.market, x, p, z)
-        h = np.where(self.market.limited, self.h - far * step.x, 1.0)
-        return _State(self.market, x, p, z, self.v + far * step.v, h)
+        return _State(self.market, x, p, z, self.v + far * step.v, self.h - far * step.x)
 
 
 @dataclass(eq=False)
@@ -179,8 +183,11 @@ class _Step:
     v: Any = None
 
 
-ROUGH = 1e-6
+ROUGH = 1e-4
 """Mean product, relative to all money, at which it is plain for nearly all pools which resources have a price."""
+
+ROUGH_LIMITS = 1e-5
+"""The same where it has to be plain who is at its limit."""
 
 CLOSE = 1e-13
 """The same for the others."""
@@ -225,7 +232,7 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _equilibrium(market: MarketBlock) -> np.ndarray:
-    prices, error = _cleared(market, *near(market, ROUGH))
+    prices, error = _cleared(market, *near(market, ROUGH if market.u is None else ROUGH_LIMITS))
     again = np.flatnonzero(~(error <= UNCLEAR))
     if again.size:
         rest = market.taken(again)
@@ -251,12 +258,34 @@ def _cleared(market: MarketBlock, prices: np.ndarray, priced: np.ndarray) -> tup
         kept = np.flatnonzero(error > SHUT)
         if not kept.size:
             break
+        back = ~better
         if kept.size < FEW * places.size:
             market, places = market.taken(kept), places[kept]
-            prices, priced, left, rise = prices[:, kept], priced[:, kept], left[:, kept], rise[:, kept]
+            prices, priced, left, rise, back = (
+                prices[:, kept],
+                priced[:, kept],
+                left[:, kept],
+                rise[:, kept],
+                back[kept],
+            )
         priced = priced | (left < -SHUT)
+        old = prices
         prices = prices + _factor(market.kernel(rise), priced).solve(np.where(priced, -left, 0.0))
         # A price that would be negative is none; should its resource be used too much then, it has one again.
+        gone = priced & (prices <= 0)
+        priced &= ~gone
+        some = np.flatnonzero(gone.any(axis=0))
+        if some.size:
+            # The others have to know: what those that are gone leave is for them to fill.
+            rest, bend, free = market.taken(some), rise[:, some], priced[:, some]
+            fall = np.where(gone[:, some], -old[:, some], 0.0)
+            missed = -left[:, some] - rest.used(bend * rest.worth(fall))
+            step = _factor(rest.kernel(bend), free).solve(np.where(free, missed, 0.0))
+            prices[:, some] = np.maximum(old[:, some] + step, 0.0)
+        if market.u is not None and back.any():
+            # Beyond a limit that was met on the way the step was too long: half of it is tried.
+            prices[:, back] = (found[:, places[back]] + old[:, back]) / 2
+            priced[:, back] |= prices[:, back] > 0
         priced &= prices > 0
         prices = np.where(priced, prices, 0.0)
     return found, errors

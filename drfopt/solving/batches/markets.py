@@ -72,11 +72,11 @@ class MarketBlock:
 
     def worth(self, prices: np.ndarray) -> np.ndarray:
         """Return what each user takes for a unit, at prices (m, size), whoever she is, (n, size)."""
-        return (self.a * prices[:, None]).sum(axis=0)
+        return np.einsum("jib,jb->ib", self.a, prices)
 
     def used(self, x: np.ndarray) -> np.ndarray:
         """Return what users take together of each resource with amounts x (n, size), (m, size)."""
-        return (self.a * x).sum(axis=1)
+        return np.einsum("jib,ib->jb", self.a, x)
 
     def response(self, prices: np.ndarray) -> np.ndarray:
         """Return what users want at the prices, (n, size)."""
@@ -88,7 +88,7 @@ class MarketBlock:
         rows = []
         for j, row in enumerate(self.a):
             part = d * row
-            rows.append([(part * other).sum(axis=0) for other in self.a[: j + 1]])
+            rows.append([np.einsum("ib,ib->b", part, other) for other in self.a[: j + 1]])
         return rows
 
     def taken(self, lanes: np.ndarray) -> "MarketBlock":
