@@ -8,12 +8,16 @@ from ..model.packings import device_room, integer_rows
 from ..model.whole_values import WholeUsers
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool, worth_of
-from .refutation import Better, refute
+from .refutation import Better, Inconclusive, refute
 
 __all__ = ["Packable"]
 
 PLACED = 3_000
 """Tasks, and machines, up to which they are put one by one where they fit first, before anything is refuted."""
+
+
+STEPS, DEEP = 50_000, 300
+"""Loads that are tried where multipliers do not decide, and machines up to which that is begun."""
 
 
 class Packable:
@@ -65,7 +69,51 @@ class Packable:
             refute(claim, self._worth, deadline)
         except Better:
             return True
+        except Inconclusive:
+            return self._tried(goods)
         return False
+
+    def _tried(self, goods: tuple[int, ...]) -> bool:
+        """Say whether loads of the machines, one after the other, run all tasks: every choice is tried.
+
+        Raises
+        ------
+        Inconclusive
+            After so many steps, and where loads of some machine are too many to list.
+        """
+        worth = self._worth
+        if not isinstance(worth, Machines) or any(loads is None for loads in worth.loads):
+            raise Inconclusive
+        asked = [0] * len(worth.users)
+        for shape, x in zip(worth.shapes, goods, strict=True):
+            asked[shape] += x
+        machines = [
+            [tuple(dict(zip(fitting, load, strict=True)).get(s, 0) for s in range(len(asked))) for load in loads or ()]
+            for fitting, loads, count in zip(worth.fitting, worth.loads, worth.counts, strict=True)
+            for _ in range(count)
+        ]
+        left, failed = STEPS, set[tuple[int, tuple[int, ...]]]()
+
+        def run(at: int, rest: tuple[int, ...]) -> bool:
+            nonlocal left
+            if not any(rest):
+                return True
+            if at == len(machines) or (at, rest) in failed:
+                return False
+            for load in machines[at]:
+                left -= 1
+                if left < 0:
+                    raise Inconclusive
+                if run(at + 1, tuple(max(0, x - y) for x, y in zip(rest, load, strict=True))):
+                    return True
+            failed.add((at, rest))
+            return False
+
+        # A class on which nothing fits runs nothing.
+        machines = [loads for loads in machines if loads]
+        if len(machines) > DEEP:
+            raise Inconclusive
+        return run(0, tuple(asked))
 
     def _first_fit(self, goods: tuple[int, ...]) -> bool:
         """Say whether tasks fit when the largest are put first, each where there is room first."""

@@ -17,7 +17,7 @@ from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import playing
 
-__all__ = ["TooLargeToAsk", "fewer", "optimum", "variable"]
+__all__ = ["TooLargeToAsk", "fewer", "larger", "optimum", "variable"]
 
 CBC = "CBC"
 
@@ -55,6 +55,8 @@ def optimum(
     members = playing(instance)
     if not members:
         return list(tasks)
+    if policy.objective != "leximin" and instance.features:
+        return larger(WholeUsers(instance, policy, members), tasks, deadline, solver, packings)
     if policy.objective != "leximin":
         return _largest(instance, policy, members, deadline, solver, packings)
     users = WholeUsers(instance, policy, members)
@@ -151,18 +153,83 @@ def fewer(
     packings: Packings = maximal_patterns,
 ) -> list[int] | None:
     """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
-    cluster = users.cluster
+    cluster, values = users.cluster, users.values(tasks)
     model, x = _cluster(cluster, users.rows, "fewer", packings)
+    allowed = {below: values.count(below) - (below == level) for below in values if below <= level}
+    stops = _stopping(model, users, x, allowed, level)
+    if _solve(model, x, cluster.n, deadline, solver) is None:
+        return None
+    found = [0] * users.instance.n
+    for i, scale, options in zip(users.members, users.scales, stops, strict=True):
+        found[i] = next((number for s, number in options if round(s.value() or 0)), scale.least(level + 1))
+    return found
+
+
+def larger(
+    users: WholeUsers,
+    tasks: list[int],
+    deadline: Deadline = NEVER,
+    solver: str = CBC,
+    packings: Packings = maximal_patterns,
+) -> list[int]:
+    """Return whole tasks (n,) that keep guarantees better than these, or as well and with the largest sum or product.
+
+    Under rules, and of several types of one user.
+    """
+    cluster, values = users.cluster, users.values(tasks)
+    parts = {value: values.count(value) for value in sorted(set(values)) if value < users.first_level}
+    for level in parts:
+        if (found := fewer(users, tasks, level, deadline, solver, packings)) is not None:
+            return found
+    model, x = _cluster(cluster, users.rows, "largest", packings)
+    _stopping(model, users, x, parts, users.first_level - 1)
+    numbers: list[dict[int, Any]] = []
+    for p, sequence in enumerate(users.sequences):
+        chosen = {}
+        if len(sequence.rows) > 1:
+            chosen = {y: variable(model, f"n_{p}_{y}", 0, 1, "Binary") for y in range(users.most[p] + 1)}
+            model += _sum(chosen.values()) == 1
+            for t, q in enumerate(sequence.rows):
+                model += x[q] == _sum(sequence.started(y)[t] * one for y, one in chosen.items())
+        numbers.append(chosen)
+    own = [
+        _sum(y * one for y, one in chosen.items()) if chosen else x[sequence.rows[0]]
+        for chosen, sequence in zip(numbers, users.sequences, strict=True)
+    ]
+    if users.policy.objective == "sum":
+        worth = program_values(users.rates)
+        model += _sum(w * mine for w, mine in zip(worth, own, strict=True))
+    else:
+        import pulp
+
+        plain = {p: mine for p, mine in enumerate(own) if not numbers[p]}
+        _logarithms(pulp, model, plain, users, numbers, deadline)
+    if _solve(model, x, cluster.n, deadline, solver) is None:
+        raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
+    found = [0] * users.instance.n
+    for i, chosen, sequence in zip(users.members, numbers, users.sequences, strict=True):
+        one = (y for y, taken in chosen.items() if round(taken.value() or 0))
+        found[i] = next(one) if chosen else round(x[sequence.rows[0]].value() or 0)
+    return found
+
+
+def _stopping(
+    model: Any, users: WholeUsers, x: dict[int, Any], allowed: dict[int, int], level: int
+) -> list[list[tuple[Any, int]]]:
+    """Say that so many users may stop at these values, that the others are above a level, and keep ceilings of groups.
+
+    Returns of each member the variables that say that it stops, with its tasks there.
+    """
+    cluster = users.cluster
     stops: list[list[tuple[Any, int]]] = [[] for _ in users.members]
-    values = users.values(tasks)
-    for below in sorted({value for value in values if value <= level}):
+    for below in sorted(allowed):
         chosen = []
         for p, scale in enumerate(users.scales):
             if scale.at(below):
                 s = variable(model, f"s_{len(stops[p])}_{p}", 0, 1, "Binary")
                 stops[p].append((s, scale.least(below)))
                 chosen.append(s)
-        model += _sum(chosen) <= values.count(below) - (below == level)
+        model += _sum(chosen) <= allowed[below]
     for p, (scale, sequence) in enumerate(zip(users.scales, users.sequences, strict=True)):
         total = _sum(s for s, _ in stops[p])
         model += total <= 1
@@ -177,12 +244,7 @@ def fewer(
         demands, room = integer_rows([[cluster.exact_demands[q][j]] for q in rows], [amount])
         for row, total in program_rows(demands, room):
             model += _sum(d * x[q] for q, d in zip(rows, row, strict=True)) <= total
-    if _solve(model, x, cluster.n, deadline, solver) is None:
-        return None
-    found = [0] * users.instance.n
-    for i, scale, options in zip(users.members, users.scales, stops, strict=True):
-        found[i] = next((number for s, number in options if round(s.value() or 0)), scale.least(level + 1))
-    return found
+    return stops
 
 
 def _sum(terms: Any) -> Any:
@@ -202,7 +264,9 @@ def _largest(
         worth = program_values([rates[i] for i in members])
         model += pulp.lpSum(w * x[i] for i, w in zip(members, worth, strict=True))
     else:
-        _logarithms(pulp, model, x, instance, members, deadline)
+        users = WholeUsers(instance, policy, members)
+        plain = {p: x[i] for p, i in enumerate(members)}
+        _logarithms(pulp, model, plain, users, [{} for _ in members], deadline)
     found = _solve(model, x, instance.n, deadline, solver)
     if found is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
@@ -210,23 +274,30 @@ def _largest(
 
 
 def _logarithms(
-    pulp: Any, model: Any, x: dict[int, Any], instance: Instance, members: list[int], deadline: Deadline
+    pulp: Any, model: Any, x: dict[int, Any], users: WholeUsers, numbers: list[dict[int, Any]], deadline: Deadline
 ) -> None:
-    """Maximise users served, then the weighted logarithms: all chords, written out."""
+    """Maximise users served, then the weighted logarithms: all chords, written out.
+
+    `x` are the tasks of members, `numbers` a variable for each number of tasks of those with several types.
+    """
     logs, served = [], []
-    ceiling = 1 + sum(float(instance.exact_weights[i]) * math.log(max(2, most_alone(instance, i))) for i in members)
-    for i in members:
-        most = most_alone(instance, i)
-        has = variable(model, f"has_{i}", 0, 1, "Binary")
-        log = variable(model, f"log_{i}", 0, math.log(most))
-        model += x[i] >= has
-        model += x[i] <= most * has
+    weights = [float(w) for w in users.incomes]
+    ceiling = 1 + sum(w * math.log(max(2, most)) for w, most in zip(weights, users.most, strict=True))
+    for p, (most, weight) in enumerate(zip(users.most, weights, strict=True)):
+        if numbers[p]:
+            logs += [weight * math.log(y) * one for y, one in numbers[p].items() if y > 1]
+            served += [one for y, one in numbers[p].items() if y]
+            continue
+        has = variable(model, f"has_{p}", 0, 1, "Binary")
+        log = variable(model, f"log_{p}", 0, math.log(most) if most else 0)
+        model += x[p] >= has
+        model += x[p] <= most * has
         for q in range(1, most):
             if q % 1000 == 0:
                 deadline.check("stating the product for a second solver")
             slope = math.log1p(1 / q)
-            model += log <= slope * x[i] + (math.log(q) - slope * q) * has
-        logs.append(float(instance.exact_weights[i]) * log)
+            model += log <= slope * x[p] + (math.log(q) - slope * q) * has
+        logs.append(weight * log)
         served.append(has)
     # One more user with a task is worth more than any product.
     model += ceiling * pulp.lpSum(served) + pulp.lpSum(logs)

@@ -3,9 +3,9 @@
 Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
 proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
 by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
-large, small sums and products of a pool are searched exhaustively (`exhaustive_search`), and then a second solver is
-asked for something better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC,
-or HiGHS where CBC was the first.
+large, small sums and products of a pool are searched exhaustively (`exhaustive_search`; under rules or of several
+types, on machines too, `whole_totals`), and then a second solver is asked for something better on a program of its own
+(`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
 
 A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
 ``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
@@ -35,8 +35,8 @@ from ..model.instance import Instance
 from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from . import exhaustive_search, price_tree, second_solver
-from .exhaustive_search import exactly, products
+from . import exhaustive_search, price_tree, second_solver, whole_totals
+from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
 from .group_sweep import GroupSweep, TooManyWays
 from .level_claims import LevelClaim, claims, highest
@@ -97,10 +97,7 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     playing = exhaustive_search.playing(instance)
     if policy.objective == "leximin":
         return _leximin(WholeUsers(instance, policy, playing), tasks)
-    rates = policy.exact_rates(instance)
-    if policy.objective == "sum":
-        return (sum((rates[i] * tasks[i] for i in playing), Fraction(0)),)
-    return products([instance.exact_weights[i] for i in playing])([tasks[i] for i in playing])
+    return whole_totals.worth(WholeUsers(instance, policy, playing))([tasks[i] for i in playing])
 
 
 def _leximin(users: WholeUsers, tasks: list[int]) -> Score:
@@ -136,7 +133,8 @@ def certify(
     elif policy.objective == "leximin":
         found = _Levels(users, counts, deadline, finder).certificate()
     else:
-        found = _largest(instance, policy, counts, deadline, finder)
+        ask = _largest_under_rules if instance.features else _largest
+        found = ask(instance, policy, counts, deadline, finder)
     evidence = replace(
         found.proof(WholeEvidence),
         score=_leximin(users, counts) if policy.objective == "leximin" else score(instance, policy, counts),
@@ -148,7 +146,7 @@ def certify(
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
     certain = evidence.judge in EXACT and found.valid is not None
     if policy.objective == "alpha" and evidence.judge != BOXES:
-        certain = certain and exactly([instance.exact_weights[i] for i in exhaustive_search.playing(instance)])
+        certain = certain and exactly(users.incomes)
     return replace(found, evidence=evidence, rigorous=certain)
 
 
@@ -309,6 +307,25 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     except (TimeLimitError, TooLargeToAsk):
         return _bounded(instance, policy, tasks, bound)
     return _verdict(judge, better, WholeEvidence(judge=judge))
+
+
+def _largest_under_rules(
+    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder
+) -> Certificate:
+    """Search for a larger sum or product under rules, or of several types: exactly, and then by a second solver."""
+    users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+    own = [tasks[i] for i in users.members]
+    judge = "exact search" if own else "nobody to judge"
+    try:
+        found = whole_totals.better(users, own, deadline)
+        if found is None:
+            judge = finder.second
+            other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
+            found = score(instance, policy, other) > score(instance, policy, tasks)
+    except (TimeLimitError, TooLargeToAsk):
+        reason = "the allocation is feasible, and there was no time to prove its objective"
+        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+    return _verdict(judge, found, WholeEvidence(judge=judge))
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:

@@ -112,18 +112,8 @@ ROWS = (
         "task by task, and move by move, levels are compared, which the notion does not do",
     ),
     Refusal(
-        "whole types",
-        lambda a: a.whole and a.typed and a.family != "leximin",
-        "of several types of one user only the leximin of whole tasks is defined",
-    ),
-    Refusal(
-        "whole rules",
-        lambda a: a.whole and a.ruled and a.family != "leximin",
-        "under guarantees, tiers or ceilings of groups only the leximin of whole tasks is defined",
-    ),
-    Refusal(
         "whole groups",
-        lambda a: a.whole and a.grouped and a.instance.machines is not None,
+        lambda a: a.whole and a.grouped and a.instance.machines is not None and a.family == "leximin",
         "on machines an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
     ),
     Refusal(

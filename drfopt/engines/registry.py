@@ -103,10 +103,12 @@ class Engine:
         known = (
             objective == "formulation"
             or self.organised == rules
-            or (self.values and organisation is not None and not organisation.branches)
+            or (self.values and organisation is not None and not (organisation.branches and objective == "leximin"))
             or (self.plain and problem.instance.type_table is not None)
         )
-        alike = self.types or problem.instance.type_table is None
+        # Divisible tasks of several types in a pool are all alike; whole ones are not.
+        several = problem.instance.task_types if problem.integer else problem.instance.type_table
+        alike = self.types or several is None
         fits = objective in self.objectives and cluster in self.clusters
         alike = alike and (self.devices or not problem.instance.has_devices)
         return fits and tasks and self.exact == exact and asked and known and alike
@@ -310,9 +312,19 @@ ENGINES = Registry(
         ANYWHERE,
         integer=True,
         programs=True,
+        values=True,
+        types=True,
     ),
     Engine(
-        "sum-milp", "whole.milp:solve_sum", "one integer program over HiGHS", SUM, ANYWHERE, integer=True, programs=True
+        "sum-milp",
+        "whole.totals",
+        "one integer program over HiGHS",
+        SUM,
+        ANYWHERE,
+        integer=True,
+        programs=True,
+        values=True,
+        types=True,
     ),
     Engine("path-filling", "leximin.rational_path:solve_rounded", "the same as rational-path, rounded", PATH, POOL),
     Engine(

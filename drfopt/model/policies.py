@@ -122,10 +122,11 @@ class Policy:
         `knows` are the features of an instance (`drfopt.model.instance.FEATURES`) that whoever asks has been taught.
         """
         taught = set(knows)
-        if integer and self.objective not in ("leximin", "formulation"):
+        if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
         rules = instance.organisation
         in_groups = integer and instance.machines is not None and rules is not None and rules.branches
+        in_groups = in_groups and self.objective == "leximin"
         if integer and self.objective == "formulation":
             # A file knows one row of demands a user, and whole tasks of several types do not use their mean.
             taught = {feature for feature in taught if not feature.startswith("types")}

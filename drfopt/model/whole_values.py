@@ -31,6 +31,7 @@ import numpy as np
 
 from .allocation import Broken
 from .hierarchy import Clock, Node, broken
+from .hierarchy.market import incomes_of
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
 from .policies import Policy
@@ -378,6 +379,25 @@ class WholeUsers:
                 integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
                 known[key] = LevelScale(most, integers, promise, whole // promise if promise else 0)
         return [known[key] for key in keys]
+
+    # ---- what they are worth to a sum or a product ------------------------------------------------------------------
+
+    @cached_property
+    def incomes(self) -> list[Fraction]:
+        """The weight of each member in a product: its own, or its part of its group's."""
+        weights = [Fraction(w) for w in self.instance.exact_weights]
+        found = incomes_of(self._clock, weights) if self.ruled else weights
+        return [found[i] for i in self.members]
+
+    @property
+    def rates(self) -> list[Fraction]:
+        """What a task of each member adds to a sum: its share of what is not excluded."""
+        return [max(slope for slope, _ in rows) for rows in self._levels]
+
+    @property
+    def first_level(self) -> int:
+        """The least value that is no part of a guarantee."""
+        return self._bands[0][0] if self._bands else 0
 
     def broken(self, tasks: Sequence[int]) -> tuple[Broken, ...]:
         """Return the guarantees that whole tasks (n,) do not keep, in the whole tasks that they are worth."""

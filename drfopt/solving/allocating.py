@@ -26,6 +26,7 @@ from ..engines.registry import Engine, engine_for, others
 from ..model.allocation import Allocation, Certificate, Kind
 from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence
 from ..model.hierarchy import Clock, broken
+from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named
 from ..model.whole_values import WholeUsers
@@ -287,6 +288,8 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
         levels = np.zeros(problem.instance.n)
         levels[problem.members] = [float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)]
         return levels
+    if problem.integer and problem.policy.objective in ("alpha", "sum") and "organisation" in problem.instance.features:
+        return np.where(problem.playing, market_rules(problem.instance, problem.policy).rates * tasks, 0.0)
     if answer.levels is not None:
         levels = np.zeros(problem.instance.n) if tasks.dtype != object else tasks * 0
         levels[problem.members] = answer.levels

@@ -5,7 +5,7 @@ A number is an integer, a decimal, a float or a string such as ``1/3``: what it 
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -183,7 +183,22 @@ def drawn(seed: int, number: int) -> Case:
         case |= _rules(chance, n, m, [exact(r) for r in rooms])
     elif chance.random() < 0.05:
         case["ceilings"] = {0: {"r0": chance.choice(rooms)}}
+    if mode == "whole" and "ceilings" not in case:
+        # Drawn apart, so that what was found at a number before is found there still.
+        _rules_of_whole(random.Random(f"whole {seed}/{number}"), case, [exact(r) for r in rooms])
     return Case(**_with_averages(case))
+
+
+def _rules_of_whole(chance: random.Random, case: dict[str, Any], rooms: list[Fraction]) -> None:
+    """Give a case of whole tasks several types, or an organisation, or both; more often neither."""
+    n, m = len(case["demands"]), len(case["demands"][0])
+    if chance.random() < 0.2 and "limits" not in case:
+        case["types"] = _types(chance, case["style"], n, m, len(case.get("machines", ())))
+    if chance.random() < 0.3:
+        case |= _rules(chance, n, m, rooms)
+        if case["policy"] not in LEXIMIN:
+            case |= {"tiers": {}, "meaning": "floor"}
+            case["groups"] = tuple(replace(group, tier=0, weight=group.weight or 1) for group in case.get("groups", ()))
 
 
 def _policy(chance: random.Random, mode: str, organised: bool) -> str:

@@ -1,14 +1,20 @@
 """Whether an answer of the package is right: what it holds is feasible, and as good as the oracle's, in fractions."""
 
 import contextlib
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 
 import market
 import oracle
 from cases import Case
+from engines.whole_reference import MANY, Enumeration, Groups
 from oracle import Model
 
 from drfopt import Allocation, DrfoptError, solve
@@ -19,6 +25,9 @@ from drfopt.model.policies import policy_named
 from drfopt.solving.methods import slow_tree
 
 __all__ = ["Verdict", "judge"]
+
+ENUMERATED, TURNS = 20_000, 24
+"""Vectors of whole tasks that are written down under rules, and tasks that the recursion of groups gives."""
 
 SURE = Fraction(1, 10**9)
 """How near the oracle of markets has to be to the optimum: a tenth of what is allowed to the answer."""
@@ -51,8 +60,7 @@ def _judged(case: Case, found: Allocation) -> Verdict:
     enclosed = any(isinstance(x, Enclosure) for x in found.tasks.tolist())
     slack = Fraction(0) if case.mode != "divisible" and not enclosed else Fraction(CAPACITY)
     if case.mode == "whole" and (case.types or case.organised):
-        # What they are is for the enumeration of tests/engines/whole_reference.py to say.
-        return Verdict("feasible", "whole tasks of several types or under rules")
+        return _under_rules(case, found, tasks)
     _unplaced(model, found)
     _feasible(model, found, tasks, slack)
     if case.organised and policy_named(case.policy).objective != "leximin":
@@ -160,6 +168,32 @@ def _whole(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Verdict:
     if found.status == "optimal" or found.certificate.valid or has > best:
         raise Wrong(f"{found.tasks.tolist()} is called optimal, worth {has}, and {best} is possible")
     return Verdict("feasible", "whole tasks, not called the best")
+
+
+def _under_rules(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Verdict:
+    """Judge whole tasks of several types or under rules by the enumeration, or recursion, that states what they are."""
+    instance, counts = case.instance(), [int(x) for x in tasks]
+    if policy_named(case.policy).measure not in ("dominant", "asset", "tasks"):
+        return Verdict("not judged", "the enumeration does not know the measure")
+    reference = Enumeration(instance, case.policy)
+    if max(reference.most, default=0) >= MANY or math.prod(most + 1 for most in reference.most) > ENUMERATED:
+        raise oracle.TooMany
+    if any(x > most for x, most in zip(counts, reference.most, strict=True)) or not reference.possible(counts):
+        raise Wrong(f"{counts} cannot be run")
+    rules = instance.organisation
+    if rules is not None and rules.branches and policy_named(case.policy).objective == "leximin":
+        if sum(reference.most) > TURNS:
+            raise oracle.TooMany
+        right = tuple(counts) in Groups(instance, case.policy).best()
+        best = "the end of a best way"
+    else:
+        best = reference.best()
+        right = reference.score(counts) == best
+        if reference.score(counts) > best:
+            raise Wrong(f"{counts} is worth {reference.score(counts)}, more than the best, {best}")
+    if not right and (found.status == "optimal" or found.certificate.valid):
+        raise Wrong(f"{counts} is called optimal, and is not {best}")
+    return Verdict("right") if right else Verdict("feasible", "whole tasks, not called the best")
 
 
 def _organised(case: Case, tasks: Sequence[Fraction]) -> Verdict:

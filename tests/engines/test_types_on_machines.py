@@ -198,7 +198,7 @@ def test_who_was_not_taught_types_says_so():
             "several task types of one user with divisible tasks, exactly",
         ),
         (lambda: solve(cluster(), "tsf"), PolicyError, "tsf compares numbers of tasks that are alike"),
-        (lambda: solve(cluster(), "utilitarian", integer=True), PolicyError, "with whole tasks is asked"),
+        (lambda: solve(cluster(), "per-server", integer=True), PolicyError, "with whole tasks is asked"),
     ):
         with pytest.raises(error, match=words):
             ask()

@@ -1,5 +1,7 @@
 """Whole tasks under guarantees, tiers, ceilings and of several types: engines, proofs and enumeration agree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from organised import organised_pool
@@ -48,6 +50,69 @@ def test_engines_equal_enumeration(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_engines_equal_enumeration_at_length(kind):
     assert compared(kind, range(100, 400)) > 200
+
+
+MARKETS = ("ceei", "utilitarian", "ceei", "throughput")
+
+
+def totals(kind: str, seeds: range) -> int:
+    """Compare sums and products with enumeration; return how many instances could be taken."""
+    number = 0
+    for seed in seeds:
+        instance = awkward(seed, **KINDS[kind], market=True)
+        number += total(instance, MARKETS[seed % len(MARKETS)], (kind, seed))
+    return number
+
+
+def total(instance: Instance, policy: str, which: object) -> bool:
+    """Compare a sum or a product with enumeration; say whether the policy takes the instance."""
+    try:
+        found = solve(instance, policy, integer=True)
+    except PolicyError as error:
+        assert "count" in str(error) or "excluded" in str(error)
+        return False
+    reference = Enumeration(instance, policy)
+    assert reference.score(found.tasks) == reference.best(), which
+    assert found.certificate.valid, which
+    assert found.certificate.rigorous, which
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_and_products_equal_enumeration(kind):
+    assert totals(kind, range(10)) > 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_and_products_equal_enumeration_at_length(kind):
+    assert totals(kind, range(100, 300)) > 150
+
+
+def in_groups(seeds: range) -> int:
+    """Compare sums and products in several groups, which are incomes and ceilings to them; return how many."""
+    number = 0
+    for seed in seeds:
+        drawn = organised_pool(seed)
+        rules = drawn.organisation
+        if max(drawn.exact_capacity) > 12 or rules is None or not rules.branches or any(rules.last):
+            continue
+        plain = replace(rules.named(drawn.users), tiers={}, meaning="floor")
+        groups = [replace(group, tier=0, weight=group.weight or 1) for group in plain.groups]
+        instance = Instance(**(drawn.parts() | {"organisation": replace(plain, groups=groups)}))
+        if np.prod([most + 1 for most in Enumeration(instance, "ceei").most]) > 3_000:
+            continue
+        number += total(instance, MARKETS[seed % len(MARKETS)], seed)
+    return number
+
+
+def test_sums_and_products_in_groups_equal_enumeration():
+    assert in_groups(range(60)) > 5
+
+
+@pytest.mark.slow
+def test_sums_and_products_in_groups_equal_enumeration_at_length():
+    assert in_groups(range(1000, 2500)) > 100
 
 
 @pytest.mark.parametrize("kind", KINDS)

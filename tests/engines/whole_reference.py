@@ -5,7 +5,9 @@ used, and packing is tried machine by machine.
 """
 
 import itertools
+import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
@@ -20,8 +22,13 @@ MANY = 60
 """More tasks than any of these clusters runs."""
 
 
-def awkward(seed: int, types: bool = False, rules: bool = True, machines: bool = False) -> Instance:
-    """Return a cluster of a few users: ties, zero demands, limits and promises of 0, promises that do not fit."""
+def awkward(
+    seed: int, types: bool = False, rules: bool = True, machines: bool = False, market: bool = False
+) -> Instance:
+    """Return a cluster of a few users: ties, zero demands, limits and promises of 0, promises that do not fit.
+
+    `market` leaves out what a market or a sum does not know: tiers, weights of 0, levels in terms of guarantees.
+    """
     chance = random.Random(seed)
     resources = [f"r{j}" for j in range(chance.randint(1, 2))]
     users = [f"u{i}" for i in range(chance.randint(1, 4))]
@@ -39,12 +46,17 @@ def awkward(seed: int, types: bool = False, rules: bool = True, machines: bool =
         open_to = {u: [chance.choice(names)] for u in users} if chance.random() < 0.3 else None
         cluster = {"machines": listed, "eligible": open_to}
     limits = {u: chance.choice([None, None, 0, 1, 2, Fraction(5, 2)]) for u in users}
+    weights = {u: chance.choice([0, 1, 1, 2, Fraction(1, 2)] if rules else [1, 2]) for u in users}
+    organisation = _rules(chance, users, resources) if rules else None
+    if market:
+        weights = {u: w or 3 for u, w in weights.items()}
+        organisation = None if organisation is None else replace(organisation, tiers={}, meaning="floor")
     return Instance(
         demands,
         **cluster,
-        weights={u: chance.choice([0, 1, 1, 2, Fraction(1, 2)] if rules else [1, 2]) for u in users},
+        weights=weights,
         max_tasks={u: None if isinstance(demands[u], list) else limit for u, limit in limits.items()},
-        organisation=_rules(chance, users, resources) if rules else None,
+        organisation=organisation,
     )
 
 
@@ -90,11 +102,15 @@ class Enumeration:
         self.tasks = [self._sequence(i) for i in range(self.n)]
         self.ruled = "organisation" in instance.features
         self.rules = instance.organisation
-        promised = Clock(instance, self.policy, exact=True).promised if self.ruled else [0] * self.n
+        leximin = replace(self.policy, objective="leximin")
+        promised = Clock(instance, leximin, exact=True).promised if self.ruled else [0] * self.n
         self.promised = [int(p // 1) for p in promised]
         limits = instance.exact_limits
         self.playing = [i for i in range(self.n) if self.tasks[i] and (limits[i] is None or limits[i] >= 1)]
         self.most = [self._most(i) if i in self.playing else 0 for i in range(self.n)]
+        if self.policy.objective != "leximin":
+            self._incomes = {i: self.income(i) for i in self.playing}
+            self._rates = [self._share(i) for i in range(self.n)]
 
     def _classes(self, i: int, demand: tuple, named: object = None) -> list[int]:
         instance = self.instance
@@ -173,6 +189,14 @@ class Enumeration:
 
         return place(0)
 
+    def _share(self, i: int) -> Fraction:
+        """Return the dominant share of a task; where tasks are counted, 1."""
+        if self.policy.measure == "tasks":
+            return Fraction(1)
+        excluded = self.rules.excluded if self.ruled and self.rules else ()
+        rows = zip(self.instance.resources, self.instance.exact_demands[i], self.instance.exact_capacity, strict=True)
+        return max((d / c for r, d, c in rows if c and r not in excluded), default=Fraction(0))
+
     def level(self, i: int, x: int) -> Fraction:
         """Return the level of x tasks, rules and weights included."""
         instance, rules = self.instance, self.rules
@@ -198,13 +222,36 @@ class Enumeration:
         rank = (-self.rules.tiers[i], self.rules.last[i]) if self.ruled and self.rules else (0, False)
         return rank, self.level(i, x)
 
-    def score(self, tasks: list[int]) -> list[tuple]:
-        """Return the sorted values."""
+    def income(self, i: int) -> Fraction:
+        """Return the weight of a user in a product: of a group's members their part of what the group has."""
+        rules, weights = self.rules, self.instance.exact_weights
+        part, path = Fraction(weights[i]), rules.paths[i] if self.ruled and rules is not None else ""
+        while path:
+            users = [h for h in range(self.n) if rules.paths[h] == path]
+            groups = [Fraction(g.weight) for g in rules.groups if g.parent == path]
+            total = sum((Fraction(weights[h]) for h in users), Fraction(0)) + sum(groups, Fraction(0))
+            group = next(g for g in rules.groups if g.name == path)
+            part, path = part / total * Fraction(group.weight), group.parent
+        return part
+
+    def total(self, tasks: list[int]) -> list:
+        """Return what is kept of guarantees, then the sum; or users served, and the product with integer powers."""
+        kept = sorted(min(Fraction(tasks[i], self.promised[i]), Fraction(1)) for i in self.playing if self.promised[i])
+        if self.policy.objective == "sum":
+            return [kept, sum((self._rates[i] * int(tasks[i]) for i in self.playing), Fraction(0))]
+        scale = math.lcm(*(w.denominator for w in self._incomes.values()))
+        product = math.prod(int(tasks[i]) ** int(self._incomes[i] * scale) for i in self.playing if tasks[i])
+        return [kept, sum(tasks[i] > 0 for i in self.playing), product]
+
+    def score(self, tasks: list[int]) -> list:
+        """Return the sorted values; of a sum or a product what is larger when it is better."""
+        if self.policy.objective != "leximin":
+            return self.total(tasks)
         return sorted(self.value(i, int(tasks[i])) for i in self.playing)
 
-    def best(self) -> list[tuple]:
+    def best(self) -> list:
         """Return the largest score of all that is possible."""
-        found: list[tuple] = []
+        found: list = []
         for tasks in itertools.product(*(range(most + 1) for most in self.most)):
             if (score := self.score(list(tasks))) > found and self.possible(list(tasks)):
                 found = score

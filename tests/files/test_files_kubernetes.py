@@ -416,3 +416,60 @@ def test_a_pod_that_runs_without_room_is_told(tmp_path: Path) -> None:
     path = write(tmp_path / "list.json", node("n0", cpu="1"), pod("large", cpu="2", on="n0"), pod("small", "b"))
     notes = [str(note) for note in read("kubernetes", [path]).notes]
     assert any("has no room for it (a/large on n0)" in note for note in notes), notes
+
+
+def shared(name, part=None, **rest):
+    """Return a pod that asks for a part of a GPU as KAI, HAMi or Volcano has it."""
+    found = pod(name, **({"annotations": {"gpu-fraction": part}} if part else {}))
+    found["spec"]["containers"][0]["resources"]["limits"] = rest
+    return found
+
+
+def gpu_node(name, resource="nvidia.com/gpu", number="2", **marks):
+    found = node(name)
+    found["status"]["allocatable"][resource] = number
+    found["metadata"]["annotations"] = marks
+    return found
+
+
+REGISTER = "GPU-1,10,32768,100,NVIDIA-A100,0,true:GPU-2,10,32768,100,NVIDIA-A100,0,true:"
+
+
+@pytest.mark.parametrize(
+    "kind, asked",
+    {
+        "fraction": (gpu_node("n"), shared("p", "0.6")),
+        "hami": (
+            gpu_node("n", number="20", **{"hami.io/node-nvidia-register": REGISTER}),
+            shared("p", **{"nvidia.com/gpu": "1", "nvidia.com/gpucores": "60", "nvidia.com/gpumem": "3000"}),
+        ),
+        "volcano": (
+            gpu_node("n", "volcano.sh/vgpu-number"),
+            shared("p", **{"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-cores": "60"}),
+        ),
+        "koordinator": (
+            gpu_node("n", "koordinator.sh/gpu-core", "200"),
+            shared("p", **{"koordinator.sh/gpu-core": "60"}),
+        ),
+    }.values(),
+    ids=lambda item: item["kind"],
+)
+def test_parts_of_gpus_are_packed_on_devices(tmp_path, kind, asked):
+    pods = [asked | {"metadata": asked["metadata"] | {"name": f"p{x}"}} for x in range(3)]
+    found = read("kubernetes", [write(tmp_path / "all.json", kind, *pods)]).instance
+    (gpu,) = found.machines[0].devices
+    assert found.machines[0].devices[gpu].count == 2
+    # Three parts of .6 are less than two GPUs, and a device has room for one of them.
+    assert solve(found).tasks.sum() == 3 and solve(found, integer=True).tasks.sum() == 2
+
+
+def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
+    whole = shared("p", **{"nvidia.com/gpu": "1"})
+    assert read("kubernetes", [write(tmp_path / "a.json", gpu_node("n"), whole)]).instance.machines[0].devices is None
+    for part in ("half", "1.5", "0"):
+        with pytest.raises(InstanceError, match=f"a/p: the annotation gpu-fraction is '{part}': write a"):
+            read("kubernetes", [write(tmp_path / "b.json", gpu_node("n"), shared("p", part))])
+    several = shared("p", "0.5")
+    several["metadata"]["annotations"]["gpu-fraction-num-devices"] = "2"
+    found = read("kubernetes", [write(tmp_path / "c.json", gpu_node("n"), several)])
+    assert found.instance.demands[0].max() and any("several GPUs" in str(note) for note in found.notes)

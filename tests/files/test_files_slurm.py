@@ -338,3 +338,30 @@ def test_a_row_of_another_program_is_no_node(tmp_path: Path, text: str, pattern:
     with pytest.raises(InstanceError, match=re.escape(pattern).replace(r"\ ", " ")) as raised:
         read("slurm", saved(tmp_path, text=text, jobs=JOBS))
     assert "text: line " in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "line, printed, command",
+    [
+        ("batch*       up 1-00:00:00      4   idle n[1-4]", "sinfo -h", "sinfo -N -o '%N|%c|%m|%G|%P|%T'"),
+        ("n1      1    batch* mix ", "sinfo -N -h", "sinfo -N -o '%N|%c|%m|%G|%P|%T'"),
+        ("   123_[1-9]     batch   my job    alice PD       0:00      1 (Resources)", "squeue -h", "squeue -o '%i|%u"),
+    ],
+)
+def test_default_rows_without_a_header_name_the_command(tmp_path, line, printed, command):
+    path = tmp_path / "printed.txt"
+    path.write_text(line + "\n")
+    with pytest.raises(InstanceError, match=re.escape(f"line 1: is what {printed} prints")) as error:
+        read("slurm", path)
+    assert command in str(error.value)
+
+
+def test_long_nodes_without_a_header_are_read(tmp_path):
+    nodes, jobs = tmp_path / "nodes.txt", tmp_path / "jobs.txt"
+    nodes.write_text(
+        "n1   1   batch*  idle  16  2:8:1  64000  0  1  (null)  none\n"
+        "n2   1   batch*  drained  16  2:8:1  64000  0  1  (null)  Not responding at all\n"
+    )
+    jobs.write_text("JobID|User|Account|Partition|State|NNodes|ReqTRES\n7|ann|a|batch|PENDING|1|cpu=4,mem=8G\n")
+    found = read("slurm", [nodes, jobs]).instance
+    assert found.capacity.tolist() == [16, 64000]

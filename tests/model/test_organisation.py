@@ -47,11 +47,13 @@ def test_on_machines_one_type_that_fits_nowhere_is_enough_to_be_unplaced():
     assert instance.unplaced(integer=True).tolist() == [False, False]
 
 
-def test_whole_tasks_of_several_types_are_refused_by_name_where_they_are_not_defined():
+def test_whole_tasks_of_several_types_are_a_product_too_and_refused_by_name_where_they_are_not_defined():
     instance = Instance({"A": MIXED}, CAPACITY)
-    for ask in (lambda: solve(instance, "ceei", integer=True), lambda: crosscheck(instance, "ceei", integer=True)):
-        with pytest.raises(PolicyError, match=r"with whole tasks is asked of .* several task types .* is not defined"):
-            ask()
+    assert solve(instance, "ceei", integer=True).certificate.valid
+    assert crosscheck(instance, "ceei", integer=True).agree
+    machines = Instance({"A": MIXED}, machines=[Machine("m", CAPACITY)])
+    with pytest.raises(PolicyError, match=r"with whole tasks is asked of .* several task types .* is not defined"):
+        solve(machines, "per-server", integer=True)
 
 
 def test_an_organisation_has_one_entry_a_user_and_every_group_of_the_tree():
@@ -86,11 +88,11 @@ def test_what_is_no_task_type_is_refused(kind: object):
         Instance({"A": [MIXED[0], kind]}, CAPACITY)
 
 
-def test_arithmetic_that_nobody_was_taught_is_refused():
+def test_tasks_of_several_types_that_run_are_told_type_by_type():
     machines = [Machine("m", CAPACITY)]
     instance = Instance({"A": MIXED}, machines=machines)
-    with pytest.raises(PolicyError, match="several task types"):
-        rebalance(instance, {"A": {"m": 1}})
+    with pytest.raises(InstanceError, match="several types"):
+        rebalance(instance, {"placement": {"A": {"m": 1}}})
 
 
 def test_an_instance_is_made_again_of_its_parts():

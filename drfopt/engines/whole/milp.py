@@ -1,31 +1,25 @@
-"""Integer programs over HiGHS, and how whole tasks of users are supplied by a pool or by machines.
-
-The largest sum of levels with whole tasks (utilitarian, throughput), as one integer program over HiGHS.
-"""
+"""Integer programs over HiGHS: how whole tasks of users are supplied by a pool or by machines."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...base.errors import SolverError
 from ...model.devices import DeviceRoom
 from ...model.evidence import Evidence
 from ...model.packings import (
     Packing,
     device_room,
     integer_rows,
-    most_alone,
     program_rows,
-    program_values,
     split,
     trimmed,
 )
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
-from .integer_program import Model, Terms, UnfinishedProgram
+from .integer_program import Model, Terms
 
-__all__ = ["SEARCH", "Supply", "columns", "device_rows", "packed", "placed", "solve_sum", "supply"]
+__all__ = ["SEARCH", "Supply", "columns", "device_rows", "packed", "placed", "supply"]
 
 
 SEARCH = 0.7
@@ -178,25 +172,3 @@ def packed(problem: Problem, tasks: list[int], packing: list[Packing], status: s
     row, machine = rows.pairs
     amounts = table[rows.members[row], machine]
     return Answer(np.array(tasks, dtype=np.int64), amounts=amounts, evidence=Evidence(packing=packing), status=status)
-
-
-def solve_sum(problem: Problem) -> Answer:
-    """Return whole tasks of the largest sum."""
-    instance, members = problem.instance, problem.members.tolist()
-    model = Model(problem.solver)
-    supplied = supply(model, problem)
-    rates = problem.policy.exact_rates(instance)
-    worth = program_values([rates[i] for i in members])
-    columns = [model.column(most_alone(instance, i), -w) for i, w in zip(members, worth, strict=True)]
-    supplied.within(model, columns)
-    status = "optimal"
-    try:
-        values = model.solve(problem.deadline.part(SEARCH))
-    except UnfinishedProgram as error:
-        if error.point is None:
-            raise
-        values, status = error.point, "time_limit"
-    if values is None:
-        raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
-    tasks = [round(values[column]) for column in columns]
-    return placed(problem, supplied, values, tasks, status)

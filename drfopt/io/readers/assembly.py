@@ -14,7 +14,7 @@ from ...base.errors import InstanceError
 from ..native import reading
 from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
 from .fitting import split
-from .machine_classes import AlikeTasks, MachineClass, classes_of, types_of
+from .machine_classes import AlikeTasks, MachineClass, classes_of, devices_of, types_of
 
 __all__ = ["assemble"]
 
@@ -53,6 +53,7 @@ def assemble(cluster: Contents) -> Conversion:
     else:
         tree["machines"] = [
             {"name": one.name, "capacity": dict(zip(resources, one.capacity, strict=True)), "count": one.count}
+            | ({"devices": devices} if (devices := devices_of(one, resources, tasks, cluster.notes)) else {})
             for one in classes
         ]
     if cluster.groups:

@@ -6,14 +6,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .conversion import Contents, ListedMachine, Task
+    from .conversion import Contents, ListedMachine, Notes, Task
 
-__all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "distinct", "shape", "types_of"]
+__all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "devices_of", "distinct", "shape", "types_of"]
 
 BYTES = {"memory": 1, "ephemeral-storage": 1, "memory-mb": 2**20, "mem": 2**20, "disk": 2**20}
 """Bytes in the unit of a resource of that name, for names of machine classes and task types."""
 
 SHORT_NAMES = {"vcores": "cpu", "cpus": "cpu", "gpus": "gpu", "memory-mb": "memory", "mem": "memory"}
+
+DEVICES = {
+    **dict.fromkeys(("nvidia.com/gpu", "amd.com/gpu", "volcano.sh/vgpu-number"), 1),
+    **dict.fromkeys(("koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio"), 100),
+}
+"""Resources that come on devices, and units of one device."""
 
 NAMED_LABELS = 3
 """Labels in the name of a class at most; beyond, a number tells it apart."""
@@ -68,6 +74,20 @@ def classes_of(
         need: tuple(k for k, (_, taken) in enumerate(found) if taken[position]) for position, need in enumerate(needs)
     }
     return classes, allowed
+
+
+def devices_of(one: MachineClass, resources: list[str], tasks: "Iterable[Task]", notes: "Notes") -> dict[str, int]:
+    """Return the devices of one machine of a class, of resources of which some task takes a part of a device."""
+    tasks, found = list(tasks), {}
+    for resource, amount in zip(resources, one.capacity, strict=True):
+        size = DEVICES.get(resource)
+        if size is None or not amount or all(not task.demand.get(resource, 0) % size for task in tasks):
+            continue
+        if amount % size:
+            notes.assumed(f"parts of {resource} add up on a machine that has {amount / size} of them", one.name)
+        else:
+            found[resource] = int(amount // size)
+    return found
 
 
 def types_of(

@@ -13,6 +13,7 @@ are no amounts that could be bought: `Policy.check` refuses them.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ..policies import Policy
 from .clock import Clock
 from .tree import members_of
 
-__all__ = ["MarketRules", "market_rules"]
+__all__ = ["MarketRules", "incomes_of", "market_rules"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,9 @@ def market_rules(instance: Instance, policy: Policy) -> MarketRules:
     """Return the rules of an instance's organisation under a market or a sum that takes them (`Policy.check`)."""
     leximin = replace(policy, objective="leximin")
     clock = Clock(instance, leximin)
-    incomes = _incomes(clock) if policy.weights != "none" else np.ones(instance.n)
+    incomes = np.ones(instance.n)
+    if policy.weights != "none":
+        incomes = np.array(incomes_of(clock, np.array(instance.weights, dtype=float).tolist()))
     # The clock's rows count what is counted in shares; weighted, a level of a task is the largest of them.
     shares = clock.leaves.rows.max(axis=1)
     if policy.weights != "none":
@@ -68,24 +71,23 @@ def market_rules(instance: Instance, policy: Policy) -> MarketRules:
     )
 
 
-def _incomes(clock: Clock) -> np.ndarray:
-    """Return every user's income: its weight, or its part of its group's."""
+def incomes_of(clock: Clock, weights: list[Any]) -> list[Any]:
+    """Return every user's income: its weight, or its part of its group's; in floats or fractions, as weights are."""
     instance, organisation = clock.instance, clock.organisation
-    weights = np.array(instance.weights, dtype=float)
-    incomes = weights.copy()
-    groups = {group.name: group for group in organisation.groups}
-    parts: dict[str, float] = {"": 1.0}
+    one = type(weights[0]) if weights else float
+    incomes = list(weights)
+    parts: dict[str, Any] = {"": one(1)}
     below = members_of(organisation, instance.n)
     for group in organisation.groups:  # parents before children
-        parts.setdefault(group.name, 0.0)
+        parts.setdefault(group.name, one(0))
     # Siblings share by weight; those of the root have their weights as they are.
     for name in parts:
         mine = [i for i in below[name].tolist() if organisation.paths[i] == name]
         children = [group for group in organisation.groups if group.parent == name]
-        total = float(sum(weights[i] for i in mine)) + float(sum(float(group.weight) for group in children))
-        share = 1.0 if not name else parts[name] / total if total else 0.0
+        total = sum((weights[i] for i in mine), one(0)) + sum((one(group.weight) for group in children), one(0))
+        share = one(1) if not name else parts[name] / total if total else one(0)
         for i in mine:
             incomes[i] = weights[i] * share
         for group in children:
-            parts[group.name] = float(groups[group.name].weight) * share
+            parts[group.name] = one(group.weight) * share
     return incomes

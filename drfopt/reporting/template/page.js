@@ -30,8 +30,13 @@
   for (const box of document.querySelectorAll(".tabled")) {
     const body = box.querySelector("tbody");
     const rows = [...body.rows];
-    if (rows.length < 2) continue;
     const heads = [...box.querySelector("thead").rows].at(-1).cells;
+    // On a narrow screen a row is a card: every cell says what it is.
+    const above = [...box.querySelectorAll("thead tr:first-child:not(:last-child) th")].flatMap((head) => Array(head.colSpan).fill(head.textContent.trim()));
+    const words_of = [...heads].map((head, column) => [above[column], head.textContent.trim()].filter(Boolean).join(": "));
+    for (const row of rows) [...row.cells].forEach((cell, column) => { if (column) cell.dataset.label = words_of[column]; });
+    box.classList.add("cards");
+    if (rows.length < 2) continue;
     const tools = box.querySelector(".tools"), pager = box.querySelector(".pager");
     const input = tools.querySelector("input"), select = tools.querySelector("select");
     const status = pager.querySelector("p"), [back, next] = pager.querySelectorAll("button");

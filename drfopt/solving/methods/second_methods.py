@@ -27,6 +27,7 @@ from ...engines.reference.path_filling import path_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
+from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
 from ...model.packings import machine_rows
 from ...model.policies import policy_named
@@ -282,7 +283,7 @@ def _enumeration(problem: Problem) -> Found:
         "sum": lambda: enumeration.total([rates[i] for i in members]),
     }[policy.objective]()
     pool = instance.machines is None
-    if policy.objective == "leximin" and instance.features:
+    if instance.features:
         return _enumerated_values(problem)
     best = enumeration.optimum(
         objective,
@@ -310,7 +311,7 @@ def _enumerated_values(problem: Problem) -> Found:
     best: tuple = ()
     tasks: tuple[int, ...] = ()
     for found in itertools.product(*(range(most + 1) for most in users.most)):
-        if (score := users.score(users.spread(found))) <= best:
+        if (score := whole.score(problem.instance, problem.policy, users.spread(found))) <= best:
             continue
         counts = users.counts(users.spread(found))
         asked = [counts[users.rows[q]] for q in able]
@@ -325,7 +326,8 @@ def _enumerated_values(problem: Problem) -> Found:
 def _in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
     rules = problem.instance.organisation
-    return problem.integer and rules is not None and rules.branches and "organisation" in problem.instance.features
+    grouped = rules is not None and rules.branches and "organisation" in problem.instance.features
+    return problem.integer and grouped and problem.policy.objective == "leximin"
 
 
 def _enumeration_takes(problem: Problem) -> bool:
@@ -374,6 +376,8 @@ def _from_members(problem: Problem, tasks: list[int]) -> Found:
         levels = np.zeros(problem.instance.n)
         levels[problem.members] = [float(users.level(p, int(x))) for p, x in enumerate(tasks)]
         return found(problem, levels, everybody)
+    if "organisation" in problem.instance.features:
+        return found(problem, market_rules(problem.instance, problem.policy).rates * everybody, everybody)
     rates = problem.policy.exact_rates(problem.instance)
     levels = np.array([float(rate * Fraction(int(x))) for rate, x in zip(rates, everybody, strict=True)])
     return found(problem, levels, everybody)

@@ -1,5 +1,6 @@
 """Nodes that take pods: what they have left beside what belongs to them, and whom they take."""
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
@@ -7,10 +8,19 @@ from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
 from ..conversion import ListedMachine, Notes, ReadOptions, Task
 from .eligibility import NODE_NAME, Features, features_of
-from .objects import Objects, labels, name
+from .objects import Objects, annotations, labels, name
 from .pods import Pod
 
 __all__ = ["machines_of", "nodes", "tasks"]
+
+REGISTERS = {
+    "hami.io/node-nvidia-register": "nvidia.com/gpu",
+    "volcano.sh/node-vgpu-register": "volcano.sh/vgpu-number",
+}
+"""Annotations in which a node whose GPUs are shared lists them, and the resource that counts them."""
+
+REGISTERED = re.compile(r"\"id\"\s*:|(?:^|:)\s*GPU-")
+"""How a GPU begins in such a list, in JSON or between colons."""
 
 KINDS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", "nvidia.com/gpu.product")
 """Labels that say what a node is sold as, the best first."""
@@ -93,6 +103,11 @@ def _left(item: TreePart, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
     if "allocatable" not in status:
         notes.assumed("node can allocate all that it has: it does not say how much", name(item))
     capacity = status["allocatable" if "allocatable" in status else "capacity"].amounts()
+    for mark, resource in REGISTERS.items():
+        if (listed := annotations(item).get(mark, "").strip()) and resource in capacity:
+            # What such a node can allocate are shares: so many of each GPU.
+            capacity[resource] = Fraction(len(REGISTERED.findall(listed)))
+            notes.assumed(f"{resource}: as many as the GPUs that the node registers", name(item))
     for pod in pods:
         for resource, amount in pod.demand.items():
             if amount > capacity.get(resource, 0):

@@ -8,13 +8,18 @@ What a pod asks of its node, as the scheduler of Kubernetes counts it.
     plus the overhead of its runtime, plus one pod
 
 A limit stands for the request that is missing.
+
+A part of a GPU is asked for by an annotation (``gpu-fraction`` of KAI), or by the percent of its cores beside one GPU
+(``nvidia.com/gpucores`` of HAMi, ``volcano.sh/vgpu-cores`` of Volcano); Koordinator counts them in percent by itself.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ....base.errors import InstanceError
+from ....base.numbers.quantities import parse
 from ...text.parts import TreePart
 from ..conversion import Notes
 from .eligibility import PodNeeds, needs_of
@@ -64,6 +69,51 @@ def _sum(one: Amounts, other: Amounts) -> Amounts:
 
 def _larger(one: Amounts, other: Amounts) -> Amounts:
     return one | {resource: max(one.get(resource, Fraction(0)), amount) for resource, amount in other.items()}
+
+
+FRACTION, SEVERAL = "gpu-fraction", "gpu-fraction-num-devices"
+"""Annotations of KAI: the part of a GPU that a pod shares, and of how many GPUs it takes such a part."""
+
+SHARED = {"nvidia.com/gpucores": "nvidia.com/gpu", "volcano.sh/vgpu-cores": "volcano.sh/vgpu-number"}
+"""Resources that are the percent of each GPU's cores, and those that count the GPUs."""
+
+BESIDE = (
+    "nvidia.com/gpumem",
+    "nvidia.com/gpumem-percentage",
+    "volcano.sh/vgpu-memory",
+    "volcano.sh/vgpu-memory-percentage",
+)
+"""Memory of a GPU, which no node lists."""
+
+
+def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Notes) -> Amounts:
+    """Return what a pod asks for with its parts of GPUs as such."""
+    found = dict(asked)
+    if FRACTION in marks:
+        try:
+            part = parse(marks[FRACTION])
+        except InstanceError:
+            raise InstanceError(
+                f"{title}: the annotation {FRACTION} is {marks[FRACTION]!r}: write a part of a GPU, such as 0.5"
+            ) from None
+        if not 0 < part <= 1:
+            raise InstanceError(f"{title}: the annotation {FRACTION} is {marks[FRACTION]!r}: write a number up to 1")
+        number = marks.get(SEVERAL, "1")
+        if number != "1":
+            notes.assumed("parts of several GPUs are whole ones", title)
+            part = Fraction(number) if number.isdecimal() else Fraction(1)
+        found["nvidia.com/gpu"] = part
+    for percent, counted in SHARED.items():
+        cores = found.pop(percent, None)
+        if cores is not None and 0 < cores < 100 and counted in found:
+            if found[counted] == 1:
+                found[counted] = cores / 100
+            else:
+                notes.assumed("parts of several GPUs are whole ones", title)
+    for memory in BESIDE:
+        if found.pop(memory, None) is not None:
+            notes.unused(f"memory of a shared GPU ({memory})", title)
+    return found
 
 
 FINISHED = ("Succeeded", "Failed")
@@ -265,7 +315,7 @@ def pod_of(
         f"{called.removesuffix(f'-{found.get(GENERATION, _NONE)}')}/{part}".rstrip("/"),
         found,
         marks,
-        demand(spec),
+        _on_devices(demand(spec), marks, title, notes),
         needs_of(spec),
         spec["nodeName"].text() or None,
         kind in ("DaemonSet", "Node") or MIRROR in marks,

@@ -110,6 +110,19 @@ MARKS: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 """Columns that say what a header is of that lacks others, and the command that prints all."""
 
+LONG = ("NODELIST", "", "PARTITION", "STATE", "CPUS", "", "MEMORY", "", "", "", "")
+"""Columns of ``sinfo -N -l``: between them nodes, sockets, the disk, the weight, features and the reason."""
+
+UNSAID: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("sinfo -h", re.compile(r"\S+\s+(?:up|down|drain|inact)\s+\S+\s+\d+\s+[a-z]+\S?\s+\S+"), "nodes"),
+    ("sinfo -N -h", re.compile(r"\S+\s+\d+\s+\S+\s+[a-z]+\S?"), "nodes"),
+    ("squeue -h", re.compile(r"\d\S*\s+\S+\s+\S.*?\s\S+\s+[A-Z]{1,2}\s+[\d:-]+\s+\d+\s+\S.*"), "jobs"),
+)
+"""What is printed by default without a header, how a row looks, and of which kind; none tells of CPUs."""
+
+LONG_ROW = re.compile(r"\S+\s+\d+\s+\S+\s+[a-z]+\S?\s+\d+\s+\d+:\d+:\d+\s+\d+\s+\d+\s+\d+\s+\S+\s+\S.*")
+"""A row of ``sinfo -N -l`` without its header."""
+
 ENTRY = re.compile(r"(?P<key>[A-Za-z][\w:/.-]*)=(?P<value>.*)")
 ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
 """How an entry of ``scontrol show`` begins."""
@@ -185,7 +198,7 @@ def rows(file: File) -> Iterator[SlurmRow]:
         elif header is None and _is_title(line, lines[number:]):
             continue
         else:
-            if header is None or (not header.said and line.count("|") == len(header.columns) - 1):
+            if header is None or (not header.said and header.bar and line.count("|") == len(header.columns) - 1):
                 header = _unsaid(line, at)
             yield SlurmRow(at, header.kind, _cells(line, header, at))
 
@@ -239,6 +252,12 @@ def _unsaid(line: str, at: str) -> _Header:
         account, _, share, bound = cells
         if account and (share in ("", "parent") or share.isdecimal()) and (not bound or "=" in bound):
             return _Header("limits", LIMITS, True, said=False)
+    if LONG_ROW.fullmatch(line.strip()):
+        return _Header("nodes", LONG, False, said=False, free=True)
+    for printed, row, kind in UNSAID:
+        if row.fullmatch(line.strip()):
+            lacks = "CPUs" if kind == "jobs" else "CPUs or memory"
+            raise failure(at, f"is what {printed} prints, which tells no {lacks}: run {MARKS[kind][1]}")
     near = _near(tuple(cells))
     raise failure(
         at,
@@ -259,7 +278,11 @@ def _cells(line: str, header: _Header, at: str) -> dict[str, str]:
         cells = [line[start:end] for (start, _), end in zip(header.cuts, ends, strict=True)]
     else:
         cells = line.split()
-        if len(cells) != count and not any(line[start - 1 : start].strip() for start in header.starts if start):
+        if (
+            header.starts
+            and len(cells) != count
+            and not any(line[start - 1 : start].strip() for start in header.starts if start)
+        ):
             # A cell is empty or has spaces inside: the header says where each begins.
             cells = [line[a:b] for a, b in zip(header.starts, [*header.starts[1:], None], strict=True)]
         elif len(cells) > count and header.free:

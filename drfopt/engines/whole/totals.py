@@ -1,0 +1,142 @@
+"""The largest sum of levels with whole tasks (utilitarian, throughput), as one integer program over HiGHS.
+
+Its columns of tasks, under rules and of several types too, are those of the Nash product as well (`nash_milp`).
+"""
+
+import contextlib
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...base.errors import SolverError
+from ...certificates.packable import Packable
+from ...certificates.refutation import Inconclusive
+from ...model.packings import program_rows, program_values
+from ...model.whole_values import WholeUsers
+from ..problem import Answer, Problem
+from . import frontier, leximin_milp
+from .integer_program import Model, Terms, UnfinishedProgram
+from .milp import SEARCH, Supply, placed, supply
+
+__all__ = ["TaskColumns", "kept_parts", "solve", "task_columns"]
+
+
+@dataclass
+class TaskColumns:
+    """Columns of the tasks of each member, within what the cluster can run and rules allow.
+
+    Attributes
+    ----------
+    supplied : Supply
+    terms : list of terms
+        The tasks of each member.
+    numbers : list of dict
+        Of a member with several types, a column of each number of tasks; empty for the others.
+    """
+
+    supplied: Supply
+    terms: list[Terms]
+    numbers: list[dict[int, int]]
+
+    def tasks(self, values: np.ndarray) -> list[int]:
+        """Return the tasks of the members in a solution."""
+        return [round(sum(x * values[c] for c, x in terms.items())) for terms in self.terms]
+
+
+def task_columns(model: Model, problem: Problem, users: WholeUsers, kept: dict[int, int]) -> TaskColumns:
+    """Add the tasks of the members to a model.
+
+    `kept` says how many users may have a part of their guarantee, by its value; all others keep theirs.
+    """
+    rows = problem.by_type.members.tolist() if problem.instance.machines is not None else users.rows
+    column = dict.fromkeys(rows, -1)
+    for p, sequence in enumerate(users.sequences):
+        for q, most in zip(sequence.rows, sequence.started(users.most[p]), strict=True):
+            column[q] = model.column(most)
+    # Types that fit nowhere.
+    column = {q: c if c >= 0 else model.column(0) for q, c in column.items()}
+    if problem.instance.machines is None:
+        supplied = Supply([], [], [], [])
+        demands, room = users.pool_rows
+    else:
+        supplied = supply(model, problem.by_type)
+        supplied.within(model, [column[q] for q in rows])
+        demands, room = users.ceiling_rows
+    pairs = [
+        (column[q], demands[good])
+        for sequence, goods in zip(users.sequences, users.goods_of, strict=True)
+        for q, good in zip(sequence.rows, goods, strict=True)
+    ]
+    for row, total in program_rows([need for _, need in pairs], room):
+        model.row(-math.inf, total, {c: d for (c, _), d in zip(pairs, row, strict=True) if d})
+    found = TaskColumns(supplied, [], [])
+    for p, sequence in enumerate(users.sequences):
+        numbers = _numbers(model, users, p, column) if len(sequence.rows) > 1 else {}
+        found.numbers.append(numbers)
+        found.terms.append({c: float(x) for x, c in numbers.items()} or {column[sequence.rows[0]]: 1.0})
+    _keep(model, users, found.terms, kept)
+    return found
+
+
+def _numbers(model: Model, users: WholeUsers, p: int, column: dict[int, int]) -> dict[int, int]:
+    """Say that tasks of several types are the first so many of their sequence; return a column of each number."""
+    sequence = users.sequences[p]
+    numbers = {x: model.column(1.0) for x in range(users.most[p] + 1)}
+    model.row(1.0, 1.0, dict.fromkeys(numbers.values(), 1.0))
+    started = {x: sequence.started(x) for x in numbers}
+    for t, q in enumerate(sequence.rows):
+        model.row(0.0, 0.0, {column[q]: 1.0} | {c: -float(started[x][t]) for x, c in numbers.items() if started[x][t]})
+    return numbers
+
+
+def _keep(model: Model, users: WholeUsers, terms: list[Terms], kept: dict[int, int]) -> None:
+    """Add the guarantees: whoever does not have a part that so many may have keeps its own."""
+    at: dict[int, Terms] = {value: {} for value in kept}
+    for mine, scale in zip(terms, users.scales, strict=True):
+        if not scale.promise:
+            continue
+        options = {value: model.column(1.0) for value in kept if scale.at(value) and scale.least(value) < scale.promise}
+        for value, column in options.items():
+            at[value][column] = 1.0
+        model.row(0.0, 1.0, dict.fromkeys(options.values(), 1.0) or {model.column(0.0): 1.0})
+        short = {column: float(scale.promise - scale.least(value)) for value, column in options.items()}
+        model.row(float(scale.promise), math.inf, mine | short)
+    for value, number in kept.items():
+        model.row(0.0, number, at[value] or {model.column(0.0): 1.0})
+
+
+def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
+    """Return how many users have which part of their guarantees, where not all can be kept: the best sorted parts."""
+    if not any(users.promises):
+        return {}
+    within = all(f <= most for f, most in zip(users.promises, users.most, strict=True))
+    with contextlib.suppress(Inconclusive):
+        if within and Packable(users).fits(users.promises, problem.deadline):
+            return {}
+    leximin = replace(problem, policy=replace(problem.policy, objective="leximin"))
+    engine = frontier if problem.instance.machines is None else leximin_milp
+    tasks = [int(x) for x in engine.solve(leximin).tasks.tolist()]
+    values = (scale.value(x) for scale, x in zip(users.scales, tasks, strict=True))
+    return dict(Counter(value for value in values if value < users.first_level))
+
+
+def solve(problem: Problem) -> Answer:
+    """Return whole tasks of the largest sum."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    model = Model(problem.solver)
+    columns = task_columns(model, problem, users, kept_parts(problem, users))
+    for terms, worth in zip(columns.terms, program_values(users.rates), strict=True):
+        for column, x in terms.items():
+            model.cost[column] = -worth * x
+    status = "optimal"
+    try:
+        values = model.solve(problem.deadline.part(SEARCH))
+    except UnfinishedProgram as error:
+        if error.point is None:
+            raise
+        values, status = error.point, "time_limit"
+    if values is None:
+        raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
+    return placed(problem, columns.supplied, values, columns.tasks(values), status, users)
