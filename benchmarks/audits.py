@@ -1,12 +1,15 @@
 """Questions about audits and searches: the enumeration of a space, its throughput, what it finds, and two workers."""
 
+import math
 import random
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
 from drfopt.axioms import claims, exact_market
+from drfopt.axioms.auditing import audit
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.counterexamples.searching import Question, Search, search
 from drfopt.axioms.counterexamples.space import Case as Small
@@ -20,9 +23,18 @@ from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
 
+from .families import family_named
 from .measure import Bench, Case, Failure, Row, Verdict, Way
 
-__all__ = ["CELLS", "EXHAUSTIVE", "best_misreports", "enumerate_drf", "find_counterexamples", "search_throughput"]
+__all__ = [
+    "CELLS",
+    "EXHAUSTIVE",
+    "audit_growth",
+    "best_misreports",
+    "enumerate_drf",
+    "find_counterexamples",
+    "search_throughput",
+]
 
 EXHAUSTIVE = Space(users=3, resources=2, max_demand=4, max_capacity=4, zero_demands=True)
 """Every pool of 2 resources with 1 to 4 units and 3 users who need 0 to 4: 16 x C(24 + 2, 3) = 41,600."""
@@ -150,6 +162,40 @@ def _found(claim: claims.PropertyClaim, jobs: int) -> Search:
 
 LIARS = 6
 """Users of a market whose best lies are looked for."""
+
+
+LINEAR = ("strategy-proofness", "sharing-incentive", "envy-freeness", "pareto-efficiency", "resource-monotonicity")
+"""Properties that one pass over the users decides under leximin."""
+
+
+def audit_growth(bench: Bench, size: tuple[str, int]) -> list[Row]:
+    """Measure the audit of DRF on one pool for n users, property by property, beside an exact solve."""
+    family, n = size
+
+    def seconds(name: str, users: int) -> float:
+        instance = family_named(family).build(users)
+        begun = time.process_time()
+        audit(instance, "drf", name)
+        return time.process_time() - begun
+
+    def judge(name: str) -> Verdict:
+        small, large = (min(seconds(name, users) for _ in range(2)) for users in (n // 4, n))
+        return Verdict(note=f"exponent {math.log(large / small, 4):.2f} from a quarter as many, in CPU seconds")
+
+    ways = (
+        Way("exact solve", "yardstick", lambda instance: solve(instance, "drf", exact=True)),
+        *(
+            Way(
+                name,
+                "drfopt",
+                lambda instance, name=name: audit(instance, "drf", name),
+                lambda i, a, name=name: judge(name),
+            )
+            for name in LINEAR
+        ),
+    )
+    case = Case(family, f"n = {n:,}", n, lambda: family_named(family).build(n), ways, yardstick="exact solve")
+    return bench.measure("audit-growth", case)
 
 
 def best_misreports(bench: Bench, size: tuple[int, int]) -> list[Row]:

@@ -66,18 +66,20 @@ class Uneven:
     k: int
     open_to: float = 1.0
     scattered: bool = False
+    limited: bool = False
 
     def build(self) -> Instance:
         """Make it."""
-        return uneven(self.n, self.k, open_to=self.open_to, scattered=self.scattered)
+        return uneven(self.n, self.k, open_to=self.open_to, scattered=self.scattered, limited=self.limited)
 
     def __str__(self) -> str:
         scattered = ", scattered capacities" if self.scattered else ""
-        return f"{self.n:,} x {self.k}, {self.open_to:.0%} open{scattered}"
+        limited = ", half with limits" if self.limited else ""
+        return f"{self.n:,} x {self.k}, {self.open_to:.0%} open{scattered}{limited}"
 
 
-OTHERS, RULER = 1_000, 10_000
-"""Users up to which conic solvers are asked, and HiGHS for one program: beyond, minutes and gigabytes."""
+OTHERS, RULER, DECOMPOSED = 1_000, 10_000, 40
+"""Users up to which conic solvers are asked, HiGHS for one program, and dede: beyond, minutes and gigabytes."""
 
 WHY = "it takes minutes"
 
@@ -85,31 +87,44 @@ CONIC = {"one LP, cvxpy + Clarabel": "CLARABEL", "one LP, cvxpy + SCS": "SCS"}
 """The same program by conic solvers."""
 
 
-def many_users(bench: Bench, size: Uneven) -> list[Row]:
-    """Measure complete DRF with its proof against one program of HiGHS."""
-    levels = solve(size.build(), "drf", engine="interior-chain").levels if size.n <= OTHERS else None
+def many_users(bench: Bench, size: Uneven | Scale) -> list[Row]:
+    """Measure complete DRF with its proof against one program of HiGHS, and CEEI against conic solvers."""
+    bench = replace(bench, limit=MINUTES)
+    levels = solve(size.build(), "drf").levels if size.n <= OTHERS else None
     ruler = one_lp(FIRST, MINUTES, levels)
-    case = Case(
+    leximin = Case(
         group="drf",
         name=str(size),
         n=size.n,
         build=size.build,
-        reference="interior-chain, proven",
+        reference="complete leximin, proven",
         yardstick="the first LP",
         ways=(
-            _chain("interior-chain", None),
+            _chain("auto", None),
             replace(ruler, largest=RULER, why=WHY),
-            *(_conic(label, solver, levels) for label, solver in CONIC.items()),
+            *(_conic(label, solver, levels, OTHERS) for label, solver in CONIC.items()),
+            _conic("one LP, dede", "dede", levels, DECOMPOSED),
         ),
     )
-    return replace(bench, limit=MINUTES).measure("many-users-on-machines", case)
+    tasks = attempt(lambda: solve(size.build(), "ceei", engine="barrier").tasks) if size.n <= OTHERS else None
+    conic = (market("CLARABEL", "yardstick", MINUTES, tasks), market("SCS", "peer", MINUTES, tasks))
+    nash = Case(
+        group="ceei",
+        name=str(size),
+        n=size.n,
+        build=size.build,
+        reference="the interior point, to 32 digits",
+        yardstick="cvxpy + Clarabel",
+        ways=(engine_way("ceei", "barrier", MINUTES), *(replace(way, largest=OTHERS, why=WHY) for way in conic)),
+    )
+    return bench.measure("many-users-on-machines", leximin) + bench.measure("many-users-on-machines", nash)
 
 
-def _conic(label: str, solver: str, levels: np.ndarray | None) -> Way:
+def _conic(label: str, solver: str, levels: np.ndarray | None, largest: int) -> Way:
     def judge(instance: Instance, level: float) -> Verdict:
         return without(None if levels is None else abs(level / lowest(levels, instance) - 1))
 
-    return Way(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), judge, OTHERS, WHY)
+    return Way(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), judge, largest, WHY)
 
 
 def _chain(engine: str, levels: np.ndarray | None) -> Way:
@@ -157,7 +172,9 @@ def _leximin(bench: Bench, size: Scale) -> Case:
 def _verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
     reached = np.sort([link.level for link in allocation.certificate.evidence.rounds])
     count = 1 + int((np.diff(reached) > SAME * reached[1:]).sum())
-    return proven(allocation.certificate, off(allocation.levels, levels), f"levels: {count}")
+    several = int((np.count_nonzero(allocation.placement, axis=1) > 1).sum())
+    note = f"levels: {count}, by {allocation.engine}; users on several classes: {several}"
+    return proven(allocation.certificate, off(allocation.levels, levels), note)
 
 
 def _market(bench: Bench, size: Scale) -> Case:

@@ -148,10 +148,11 @@ def cluster(n: int, k: int, *, limited: bool, open_to: float = 0.3) -> Instance:
     return Instance(demands, machines=machines, eligible=eligible, resources=plain.resources, max_tasks=most)
 
 
-def uneven(n: int, k: int, *, open_to: float, scattered: bool = False) -> Instance:
+def uneven(n: int, k: int, *, open_to: float, scattered: bool = False, limited: bool = False) -> Instance:
     """Return users who need each of four resources or not, on k classes: several levels.
 
-    Capacities are within a factor of four of each other, or scattered: log-normal, each by itself.
+    Capacities are within a factor of four of each other, or scattered: log-normal, each by itself.  With limits half of
+    the users have one, of a fifth of an n-th part of the cluster to three of them.
     """
     random = _random("uneven", n, k)
     demands = random.integers(1, 100, (n, 4)) * (random.random((n, 4)) < NEEDED)
@@ -163,7 +164,12 @@ def uneven(n: int, k: int, *, open_to: float, scattered: bool = False) -> Instan
     if open_to < 1:
         eligible = random.random((n, k)) < open_to
         eligible[np.arange(n), random.integers(0, k, n)] = True
-    return Instance(demands, machines=[Machine(f"class{q}", row) for q, row in enumerate(room)], eligible=eligible)
+    machines = [Machine(f"class{q}", row) for q, row in enumerate(room)]
+    most = None
+    if limited:
+        largest = (demands / room.sum(axis=0)).max(axis=1)
+        most = np.where(random.random(n) < 0.5, np.ceil(random.uniform(0.2, 3, n) / (n * largest)), np.inf)
+    return Instance(demands, machines=machines, eligible=eligible, max_tasks=most)
 
 
 def regions(n: int, k: int, count: int) -> Instance:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from drfopt.base.parallel import cores
 from drfopt.engines.linear_programs import load
 from drfopt.model.instance import Instance
 from drfopt.model.policies import dominant_rates
@@ -66,8 +67,11 @@ CONIC = ("CLARABEL", "SCS")
 def lowest_level(instance: Instance, method: str, seconds: float) -> float:
     """Return the highest level everybody can have: ONE program of a leximin, with a row "level >= t" a user.
 
-    `method` is one of linprog, ``ipm`` for HiGHS itself, stopped before it crosses over to a vertex, or one of `CONIC`.
+    `method` is one of linprog, ``ipm`` for HiGHS itself, stopped before it crosses over to a vertex, one of `CONIC`, or
+    ``dede``, which is told the same pair by pair.
     """
+    if method == "dede":
+        return _decomposed(instance)
     pairs = _pairs(instance)
     rates = dominant_rates(instance)
     members, owner = np.unique(pairs.user, return_inverse=True)
@@ -151,6 +155,35 @@ def _conic(matrix: sparse.csr_array, right: np.ndarray, cost: np.ndarray, method
     if problem.status != "optimal":
         raise Failure(f"{method} ended without an optimum: {problem.status}")
     return float(x.value[-1])
+
+
+def _decomposed(instance: Instance) -> float:
+    """Return the highest level of all as the package dede decomposes it: a part a class, a part a user (OSDI 2025).
+
+    All have one level; that is a constraint of the first kind.
+    """
+    if importlib.util.find_spec("dede") is None:
+        raise Absent("not installed: dede 0.1.6 asks for cvxpy 1.4.0 and numpy 1.26.4, older than what is needed here")
+    import dede
+
+    fits, unit = instance.fits, 1 / instance.n
+    need = instance.demands * (unit / dominant_rates(instance))[:, None]
+    x, level = dede.Variable(fits.shape, nonneg=True), dede.Variable(instance.n, nonneg=True)
+    classes = [
+        (need[open_to, j] / room[j]) @ x[open_to, k] <= 1
+        for k, room in enumerate(instance.room)
+        for open_to in [np.flatnonzero(fits[:, k])]
+        for j in range(instance.m)
+        if open_to.size and room[j] > 0
+    ]
+    users = [x[i, np.flatnonzero(row)].sum() >= level[i] for i, row in enumerate(fits)]
+    problem = dede.Problem(dede.Maximize(level.sum()), [*classes, level[1:] == level[:-1]], users)
+    try:
+        value = problem.solve(num_cpus=cores(), solver=dede.CLARABEL)
+    except Exception as error:
+        # Whatever stops a rival inside is a result of the measurement, not of this program.
+        raise Failure(f"dede stopped: {type(error).__name__}: {error}") from None
+    return abs(float(value)) / instance.n * unit
 
 
 def lowest_whole_level(instance: Instance, seconds: float) -> float:

@@ -18,6 +18,7 @@ from . import (
     reports,
     section7,
     simulation,
+    tables,
 )
 from .question import Question
 
@@ -27,6 +28,7 @@ QUESTIONS: tuple[Question, ...] = (
     *pools.QUESTIONS,
     *crowds.QUESTIONS,
     *bulk.QUESTIONS,
+    *tables.QUESTIONS,
     *machines.QUESTIONS,
     *organisations.QUESTIONS,
     *integers.QUESTIONS,

@@ -1,9 +1,10 @@
 """What the properties of one audit share: the cluster, the policy's outcome, and outcomes of changed clusters."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, TypeVar
 
 from ..base.deadline import NEVER, Deadline
 from ..base.numbers.enclosures import Enclosure
@@ -12,6 +13,8 @@ from .economy import Economy, Number, Row, high, least, low, reaches, times, tot
 from .outcomes import Outcome, outcome, packed
 
 __all__ = ["AuditCase"]
+
+Found = TypeVar("Found")
 
 
 class AuditCase:
@@ -28,6 +31,7 @@ class AuditCase:
         self.cluster, self.policy, self.integer, self.deadline = cluster, policy, integer, deadline
         self._batched = batched or {}
         self._without: dict[int, Outcome] = {}
+        self._kept: dict[str, Any] = {}
 
     @cached_property
     def truth(self) -> Outcome:
@@ -74,6 +78,13 @@ class AuditCase:
         if user not in self._without:
             self._without[user] = self.run(self.cluster.without(user))
         return self._without[user]
+
+    def kept(self, what: str, find: Callable[["AuditCase"], Found]) -> Found:
+        """Return what is found of the case, found once: all users' questions rest on it."""
+        if what not in self._kept:
+            self._kept[what] = find(self)
+        found: Found = self._kept[what]
+        return found
 
     def limited(self, i: int, tasks: Number) -> Number:
         """Return how many of so many tasks user i makes use of: at most her limit, whole ones where tasks are whole."""

@@ -111,6 +111,12 @@ class Economy:
         """Return the weight of user i on resource j."""
         return self.weights[i][j] if self.weighted_per_resource else self.weights[i]
 
+    @cached_property
+    def all_weights(self) -> Row:
+        """What all users' weights add up to on each resource, (m,)."""
+        columns = zip(*self.weights, strict=True) if self.weighted_per_resource else (self.weights,) * self.m
+        return tuple(sum(column, Fraction(0)) for column in columns)
+
     def classes(self, i: int) -> tuple[tuple[int, Row], ...]:
         """Return number and whole room of every class user i can run on; a pool is class 0."""
         if self.machines is None:

@@ -4,19 +4,25 @@ What is known of a part is a pure function of where it comes from, so a worker t
 what it had is made again by another.  Results of `Partitions.each` travel; what is `Partitions.kept` stays where it is.
 """
 
+import ctypes
 import logging
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Protocol
 
+from .crew import WORKING
 from .deadline import NEVER, Deadline
 from .errors import DrfoptError, EngineError, SolverError, TimeLimitError
 from .parallel import connected
 from .progress import report
 
 __all__ = ["HERE", "Partitions", "Place", "place"]
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""What they are called in malloc.h of glibc."""
 
 Step = tuple[Callable[..., Any], tuple]
 """A function of a part, and what else it is given."""
@@ -31,8 +37,8 @@ class Place(Protocol):
     def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
         """Return handles of what the steps make of the sources."""
 
-    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> list[Any]:
-        """Return what the steps make of the sources, in their order."""
+    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
+        """Yield what the steps make of the sources, in their order."""
 
 
 class Partitions:
@@ -70,7 +76,18 @@ class Partitions:
 
     def each(self, work: Callable[..., Any], *given: Any, what: str = "partition") -> list[Any]:
         """Return ``work(part, *given)`` of every part, in their order; `what` is told as progress."""
-        return self.place.results(self.sources, (*self.steps, (work, given)), what)
+        return list(self.place.results(self.sources, (*self.steps, (work, given)), what))
+
+    def total(self, work: Callable[..., Any], *given: Any, what: str = "partition") -> list[Any]:
+        """Return the sums of the tuples that work returns, of which only those are held that arrive out of order.
+
+        Parts of which it returns None have no share in them; of no part at all the list is empty.
+        """
+        sums: list[Any] | None = None
+        for found in self.place.results(self.sources, (*self.steps, (work, given)), what):
+            if found is not None:
+                sums = list(found) if sums is None else [a + b for a, b in zip(sums, found, strict=True)]
+        return sums or []
 
 
 def done(source: Any, steps: tuple[Step, ...]) -> Any:
@@ -95,14 +112,12 @@ class _Here:
     def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
         return [done(source, steps) for source in sources]
 
-    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> list[Any]:
-        found = []
+    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
         for number, source in enumerate(sources, start=1):
             self.deadline.check(what)
-            found.append(done(source, steps))
+            yield done(source, steps)
             if len(sources) > 1:
                 report(f"{what}: {number} of {len(sources)} partitions")
-        return found
 
 
 HERE: Place = _Here()
@@ -120,30 +135,58 @@ class _Workers:
         )
 
     def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
-        found: list[Any] = self.client.map(done, sources, steps=steps, pure=False)
+        found: list[Any] = self.client.map(_alone, sources, steps=steps, pure=False)
         return found
 
-    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> list[Any]:
+    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
         from distributed import as_completed
 
         self.deadline.check(what)
         futures = self.kept(sources, steps)
+        place = {future.key: q for q, future in enumerate(futures)}
         left = self.deadline.left()
         finished = as_completed(futures, loop=self.client.loop, timeout=left if left < math.inf else None)
-        arrived = False
+        early: dict[int, Any] = {}
+        after = 0
         try:
-            for number, future in enumerate(finished, start=1):
-                if future.status == "error":
-                    raise _told(future.exception())
-                report(f"{what}: {number} of {len(futures)} partitions")
-            found = list(self.client.gather(futures))
-            arrived = True
-            return found
+            for some in finished.batches():
+                if failed := [future for future in some if future.status == "error"]:
+                    raise _told(failed[0].exception())
+                # What was lost with a worker by now is made again.
+                early |= dict(zip((place[future.key] for future in some), self.client.gather(some), strict=True))
+                report(f"{what}: {after + len(early)} of {len(futures)} partitions")
+                while after in early:
+                    yield early.pop(after)
+                    after += 1
         except TimeoutError:
             raise TimeLimitError(f"{what}: the time limit ran out") from None
         finally:
-            if not arrived:
+            if after < len(futures):
                 self.client.cancel(futures)
+
+
+def _alone(source: Any, steps: tuple[Step, ...]) -> Any:
+    """Do the same as a worker, of which there is one a core."""
+    _keep_memory()
+    mark = WORKING.set(True)
+    try:
+        return done(source, steps)
+    finally:
+        WORKING.reset(mark)
+
+
+@lru_cache(maxsize=1)
+def _keep_memory() -> None:
+    """Have memory that is freed be used again: Dask has workers give it back at once, and half of the time goes there.
+
+    Blocks come and go thousands of times a pass; of each page the first touch costs as much as what is computed on it.
+    """
+    try:
+        settings = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError, TypeError):
+        return
+    for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 24)):
+        settings(option, size)
 
 
 def _told(error: BaseException) -> BaseException:

@@ -44,12 +44,14 @@ part of its user's violation, and an error that grew from round to round is seen
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
+from ..base.states import OnePart, Worst
 from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import ChainEvidence, Round
@@ -61,9 +63,13 @@ from .open_pairs import OpenPairs
 __all__ = [
     "CERTAIN",
     "DEARER",
+    "ROUNDINGS",
+    "ChainUsers",
     "Round",
+    "cell_name",
     "cell_names",
     "certify",
+    "certify_parts",
     "cheapest_costs",
     "excess",
     "firm",
@@ -123,65 +129,255 @@ def certify(
     instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, rounds: Sequence[Round]
 ) -> Certificate:
     """Return the chain certificate of tasks (n,) placed as (n, k), or by type (q, k)."""
-    infeasible, reason = infeasibility(instance, tasks, placement)
-    rates = policy.rates(instance)
-    levels = rates * tasks
-    tops = np.where(
-        np.isfinite(instance.limits),
-        rates * np.where(np.isfinite(instance.limits), instance.limits, 0),
-        np.inf,
+    users = ChainUsers(instance, policy.rates(instance), tasks, placement)
+    return certify_parts(
+        OnePart(users),
+        instance.room,
+        rounds,
+        lambda part, i: f"user {instance.users[i]!r}",
+        partial(cell_name, instance.machine_names if instance.machines is not None else None, instance.resources),
+        partial(_stopped_by, instance, users.named),
     )
-    unplaced = instance.unplaced()
-    at_limit = ~unplaced & (levels >= tops * (1 - LEVEL))
-    times = np.zeros(instance.n, dtype=np.int64)
-    violations = np.where(unplaced & (tasks != 0), np.inf, 0.0)
-    named: list[tuple[np.ndarray, np.ndarray]] = []
-    filled = _filled(instance, tasks, placement)
-    error = ROUNDED * levels
-    # A user at her limit is finished by it, from the first round whose level reaches her.
-    before = np.zeros(instance.n, dtype=bool)
-    rows = instance.n if instance.type_table is None else len(instance.type_table.owner)
-    closed = np.zeros((rows, max(1, instance.k)), dtype=bool)
-    types = instance.type_table
-    blocks = OpenPairs.of(*closed.shape, instance.fits if types is None else types.fits)
-    for link in rounds:
-        finished = np.asarray(link.finished, dtype=np.intp)
-        finished = finished[~at_limit[finished]]
-        held = before | (at_limit & (levels <= link.level * (1 + LEVEL))) | unplaced
-        violations = np.maximum(violations, _out_of_order(levels, held, unplaced, link.level))
-        left, multipliers, paying, dear = _excess(instance, rates, levels, link, closed, blocks, filled)
+
+
+class Passes(Protocol):
+    """Users in one part or in many, and what the methods of `ChainUsers` return added up over them."""
+
+    def look(self, what: str, *told: Any) -> list[Any]:
+        """Return the sums of what a method returns that changes nothing."""
+
+    def change(self, what: str, *told: Any) -> list[Any]:
+        """Return the sums of what a method returns that changes its part."""
+
+
+def certify_parts(
+    users: Passes,
+    room: np.ndarray,
+    rounds: Sequence[Round],
+    called: Callable[[int, int], str],
+    cell: Callable[[int, int], str],
+    stopped: Callable[[], tuple] = tuple,
+) -> Certificate:
+    """Return the certificate of what users have who lie in parts: sums over them, whatever their number.
+
+    Parameters
+    ----------
+    users : Passes
+    room : array (k, m)
+    rounds : sequence of Round
+    called, cell : callable
+        What a user is called, from the number of its part and its own there; what a resource of a class is called.
+    stopped : callable
+        The certificate's ``stopped_by``.
+    """
+    possible, used = users.look("seen")
+    infeasible, reason = possible.value, possible.whose[0] if possible.whose else ""
+    over = np.divide(used - room, room, where=room > 0, out=np.where(used > 0, np.inf, 0.0))
+    if over.max() > infeasible:
+        k, j = np.unravel_index(int(over.argmax()), over.shape)
+        infeasible = float(over[k, j])
+        reason = f"capacity of {cell(int(k), int(j))!r} is exceeded by {infeasible:.1e} of it"
+    filled = np.divide(used, room, where=room > 0, out=np.ones_like(room))
+    for number, link in enumerate(rounds):
+        bought, mass, carried = users.look("weighed", number, link)
         prices = firm(link.prices)
-        missed = dear + float((prices * np.abs(1 - filled.rows)).sum()) + ROUNDED * float(prices.sum())
-        mass = float(multipliers[~held].sum())
-        before_it = held & (multipliers > 0)
-        off = (missed + float(multipliers[before_it] @ error[before_it])) / mass if mass > 0 else np.inf
-        error[finished] = off + np.abs(levels[finished] - link.level)
-        violations = np.maximum(
-            violations, np.where(paying & ~unplaced, np.maximum(_relative(levels, link.level) - 1, 0), 0)
-        )
-        proven = multipliers[finished] * link.level
-        could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(finished), np.inf))
-        off_level = _relative(error[finished], link.level)
-        violations[finished] = np.maximum(violations[finished], np.maximum(could_rise, off_level))
-        times[finished] += 1
-        before[finished] = True
-        named.append((finished, link.prices))
-    astray = ~unplaced & ~at_limit & (times != 1)
-    violations[astray] = np.inf
-    violation = max(float(violations.max()), infeasible)
-    valid = infeasible <= CAPACITY and violation <= LEVEL
+        total = float(prices.sum())
+        left = max(total - bought - ROUNDINGS * np.finfo(float).eps * total, 0.0) if total < np.inf else np.inf
+        dear = users.look("dear", number, link, left)[0]
+        missed = dear + float((prices * np.abs(1 - filled)).sum()) + ROUNDED * total
+        off = (missed + carried) / mass if mass > 0 else np.inf
+        users.change("finish", number, link, left, off)
+    worst = users.look("worst")[0]
+    violation = max(worst.value, infeasible)
+    valid = bool(infeasible <= CAPACITY and violation <= LEVEL)
+    if valid or infeasible <= CAPACITY:
+        reason = ""
     if not reason and not valid:
-        i = int(violations.argmax())
-        user = instance.users[i]
-        reason = f"user {user!r} is not proven to be finished at level {levels[i]:.6g}: off by {violations[i]:.1e}"
+        part, i, level = worst.whose
+        reason = f"{called(part, i)} is not proven to be finished at level {level:.6g}: off by {worst.value:.1e}"
     return Certificate(
         kind="chain",
         valid=valid,
         violation=violation,
-        stopped_by=partial(_stopped_by, instance, named),
+        stopped_by=stopped,
         evidence=ChainEvidence(rounds=tuple(rounds)),
         reason=reason,
     )
+
+
+class ChainUsers:
+    """Users of a part, what they have, and what the rounds so far have proven of it.
+
+    Parameters
+    ----------
+    instance : Instance
+        Its capacity is the whole cluster's.
+    rates, tasks : arrays (n,)
+    placement : array (n, k), by type (q, k), or None for a pool
+    part : int
+        Which part it is.
+    finds : bool
+        Whether it is found here whom each round finishes, all that it can, and not told by the rounds.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        rates: np.ndarray,
+        tasks: np.ndarray,
+        placement: np.ndarray | None,
+        part: int = 0,
+        finds: bool = False,
+    ):
+        self.instance, self.rates, self.tasks, self.placement = instance, rates, tasks, placement
+        self.part, self.finds = part, finds
+        self.levels = rates * tasks
+        limits = instance.limits
+        tops = np.where(np.isfinite(limits), rates * np.where(np.isfinite(limits), limits, 0), np.inf)
+        self.unplaced = instance.unplaced()
+        self.at_limit = ~self.unplaced & (self.levels >= tops * (1 - LEVEL))
+        self.violations = np.where(self.unplaced & (tasks != 0), np.inf, 0.0)
+        self.error = ROUNDED * self.levels
+        # A user at her limit is finished by it, from the first round whose level reaches her.
+        self.before = np.zeros(instance.n, dtype=bool)
+        self.times = np.zeros(instance.n, dtype=np.int64)
+        types = instance.type_table
+        self.closed = np.zeros((instance.n if types is None else len(types.owner), max(1, instance.k)), dtype=bool)
+        self.named: list[tuple[np.ndarray, np.ndarray]] = []
+        self._weighed: _Weighed | None = None
+        self._closing: tuple[int, np.ndarray] | None = None
+
+    @property
+    def amounts(self) -> np.ndarray:
+        """Tasks of every row of demands on each class."""
+        return self.tasks[:, None] if self.placement is None else self.placement
+
+    def seen(self) -> tuple[Worst, np.ndarray]:
+        """Return the largest part by which a constraint is broken, in words too, and what is used of rows (k, m)."""
+        types = self.instance.type_table
+        demands = self.instance.demands if types is None or self.placement is None else types.demands
+        used = self.amounts.T @ demands
+        known = used[0] if self.placement is None else used
+        infeasible, reason = infeasibility(self.instance, self.tasks, self.placement, used=known)
+        return Worst(infeasible, reason), used
+
+    def weighed(self, number: int, link: Round) -> tuple[float, float, float]:
+        """Return what levels cost at the multipliers of a round, up to its own level; the multipliers of whom no round
+        before has finished; and what the errors of the others are worth."""
+        known = self._multipliers(number, link)
+        multipliers = known.multipliers
+        bought = math.fsum((multipliers * np.minimum(self.levels, link.level)).tolist())
+        held = self._held(link)
+        carried = held & (multipliers > 0)
+        return bought, float(multipliers[~held].sum()), float(multipliers[carried] @ self.error[carried])
+
+    def dear(self, number: int, link: Round, left: float) -> tuple[float]:
+        """Return what is paid beyond the multipliers, where the bound of a round leaves so much open."""
+        closed = self.closed.copy()
+        cost = self._settled(number, link, left, closed)
+        self._closing = number, closed
+        return (cost,)
+
+    def finish(self, number: int, link: Round, left: float, off: float) -> None:
+        """Note who is finished by a round, whose level is right to `off`, what that proves, which pairs it closes."""
+        levels, known = self.levels, self._multipliers(number, link)
+        multipliers = known.multipliers
+        if self._closing is None or self._closing[0] != number:
+            self.dear(number, link, left)
+        self.closed, self._closing = self._closing[1] if self._closing else self.closed, None
+        held = self._held(link)
+        violations = np.maximum(self.violations, _out_of_order(levels, held, self.unplaced, link.level))
+        above = np.where(known.paying & ~self.unplaced, np.maximum(_relative(levels, link.level) - 1, 0), 0)
+        violations = np.maximum(violations, above)
+        proven = multipliers * link.level
+        could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(levels), np.inf))
+        error = off + np.abs(levels - link.level)
+        off_level = _relative(error, link.level)
+        if self.finds:
+            finished = np.flatnonzero((could_rise <= LEVEL) & (off_level <= LEVEL) & ~held)
+        else:
+            finished = np.asarray(link.finished, dtype=np.intp)
+        finished = finished[~self.at_limit[finished]]
+        self.error[finished] = error[finished]
+        violations[finished] = np.maximum(violations[finished], np.maximum(could_rise[finished], off_level[finished]))
+        self.violations = violations
+        self.times[finished] += 1
+        self.before[finished] = True
+        self.named.append((finished, link.prices))
+
+    def worst(self) -> tuple[Worst]:
+        """Return the largest violation, and whose it is: part, number and level."""
+        astray = ~self.unplaced & ~self.at_limit & (self.times != 1)
+        violations = np.where(astray, np.inf, self.violations)
+        i = int(violations.argmax())
+        return (Worst(float(violations[i]), self.part, i, float(self.levels[i])),)
+
+    def _held(self, link: Round) -> np.ndarray:
+        """Return who is finished before a round, or is at its limit by then."""
+        return self.before | (self.at_limit & (self.levels <= link.level * (1 + LEVEL))) | self.unplaced
+
+    def _pairs(self) -> tuple[np.ndarray, list[OpenPairs]]:
+        """Return the demands of every row, and the classes open to them in blocks."""
+        instance, types = self.instance, self.instance.type_table
+        demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
+        return demands, OpenPairs.of(*self.closed.shape, fits)
+
+    def _per_unit(self, prices: np.ndarray) -> np.ndarray:
+        total = self.instance.room
+        return np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
+
+    def _multipliers(self, number: int, link: Round) -> "_Weighed":
+        """Return the multipliers of a round, cut to what its prices allow, and who must pay.
+
+        Costs of all pairs are made twice a round, for some users at a time, and never kept.
+        """
+        if self._weighed is None or self._weighed.number != number:
+            prices, types = firm(link.prices), self.instance.type_table
+
+            demands, blocks = self._pairs()
+            per_unit = self._per_unit(prices)
+            least = np.concatenate([pairs.cheapest(pairs.costs(demands, per_unit), self.closed) for pairs in blocks])
+            cheapest = least if types is None else types.summed(types.part * least)
+            allowed = np.divide(cheapest, self.rates, where=self.rates > 0, out=np.zeros(self.instance.n))
+            most = np.where(np.isfinite(allowed), allowed, 0)
+            multipliers = most if link.multipliers is None else np.clip(link.multipliers, 0, most)
+            paying = np.isfinite(cheapest) & (cheapest > 0)
+            self._weighed = _Weighed(number, least, multipliers, paying)
+        return self._weighed
+
+    def _settled(self, number: int, link: Round, left: float, closed: np.ndarray) -> float:
+        """Return what the amounts pay beyond the multipliers, and note in `closed` what the round closes."""
+        known, prices, types = self._multipliers(number, link), firm(link.prices), self.instance.type_table
+        rates, accounted = self.rates, known.multipliers * self.rates
+        if types is not None:
+            # Of a type the bound accounts for its cheapest class; what a dearer one costs too much is what is missing.
+            rates = rates[types.owner]
+            accounted = np.where(np.isfinite(known.least), known.least, 0)
+
+        # What is dearer by this much so few tasks are on: what the bound leaves open pays for no more.
+        few = np.divide(
+            rates * left, CERTAIN * LEVEL * link.level, where=link.level > 0, out=np.full(len(rates), np.inf)
+        )
+        (demands, blocks), per_unit, amounts, dear = self._pairs(), self._per_unit(prices), self.amounts, 0.0
+        for pairs in blocks:
+            costs = pairs.costs(demands, per_unit)
+            slack = costs - pairs.spread(accounted)
+            costs *= DEARER
+            shut = slack > costs
+            if shut.any():
+                closed[pairs.at] |= shut & (slack >= pairs.spread(few))
+            dear += float(np.vdot(amounts[pairs.at], np.maximum(slack, 0, out=slack)))
+        return dear
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """What a round asks of users: the cheapest class of every row of demands, multipliers (n,), and who must pay."""
+
+    number: int
+    least: np.ndarray
+    multipliers: np.ndarray
+    paying: np.ndarray
 
 
 def _relative(values: np.ndarray, level: float) -> np.ndarray:
@@ -195,66 +391,6 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
         return np.full(len(levels), np.inf)
     off = np.where(held, levels - level, level - levels) / level
     return np.where(unplaced, 0, np.maximum(off, 0))
-
-
-@dataclass(frozen=True, eq=False)
-class _Filled:
-    """A placement as the rounds see it: parts of the classes that are used (k, m), and tasks of every row (rows, k)."""
-
-    rows: np.ndarray
-    amounts: np.ndarray
-
-
-def _filled(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> _Filled:
-    amounts = tasks[:, None] if placement is None else placement
-    types = instance.type_table
-    demands = instance.demands if types is None or placement is None else types.demands
-    room = instance.room
-    return _Filled(np.divide(amounts.T @ demands, room, where=room > 0, out=np.ones_like(room)), amounts)
-
-
-def _excess(
-    instance: Instance,
-    rates: np.ndarray,
-    levels: np.ndarray,
-    link: Round,
-    closed: np.ndarray,
-    blocks: list[OpenPairs],
-    filled: _Filled,
-) -> tuple[float, np.ndarray, np.ndarray, float]:
-    """Return what the bound leaves open, the multipliers cut to what the prices allow, who must pay (n,), and what the
-    amounts pay beyond the multipliers.
-
-    What the round closes is noted in `closed` (n, k), by type (q, k) where users have several.  Costs of all pairs are
-    made twice, for some users at a time, and never kept.
-    """
-    prices, types, total = firm(link.prices), instance.type_table, instance.room
-    per_unit = np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
-    demands = instance.demands if types is None else types.demands
-    least = np.concatenate([pairs.cheapest(pairs.costs(demands, per_unit), closed) for pairs in blocks])
-    cheapest = least if types is None else types.summed(types.part * least)
-    allowed = np.divide(cheapest, rates, where=rates > 0, out=np.zeros(instance.n))
-    most = np.where(np.isfinite(allowed), allowed, 0)
-    multipliers = most if link.multipliers is None else np.clip(link.multipliers, 0, most)
-    paying = np.isfinite(cheapest) & (cheapest > 0)
-    left = excess(prices, multipliers, np.minimum(levels, link.level))
-    accounted = multipliers * rates
-    if types is not None:
-        # Of a type the bound accounts for its cheapest class; what a dearer one costs too much is what is missing.
-        rates = rates[types.owner]
-        accounted = np.where(np.isfinite(least), least, 0)
-    # What is dearer by this much so few tasks are on: what the bound leaves open pays for no more.
-    few = np.divide(rates * left, CERTAIN * LEVEL * link.level, where=link.level > 0, out=np.full(len(rates), np.inf))
-    dear = 0.0
-    for pairs in blocks:
-        costs = pairs.costs(demands, per_unit)
-        slack = costs - pairs.spread(accounted)
-        costs *= DEARER
-        shut = slack > costs
-        if shut.any():
-            closed[pairs.at] |= shut & (slack >= pairs.spread(few))
-        dear += float(np.vdot(filled.amounts[pairs.at], np.maximum(slack, 0, out=slack)))
-    return left, multipliers, paying, dear
 
 
 def _stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray]]) -> tuple:
@@ -276,10 +412,14 @@ def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> l
 
 def cell_names(instance: Instance, classes: np.ndarray, resources: np.ndarray) -> list[str]:
     """Return the names of some resources of some classes, ``class/resource``; of a pool the resources alone."""
-    if instance.machines is None:
-        return [instance.resources[j] for j in resources.tolist()]
+    named = instance.machine_names if instance.machines is not None else None
     where = zip(classes.tolist(), resources.tolist(), strict=True)
-    return [f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in where]
+    return [cell_name(named, instance.resources, k, j) for k, j in where]
+
+
+def cell_name(classes: Sequence[str] | None, resources: Sequence[str], k: int, j: int) -> str:
+    """Return what a resource of a class is called; None of classes is a pool."""
+    return resources[j] if classes is None else f"{classes[k]}/{resources[j]}"
 
 
 def pays(instance: Instance, users: np.ndarray, classes: np.ndarray, resources: np.ndarray) -> np.ndarray:

@@ -33,8 +33,8 @@ def infeasibility(
     placement : array (n, k) or None for a pool; (q, k) by type where users have several task types
     integer : bool
         Whether tasks are whole: of several types so many of each as `Instance.types_started` says.
-    used : array (m,), optional
-        What of a pool is used, where it has been added up before.
+    used : array (m,) for a pool, (k, m) for machines, optional
+        What is used, where it has been added up before.
     """
     worst, reason = 0.0, ""
 
@@ -72,7 +72,7 @@ def infeasibility(
         if types is not None and integer:
             for i in instance.type_fits:
                 expected[types.owner == i] = instance.types_started(i, int(tasks[i]))
-        used = placement.T @ demands
+        used = placement.T @ demands if used is None else used
         cells = tuple(f"{c}/{r}" for c in instance.machine_names for r in instance.resources)
         scale = np.maximum(np.abs(expected), np.abs(placement).max(axis=1, initial=0))
         lost = np.abs(placement.sum(axis=1) - expected)

@@ -1,4 +1,4 @@
-"""Whole tasks of several groups in one pool: the clock of guarantees, tiers and groups, a task at a time.
+"""Whole tasks of several groups: the clock of guarantees, tiers and groups, a task at a time.
 
 Turns    While guarantees are kept it is the turn of those who have the smallest part of theirs.  Then, from the root
          down, of the children below whom somebody goes on: those of the highest tier, weight 0 after it, and of these
@@ -13,13 +13,15 @@ Without groups this is the leximin of whole tasks, and the smaller tasks are, th
 there, a member that cannot go on does not hold back its siblings: they go on until the group's level is due again.
 
 States are swept together as in `drfopt.engines.whole.frontier`: which users go on, and what everybody has; of users
-alike in all respects only how many of them stop is chosen.  Everything is decided in integers and fractions.
+alike in all respects only how many of them stop is chosen.  Everything is decided in integers and fractions; on
+machines what is possible is what can be packed, whatever ran where a moment before (`packable`).
 
 Source: A. Bhattacharya et al., Hierarchical scheduling for diverse datacenter workloads, SoCC 2013, section 4 (whose
 algorithm launches one task at a time, and never looks for the best choice of who stops).
 """
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
@@ -29,6 +31,8 @@ from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
 from ..model.hierarchy import Node
 from ..model.whole_values import WholeUsers
+from .packable import Packable
+from .refutation import Inconclusive
 
 __all__ = ["GroupSweep", "TooManyWays"]
 
@@ -44,8 +48,8 @@ Tasks = tuple[int, ...]
 class TooManyWays(Exception):
     """There are more ways to choose who stops than are looked at; `tasks` are those of one of them."""
 
-    def __init__(self, tasks: Tasks):
-        super().__init__("too many ways to choose who stops")
+    def __init__(self, tasks: Tasks, why: str = "too many ways to choose who stops"):
+        super().__init__(why)
         self.tasks = tasks
 
 
@@ -60,7 +64,7 @@ class _Way:
 
 
 class GroupSweep:
-    """All best ways for the users of one pool.
+    """All best ways for the users of a cluster.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ class GroupSweep:
     def __init__(self, users: WholeUsers):
         self.users = users
         self.n = len(users.members)
-        self.rows, self.room = users.pool_rows
+        self.packable = Packable(users)
         self.place = {i: p for p, i in enumerate(users.members)}
         self.root = users.root
         kinds: dict[tuple, list[int]] = {}
@@ -100,10 +104,10 @@ class GroupSweep:
         """Return the end of one way, whoever is listed last of those whose turn it is stopping first."""
         way = _Way((True,) * self.n, (0,) * self.n)
         while any(way.active):
-            way = self._until_stop(way, NEVER)
+            way = self._until_stop(way, NEVER, self._surely_fits)
             turn = self._turn(way)[1]
             going = [p for p in turn if way.tasks[p] < self.users.most[p]]
-            while going and not self._fits(_more(way.tasks, going)):
+            while going and not self._surely_fits(_more(way.tasks, going)):
                 going.pop()
             way = self._after(way, [p for p in turn if p not in going], going)
         return way.tasks
@@ -118,14 +122,15 @@ class GroupSweep:
 
     # ---- moments ---------------------------------------------------------------------------------------------
 
-    def _until_stop(self, way: _Way, deadline: Deadline) -> _Way:
+    def _until_stop(self, way: _Way, deadline: Deadline, fits: Callable[[Tasks], bool] | None = None) -> _Way:
         """Return the way at its next moment at which not all whose turn it is can have a task more."""
+        fits = fits or self._fits
         while True:
             deadline.check("the sweep of groups")
             moment, turn = self._turn(way)
             turns = way.turns + 1 if moment == way.moment else 0
             after = _more(way.tasks, turn)
-            if any(after[p] > self.users.most[p] for p in turn) or not self._fits(after):
+            if any(after[p] > self.users.most[p] for p in turn) or not fits(after):
                 return _Way(way.active, way.tasks, moment, turns)
             way = _Way(way.active, after, moment, turns)
 
@@ -215,12 +220,15 @@ class GroupSweep:
         return _Way(active, _more(way.tasks, going), way.moment, way.turns)
 
     def _fits(self, tasks: Tasks) -> bool:
-        left = list(self.room)
-        for p, x in enumerate(tasks):
-            for good, count in zip(self.users.goods_of[p], self.users.sequences[p].started(x), strict=True):
-                if count:
-                    left = [f - count * d for f, d in zip(left, self.rows[good], strict=True)]
-        return min(left, default=0) >= 0
+        try:
+            return self.packable.fits(tasks)
+        except Inconclusive:
+            raise TooManyWays(self.greedy(), "a packing of machines is neither found nor refuted") from None
+
+    def _surely_fits(self, tasks: Tasks) -> bool:
+        with contextlib.suppress(Inconclusive):
+            return self.packable.fits(tasks)
+        return False
 
 
 def _more(tasks: Tasks, turn: Sequence[int]) -> Tasks:

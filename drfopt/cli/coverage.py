@@ -56,11 +56,6 @@ class Inquiry:
         return "organisation" in self.instance.features
 
     @property
-    def grouped(self) -> bool:
-        """Whether users are in several groups, or some in none."""
-        return self.ruled and self.instance.organisation is not None and self.instance.organisation.branches
-
-    @property
     def typed(self) -> bool:
         """Whether some user has several task types."""
         return self.instance.task_types is not None
@@ -110,11 +105,6 @@ ROWS = (
         "levels only",
         lambda a: a.command in LEXIMIN_ONLY and a.family != "leximin",
         "task by task, and move by move, levels are compared, which the notion does not do",
-    ),
-    Refusal(
-        "whole groups",
-        lambda a: a.whole and a.grouped and a.instance.machines is not None and a.family == "leximin",
-        "on machines an optimum of whole tasks in several groups is not defined yet; drfopt schedule serves them",
     ),
     Refusal(
         "order",

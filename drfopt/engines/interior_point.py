@@ -28,18 +28,19 @@ changes no reduced cost.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..base.errors import SolverError
+from ..base.states import OnePart, Worst
 from ..base.tolerances import RIDGE
-from .pair_layout import Layout, PairBlock, laplacian, summed
+from .level_part import Cap, LevelPart, LevelStep, bent
+from .pair_layout import Layout
 
-__all__ = ["LevelProgram", "RowMatrix"]
-
-CLOSED = 1e200
-"""Reduced cost of a closed pair in a table: what it would carry is nothing, and no number overflows."""
+__all__ = ["LevelMethod", "LevelProgram", "RowMatrix"]
 
 ITERATIONS = 300
 """Far more than the 8 to 15 that most programs need; some, on which HiGHS's takes 70, take 120."""
@@ -77,11 +78,6 @@ BENT = 20.0
 ROWS = 10.0
 """What the product of a row is to be, in those of pairs, of which there are many more."""
 
-BINS = 400
-"""Eighths of octaves in which falls are counted."""
-
-TINY = np.finfo(float).tiny
-
 CLOSEST = 1e-6
 """What a step leaves of that way at the end."""
 
@@ -100,11 +96,11 @@ PROXIMAL = 1e-18
 FEASIBLE = 1e-12
 """What rows and groups may be off by for a level to count as reached."""
 
+HALF = 0.5
+"""Part of the fullest row that is filled to begin with, where nothing is known."""
+
 ROOM = 1e-3
 """Slack that a row is given to begin with, at least."""
-
-LEAST = 1e-9
-"""Part of what a group has that each of its pairs carries to begin with, at least."""
 
 
 class RowMatrix:
@@ -138,14 +134,45 @@ class RowMatrix:
         return y
 
 
-Cap = Callable[[float], tuple[np.ndarray, np.ndarray] | None]
-"""Told a level that is reached, returns w and h (g,) from now on where somebody's limit is met there, or None."""
+class LevelParts(Protocol):
+    """The users of a program, in one part or in many; what a pass returns is added up over all of them."""
+
+    def look(self, what: str, *told: Any) -> list[Any]:
+        """Return the sums of a pass that changes nothing: the name of a method of `LevelPart` and what it is told."""
+
+    def change(self, what: str, *told: Any) -> list[Any]:
+        """Return the sums of a pass that changes iterates."""
+
+    def keep(self) -> None:
+        """Be ready to come back to where they are now."""
+
+    def back(self) -> None:
+        """Come back to where they were when they were to be kept."""
+
+
+class InMemory(OnePart):
+    """Users in memory, whose last step can be taken back."""
+
+    def __init__(self, part: LevelPart):
+        super().__init__(part)
+        self._told: tuple[Any, ...] = ()
+
+    def change(self, what: str, *told: Any) -> list[Any]:
+        """Return what a pass returns."""
+        self._told = told
+        return self.look(what, *told)
+
+    def keep(self) -> None:
+        """Do nothing: directions are kept."""
+
+    def back(self) -> None:
+        """Take the last step back."""
+        step, (first, dual), *_ = self._told
+        self.part.go(step, (-first, -dual), step.t, 0.0, False)
 
 
 class LevelProgram:
-    """One round: the highest level, in the letters above.
-
-    Groups are measured in what they have to begin with, so that x, t and what a row has are near 1.
+    """One round of users in memory: the highest level, in the letters above.
 
     Parameters
     ----------
@@ -157,24 +184,19 @@ class LevelProgram:
     """
 
     def __init__(self, layout: Layout, weights: np.ndarray, held: np.ndarray, tight: np.ndarray):
-        self.layout, self.weights, self.held = layout, weights, held
-        self.lam = self.change = self.dearer = np.zeros(0)
-        self._middle = (np.zeros(0), 0.0, np.zeros(0))
-        reach = summed(layout, lambda block: (layout.filled(block, layout.ones(block)),))[0] > 0
-        self.there = np.flatnonzero(reach)
-        self.free = (reach & ~tight).ravel()
-        self.tight = bool((reach & tight).any())
+        self.part = LevelPart(layout, weights, held, keeps=True)
+        self.tight = tight
 
     def solve(
-        self, amounts: np.ndarray, level: float, cap: Cap | None = None, watch: Callable[[str], None] = print
+        self, amounts: np.ndarray | None, level: float, cap: Cap | None = None, watch: Callable[[str], None] = print
     ) -> tuple[float, np.ndarray, np.ndarray | None]:
         """Return the level, the amounts (pairs,) and the prices (k, m): any multiple of them, free ones maybe negative.
 
         Parameters
         ----------
-        amounts : array (pairs,)
-            Where to begin: of every group ``w level + h``.
-        cap : callable
+        amounts : array (pairs,) or None
+            Where to begin: of every group ``w level + h``.  None begins on all open classes, at a level of its own.
+        cap : Cap
             Where somebody's limit is passed its group is held there, and the round goes on; when nobody rises any more,
             the prices are None.  Who is at the end at its limit to rounding is not told.
         watch : callable
@@ -185,21 +207,60 @@ class LevelProgram:
         SolverError
             When rounding leaves more open than the proof could allow.
         """
-        layout = self.layout
-        self.unit, self.t = level, 1.0
-        self.scale = self.weights * level + self.held
-        layout.need = layout.need * self.scale[:, None]
-        self.x = layout.laid(amounts, 0.0)
-        for block in layout.blocks():
-            here = self.x[block.pairs]
-            here /= layout.spread(block, np.maximum(layout.total(block, here), np.finfo(float).tiny))
-            np.maximum(here, layout.spread(block, LEAST / layout.degree(block)), out=here)
-            layout.close(block, here, 0.0)
-            here /= layout.spread(block, layout.total(block, here))
-        self._weigh()
-        self._begin()
-        if cap is not None:
-            self._middle = (self.x.copy(), self.t, self.omega * self.t + self.eta)
+        part = self.part
+        part.cap = Cap() if cap is None else cap
+        parts = InMemory(part)
+        method = LevelMethod(parts, self.tight)
+        if amounts is None:
+            level = method.spread()
+        else:
+            amounts = part.layout.laid(amounts, 0.0)
+        found, prices = method.solve(amounts, level, cap is not None, watch)
+        part.settle(found / level)
+        return found, part.layout.flat(part.x), prices
+
+
+class LevelMethod:
+    """The method, which knows of the users what their parts add up to.
+
+    Parameters
+    ----------
+    parts : LevelParts
+    tight : bool array (k, m)
+    """
+
+    def __init__(self, parts: LevelParts, tight: np.ndarray):
+        self.parts = parts
+        reach = parts.look("reach")[0] > 0
+        self.shape = reach.shape
+        self.there = np.flatnonzero(reach)
+        self.free = (reach & ~tight).ravel()
+        self.tight = bool((reach & tight).any())
+
+    def spread(self) -> float:
+        """Return a level at which everybody has room on all open classes."""
+        used = self.parts.look("spread")[0]
+        return HALF / float(used.max())
+
+    def solve(
+        self, amounts: Any, level: float, limited: bool, watch: Callable[[str], None]
+    ) -> tuple[float, np.ndarray | None]:
+        """Return the level and the prices (k, m), as `LevelProgram.solve` does; amounts stay with the parts.
+
+        Parameters
+        ----------
+        amounts : object
+            From what the parts start: they are told of it and of the level.
+        level : float
+        limited : bool
+            Whether somebody has a limit.
+        """
+        filled = self.parts.change("start", amounts, level)[0]
+        if not (np.isfinite(filled).all() and 0 < level < np.inf):
+            raise SolverError("tasks at the common level are beyond the range of floats: check units and weights")
+        self.unit, self.t, self.rising = level, 1.0, True
+        self.t_middle: float | None = None
+        self._begin(filled)
         best, waited, good = np.inf, 0, False
         for iteration in range(ITERATIONS):
             gap = self._gap()
@@ -210,7 +271,7 @@ class LevelProgram:
                 waited += 1
             feasible = self._off() <= FEASIBLE
             at_rest = gap <= DONE * self.t or (gap <= ENOUGH * self.t and waited >= PATIENCE)
-            resolved = feasible and abs(self._short()) <= CERTAIN
+            resolved = feasible and abs(self.short) <= CERTAIN
             if good and not (resolved and np.isfinite(gap)):
                 # The last step was made of rounding.
                 self._undo()
@@ -218,318 +279,116 @@ class LevelProgram:
             if not np.isfinite(gap) or waited >= STUCK:
                 break
             done, good = resolved and at_rest, resolved and gap <= ENOUGH * self.t
-            if cap is not None and feasible:
-                if self._capped(cap, self.t * self.unit * (1 - FEASIBLE), gap <= MIDDLE * self.t):
-                    if not self.weights.any():
-                        return self.t * self.unit, self._amounts(), None
-                    best, waited, good = np.inf, 0, False
-                    continue
-                if gap > MIDDLE * self.t:
-                    self._middle = (self.x.copy(), self.t, self.omega * self.t + self.eta)
+            if limited and feasible and self._capped(self.t * self.unit * (1 - FEASIBLE), gap <= MIDDLE * self.t):
+                if not self.rising:
+                    return self.t * self.unit, None
+                best, waited, good = np.inf, 0, False
+                continue
             if done:
-                return self.t * self.unit, self._amounts(), self.p.reshape(layout.k, layout.m)
-            self._step(gap)
+                return self.t * self.unit, self.p.reshape(self.shape)
+            if good:
+                self.parts.keep()
+            self._step(gap, limited and (self.t_middle is None or (feasible and gap > MIDDLE * self.t)))
         raise SolverError("the interior point method did not converge: take another engine, such as lp-chain")
 
-    def _amounts(self) -> np.ndarray:
-        """Return the amounts of the pairs in the groups' own units, (pairs,)."""
-        layout, table = self.layout, self.x.copy()
-        amounts = self.scale * (self.omega * self.t + self.eta)
-        for block in layout.blocks():
-            here = table[block.pairs]
-            layout.close(block, here, 0.0)
-            here *= layout.spread(block, amounts[block.groups] / layout.total(block, here))
-        return layout.flat(table)
-
-    def _weigh(self) -> None:
-        """Put w and h in the groups' units."""
-        self.omega, self.eta = self.weights * self.unit / self.scale, self.held / self.scale
-
-    def _capped(self, cap: Cap, level: float, late: bool) -> bool:
-        """Hold at their limits who has reached them; what a group has shrinks with its unit, and x stays.
+    def _capped(self, level: float, late: bool) -> bool:
+        """Hold at their limits who has reached them.
 
         Late, when little room is left, many may leave a boundary that others are to pass: then from where there was
         room.
         """
-        found = cap(level)
-        if found is None:
+        if not self.parts.look("due", level)[0]:
             return False
-        self.weights, self.held = found
-        if late and self.weights.any() and float(self.weights @ (self.lam / self.scale)) * self.unit < MOST:
-            self.x, self.t, had = self._middle
-            self.x = self.x.copy()
-            self._rescale((self.weights * self.t * self.unit + self.held) / (self.scale * had))
-            self._begin()
+        rising, left = self.parts.change("meet", level)
+        self.rising = bool(rising)
+        if late and self.rising and left * self.unit < MOST:
+            self.t = self.t if self.t_middle is None else self.t_middle
+            self._begin(self.parts.change("again", self.t)[0])
             return True
-        shrunk = (self.weights * self.t * self.unit + self.held) / (self.scale * (self.omega * self.t + self.eta))
-        self.lam = self.lam * shrunk
-        self._rescale(shrunk)
-        for block in self.layout.blocks():
-            self.s[block.pairs] *= self.layout.spread(block, shrunk[block.groups])
-            self.layout.close(block, self.s[block.pairs], CLOSED)
-        self._fill()
+        filled, *told = self.parts.change("shrink", self.t)
+        self._take(filled, *told)
         self.v[self.free] = np.maximum(1 - self.f[self.free], self.v[self.free])
         return True
 
-    def _rescale(self, shrunk: np.ndarray) -> None:
-        """Measure groups in `shrunk` times the unit they had."""
-        self.layout.need = self.layout.need * shrunk[:, None]
-        self.scale = shrunk * self.scale
-        self._weigh()
-
-    def _begin(self) -> None:
+    def _begin(self, filled: np.ndarray) -> None:
         """Choose slacks, prices and reduced costs: inside, and everybody paying about as much as the others."""
-        layout, free = self.layout, self.free
-        self._fill()
-        self.rhs = np.where(free, 1.0, self.f)
-        self.v = np.where(free, np.maximum(1 - self.f, ROOM), 1.0)
+        free, f = self.free, filled.ravel()
+        self.rhs = np.where(free, 1.0, f)
+        self.v = np.where(free, np.maximum(1 - f, ROOM), 1.0)
         self.p = np.where(free, 1 / self.v, 0.0)
-        mean, cheapest = np.empty(layout.g), np.empty(layout.g)
-        self.s = np.empty(layout.shape)
-        prices = self._table(self.p)
-
-        def price(block: PairBlock) -> tuple:
-            cost = layout.cost(block, prices)
-            mean[block.groups] = layout.total(block, cost * layout.ones(block)) / layout.degree(block)
-            cheapest[block.groups] = layout.cheapest(block, cost)
-            self.s[block.pairs] = cost
-            return ()
-
-        summed(layout, price)
-        self.lam = cheapest - np.maximum(mean, mean.mean())
-        size = 1 / (self.omega @ mean)
-        for block in layout.blocks():
-            here = self.s[block.pairs]
-            here -= layout.spread(block, self.lam[block.groups])
-            here *= size
-            layout.close(block, here, CLOSED)
+        paid, by_weight, groups, pairs = self.parts.look("pay", self.p)
+        size = 1 / by_weight
+        told = self.parts.change("begin", self.p, paid / groups, size)
         self.p *= size
-        self.lam *= size
-        self.products = layout.count + ROWS * int(free.sum())
+        self._take(filled, *told)
+        self.count = pairs
+        self.products = pairs + ROWS * int(free.sum())
 
-    def _table(self, rows: np.ndarray) -> np.ndarray:
-        return rows.reshape(self.layout.k, self.layout.m)
-
-    def _fill(self) -> None:
-        """Compute what the rows have, f, and what the groups have."""
-        layout = self.layout
-        self.has = np.empty(layout.g)
-
-        def fill(block: PairBlock) -> tuple:
-            here = self.x[block.pairs]
-            self.has[block.groups] = layout.total(block, here)
-            return (layout.filled(block, here),)
-
-        self.f = summed(layout, fill)[0].ravel()
+    def _take(self, filled: np.ndarray, money: float, paid: float, off: Worst) -> None:
+        """Take over what the parts told after a change; what is missing of the multipliers, 1 together, is short."""
+        self.f, self.money, self.short, self.off = filled.ravel(), money, 1 - paid, off.value
 
     def _gap(self) -> float:
-        pairs = summed(self.layout, lambda block: (float(np.vdot(self.x[block.pairs], self.s[block.pairs])),))[0]
-        return pairs + float(self.v[self.free] @ self.p[self.free])
+        return self.money + float(self.v[self.free] @ self.p[self.free])
 
     def _off(self) -> float:
         """Return what the equations of rows and groups miss at most."""
         rows = np.abs(self.f + np.where(self.free, self.v, 0.0) - self.rhs)[self.there]
-        groups = np.abs(self.omega * self.t + self.eta - self.has)
-        return max(float(rows.max(initial=0)), float(groups.max()))
+        return max(float(rows.max(initial=0)), self.off)
 
-    def _short(self) -> float:
-        """Return what is missing of the multipliers of who rises, which are 1 together."""
-        return 1 - float(self.omega @ self.lam)
-
-    def _open(self, block: PairBlock) -> np.ndarray:
-        return self.x[block.pairs] / self.s[block.pairs]
-
-    def _step(self, gap: float) -> None:
+    def _step(self, gap: float, mark: bool) -> None:
         """Go one step: a predictor, whose lengths say how far to aim, and a corrector."""
-        layout, free, x, s = self.layout, self.free, self.x, self.s
-        total, amount = np.empty(layout.g), self.omega * self.t + self.eta
-
-        def weigh(block: PairBlock) -> tuple:
-            d = self._open(block)
-            total[block.groups] = each = layout.total(block, d)
-            grow, has = (layout.spread(block, v[block.groups] / each) for v in (self.omega, amount))
-            fixed = (layout.squares(block, d),) if self.tight else ()
-            return layout.filled(block, d * grow), layout.filled(block, d * has), *fixed
-
-        per_level, of_amount, *fixed = (table.ravel() for table in summed(layout, weigh))
-        down = self.omega @ (self.omega / total)
-        matrix = laplacian(layout, self._open, total)
+        free, parts = self.free, self.parts
+        *tables, down, owed, matrix = parts.look("weigh", self.t, self.tight)
+        per_level, of_amount = (table.ravel() for table in tables[:2])
         matrix.flat[:: len(matrix) + 1] += np.where(
-            free, self.v / np.where(free, self.p, 1.0), PROXIMAL * fixed[0] if self.tight else 0.0
+            free, self.v / np.where(free, self.p, 1.0), PROXIMAL * tables[2].ravel() if self.tight else 0.0
         )
         matrix += np.outer(per_level, per_level / down)
         rows = RowMatrix(matrix, self.there)
         del matrix
-        short = self._short()
 
-        def direction(side: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, float]:
+        def direction(side: np.ndarray, owed: float) -> tuple[np.ndarray, float]:
             """Return the changes of prices and level for what rows and groups miss."""
-            missing = short - float(self.omega @ (groups / total))
+            missing = self.short - owed
             price = rows.solve(side + per_level * (missing / down))
             return price, (missing - float(per_level @ price)) / down
 
-        def relative(block: PairBlock, price: np.ndarray, groups: np.ndarray, level: float) -> tuple:
-            """Return the change of the multipliers, and that of the reduced costs."""
-            cost = layout.cost(block, self._table(price))
-            rise = (
-                layout.total(block, cost * self._open(block)) + groups[block.groups] + self.omega[block.groups] * level
-            )
-            rise /= total[block.groups]
-            cost -= layout.spread(block, rise)
-            return rise, cost
-
-        price, level = direction(of_amount - self.rhs, amount)
-        inverse, second = np.empty(layout.g), np.empty(layout.g)
-        given = OUTLIERS * layout.count if gap > MIDDLE * self.t else 0.0
-
-        def predict(block: PairBlock) -> tuple:
-            here, costs = x[block.pairs], s[block.pairs]
-            along = relative(block, price, amount, level)[1]
-            along /= costs
-            falls = _Falls.seen(1 + along, -along)
-            money = here * costs
-            sums = (float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along)))
-            per_cost = 1 / costs
-            bent = self._bent(here, costs, along, most)
-            d = here * per_cost
-            inverse[block.groups] = one = layout.total(block, per_cost)
-            second[block.groups] = two = layout.total(block, bent)
-            one, two = (layout.spread(block, v / total[block.groups]) for v in (one, two))
-            return (
-                falls,
-                np.array(sums),
-                layout.filled(block, per_cost - d * one),
-                layout.filled(block, bent - d * two),
-            )
-
-        most = BENT * gap / self.products
-        far, sums, of_inverse, of_second = summed(layout, predict)
+        price, level = direction(of_amount - self.rhs, owed)
+        given = OUTLIERS * self.count if gap > MIDDLE * self.t else 0.0
+        step = LevelStep(self.t, (price, level), BENT * gap / self.products)
+        far, sums, of_inverse, of_second, owing = parts.look("predict", step)
         ratio = price[free] / self.p[free]
         money = self.v[free] * self.p[free]
-        sums += float(money.sum()), float(money @ ratio), float((money * ratio) @ ratio)
+        sums = sums + np.array([float(money.sum()), float(money @ ratio), float((money * ratio) @ ratio)])
         first, dual = far.lengths(given, 1 + ratio, -ratio, 1.0)
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
         aim = max(max(float(after) / float(sums[0]), 0.0) ** 3, FASTEST) * gap
         aim = max(aim, LOWEST * self.t) / self.products
         # The corrector: products are to be `aim`, second-order terms of the predictor included.
         room = np.zeros(len(free))
-        room[free] = ROWS * aim / self.p[free] + self._bent(self.v[free], self.p[free], ratio, ROWS * most)
-        groups = amount - aim * inverse - second
+        room[free] = ROWS * aim / self.p[free] + bent(self.v[free], self.p[free], ratio, ROWS * step.most)
         side = of_amount - self.rhs + aim * of_inverse.ravel() + of_second.ravel() + room
-        before = (price, level)
-        price, level = direction(side, groups)
-        if self.change.shape != x.shape:
-            self.change, self.dearer = np.empty_like(x), np.empty_like(s)
-        change, dearer = self.change, self.dearer
-        rises = np.empty(layout.g)
-
-        def correct(block: PairBlock) -> tuple:
-            here, costs = x[block.pairs], s[block.pairs]
-            along = relative(block, before[0], amount, before[1])[1]
-            along /= costs
-            rises[block.groups], dear = relative(block, price, groups, level)
-            more = aim / costs
-            more -= here
-            more += self._bent(here, costs, along, most)
-            more -= here / costs * dear
-            # What is closed stays at nothing, or its products would count.
-            layout.close(block, more, 0.0)
-            change[block.pairs], dearer[block.pairs] = more, dear
-            return (_Falls.seen(-more / np.maximum(here, TINY), -dear / costs),)
-
-        far = summed(layout, correct)[0]
+        price, level = direction(side, owed - aim * float(owing[0]) - float(owing[1]))
+        step = replace(step, then=(price, level), aim=aim)
+        far = parts.look("correct", step)[0]
         slack = room[free] - self.v[free] - self.v[free] / self.p[free] * price[free]
         part = min(max(KEEP_LATE if not given else KEEP, 1 - gap / self.t), 1 - CLOSEST)
         falls = np.append(-slack / self.v[free], -level / self.t)
         first, dual = far.lengths(given, falls, -price[free] / self.p[free], part)
-        self._last = (first, dual, slack, level, price, rises)
-        self._move(1.0, LEFT if given else 0.0)
-
-    @staticmethod
-    def _bent(here: np.ndarray, costs: np.ndarray, along: np.ndarray, most: float) -> np.ndarray:
-        """Return what the second order of the predictor adds to amounts, at most so much of a product."""
-        product = here * costs * along
-        product *= 1 + along
-        np.clip(product, -most, most, out=product)
-        product /= costs
-        return product
+        self._before = (self.t, self.v.copy(), self.p.copy(), self.f)
+        if mark:
+            self.t_middle = self.t
+        self.v[free] += first * slack
+        self.t += first * level
+        self.p += dual * price
+        left = LEFT if given else 0.0
+        clipped, filled, *told = parts.change("go", step, (first, dual), self.t, left, mark)
+        self._take(filled, *told)
+        if clipped:
+            self.v[free] = np.maximum(1 - self.f[free], left * self.v[free])
 
     def _undo(self) -> None:
         """Take the last step back."""
-        self._move(-1.0, 0.0)
-
-    def _move(self, part: float, left: float) -> None:
-        """Go so much of the last step; what would lose more than all but `left` of itself keeps that."""
-        layout = self.layout
-        first, dual, slack, level, price, rises = self._last
-        self.v[self.free] += part * first * slack
-        self.t += part * first * level
-        self.p += part * dual * price
-        self.lam += part * dual * rises
-        self.has = np.empty(layout.g)
-        amount = self.omega * self.t + self.eta
-
-        def go(block: PairBlock) -> tuple:
-            here, costs = self.x[block.pairs], self.s[block.pairs]
-            more, dearer = part * first * self.change[block.pairs], part * dual * self.dearer[block.pairs]
-            clipped = 0
-            more += here
-            if left:
-                least = left * here
-                clipped = int(np.count_nonzero(more < least))
-                np.maximum(more, least, out=more)
-                dearer += costs
-                least = left * costs
-                least -= dearer
-                short = np.maximum(-layout.cheapest(block, -least), 0)
-                dearer += layout.spread(block, short)
-                self.lam[block.groups] -= short
-                layout.close(block, dearer, CLOSED)
-                costs[:] = dearer
-            else:
-                costs += dearer
-            # Beside what is clipped, rounding alone takes groups from what they are to have.
-            more *= layout.spread(block, amount[block.groups] / layout.total(block, more))
-            here[:] = more
-            self.has[block.groups] = layout.total(block, here)
-            return clipped, layout.filled(block, here)
-
-        clipped, f = summed(layout, go)
-        self.f = f.ravel()
-        if clipped:
-            self.v[self.free] = np.maximum(1 - self.f[self.free], left * self.v[self.free])
-
-
-class _Falls:
-    """How much of themselves amounts and reduced costs lose in a step: the most, and how many lose how much."""
-
-    def __init__(self, most: np.ndarray, counts: np.ndarray):
-        self.most, self.counts = most, counts
-
-    @classmethod
-    def seen(cls, *falls: np.ndarray) -> "_Falls":
-        """Take notice of relative falls of amounts and of reduced costs."""
-        counts = np.zeros((len(falls), BINS), dtype=np.int64)
-        for count, values in zip(counts, falls, strict=True):
-            much = values[values > 0.5]
-            if much.size:
-                count[:] = np.bincount(np.minimum((np.log2(much) * 8 + 8).astype(int), BINS - 1), minlength=BINS)
-        return cls(np.array([float(values.max(initial=0.0)) for values in falls]), counts)
-
-    def __add__(self, other: "_Falls") -> "_Falls":
-        return _Falls(np.maximum(self.most, other.most), self.counts + other.counts)
-
-    def lengths(self, given: float, slack: np.ndarray, price: np.ndarray, part: float) -> tuple[float, float]:
-        """Return the lengths of the steps that go `part` of the way to the boundary, at most 1.
-
-        So many amounts and so many reduced costs may be `given` up: they would stop all others.
-        """
-        found = []
-        for most, count, rows in zip(self.most, self.counts, (slack, price), strict=True):
-            if given:
-                beyond = count[::-1].cumsum()[::-1]
-                stays = int(np.argmax(beyond <= given))
-                most = min(most, 2.0 ** ((stays - 8) / 8))
-            fall = max(float(most), float(rows.max(initial=0.0)))
-            found.append(min(1.0, part / fall) if fall > 0 else 1.0)
-        return found[0], found[1]
+        self.parts.back()
+        self.t, self.v, self.p, self.f = self._before

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..base.crew import WORKING
 from ..base.parallel import cores
 
-__all__ = ["Layout", "PairBlock", "PairList", "PairTable", "laplacian", "pair_layout", "summed"]
+__all__ = ["Layout", "PairBlock", "PairList", "PairTable", "laplacian", "pair_layout", "summed", "table_layout"]
 
 BLOCK = 1 << 15
 """Pairs looked at in one go: a few arrays of them stay in the processor's cache."""
@@ -251,6 +252,14 @@ def pair_layout(need: np.ndarray, room: np.ndarray, owner: np.ndarray, place: np
     return kind(need, room, owner, place)
 
 
+def table_layout(need: np.ndarray, room: np.ndarray, opened: np.ndarray | None) -> Layout:
+    """Return the same for a table (g, k) that says what is open, None where all is."""
+    if opened is None or opened.all():
+        # Of a table that is open everywhere pairs need not be named.
+        return PairTable(need, room, *(np.broadcast_to(np.intp(0), len(need) * len(room)),) * 2)
+    return pair_layout(need, room, *np.nonzero(opened))
+
+
 Values = Callable[[PairBlock], np.ndarray]
 """What is wanted of the pairs of a block."""
 
@@ -260,7 +269,7 @@ def summed(layout: Layout, work: Callable[[PairBlock], tuple]) -> list:
     blocks = layout.blocks()
     if len(blocks) == 1:
         return list(work(blocks[0]))
-    workers = min(cores(), len(blocks) // BLOCKS_PER_THREAD)
+    workers = 1 if WORKING.get() else min(cores(), len(blocks) // BLOCKS_PER_THREAD)
 
     def stretch(some: list[PairBlock]) -> list:
         totals = list(work(some[0]))

@@ -83,8 +83,8 @@ def placed(
     room : array (k, m)
     owner, place : int arrays (pairs,)
         Group and class of every pair, sorted; every group has one.
-    full : bool array (m,)
-        Resources of which the groups need all there is where somebody may use it.
+    full : bool array (m,) or (k, m)
+        Resources, or rows, of which the groups are to take all there is where somebody may use it.
     watch : callable
         Told how far it is before every step; may raise.
     """
@@ -107,7 +107,7 @@ class PoolPlacement:
         self.parts = np.empty(layout.shape)
         self.price = np.zeros(room.size)
         # A resource priced in proportion to the room costs the same everywhere.
-        alike = np.where(entered & full, room, 0.0)
+        alike = np.where((entered & full) & (full | ~entered).all(axis=0), room, 0.0)
         size = np.square(alike).sum(axis=0)
         self.alike = alike / np.sqrt(np.where(size > 0, size, 1.0))
 
@@ -115,7 +115,7 @@ class PoolPlacement:
         """Return the parts of the groups, (pairs,), or None."""
         free = self.free
         filled = self._fill()
-        mu = BARRIER * float(self.size.sum()) / self.there.sum()
+        mu = BARRIER * float(self.size.sum()) / max(1, int(self.there.sum()))
         slack = np.where(free, np.maximum(1 - filled, 1.0), 0.0)
         self.price[free] = mu / slack[free]
         best, waited = np.inf, 0

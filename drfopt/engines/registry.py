@@ -280,7 +280,7 @@ ENGINES = Registry(
         "whole.groups",
         "guarantees, tiers and groups of whole tasks: all best ways to choose who stops, swept together",
         LEXIMIN,
-        POOL,
+        ANYWHERE,
         integer=True,
         organised=True,
         types=True,

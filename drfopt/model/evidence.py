@@ -24,6 +24,7 @@ __all__ = [
     "Round",
     "StopEvidence",
     "WholeEvidence",
+    "type_names",
 ]
 
 
@@ -81,14 +82,14 @@ class Evidence:
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as data, in names: ``proof`` of a certificate file."""
-        if self.packing is None or instance.machines is None or instance.type_table is not None:
-            # Of several types the placement by types is what is told.
+        if self.packing is None or instance.machines is None:
             return {}
+        names = type_names(instance)
         rows: list[dict[str, Any]] = []
         for at, (k, count, pattern) in enumerate(self.packing):
-            row = {"class": instance.machine_names[k], "machines": int(count), "tasks": _by_name(instance, pattern)}
+            row = {"class": instance.machine_names[k], "machines": int(count), "tasks": _by_name(names, pattern)}
             if shared := self.devices[at] if self.devices else None:
-                row["devices"] = {r: [_by_name(instance, on) for on in all_of_it] for r, all_of_it in shared.items()}
+                row["devices"] = {r: [_by_name(names, on) for on in all_of_it] for r, all_of_it in shared.items()}
             rows.append(row)
         return {"packing": rows}
 
@@ -243,8 +244,15 @@ def _ceilings_by_name(instance: Instance, bounds: np.ndarray | Sequence[Any], te
     return found
 
 
-def _by_name(instance: Instance, tasks: Mapping[int, int]) -> dict[str, int]:
-    return {instance.users[i]: int(x) for i, x in tasks.items()}
+def type_names(instance: Instance) -> list[str]:
+    """Return what the rows of the cluster by types are called: a user, or of one with several types each of them."""
+    kinds = instance.task_types or (None,) * instance.n
+    rows = zip(instance.users, kinds, strict=True)
+    return [label for name, mine in rows for label in ([f"{name}:{t}" for t in range(len(mine))] if mine else [name])]
+
+
+def _by_name(names: Sequence[str], tasks: Mapping[int, int]) -> dict[str, int]:
+    return {names[i]: int(x) for i, x in tasks.items()}
 
 
 def prices_by_name(instance: Instance, table: np.ndarray, text: Text, of_whole_classes: bool = False) -> dict[str, Any]:

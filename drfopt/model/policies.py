@@ -124,13 +124,10 @@ class Policy:
         taught = set(knows)
         if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
-        rules = instance.organisation
-        in_groups = integer and instance.machines is not None and rules is not None and rules.branches
-        in_groups = in_groups and self.objective == "leximin"
         if integer and self.objective == "formulation":
             # A file knows one row of demands a user, and whole tasks of several types do not use their mean.
             taught = {feature for feature in taught if not feature.startswith("types")}
-        if self.objective == "servers" or in_groups:
+        if self.objective == "servers":
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""

@@ -6,6 +6,7 @@ users, and makes their tasks from a few numbers whenever they are asked for.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,24 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError
 from ..base.partitions import Partitions
+from ..base.states import OnDisk, PartStates
 from ..certificates import bottleneck, prices
+from ..certificates.chain import ChainUsers, cell_name, certify_parts
 from ..certificates.holders import Holders
 from ..certificates.prices import Buyers
+from ..engines.leximin.parted_chain import ChainPart, chain
 from ..engines.leximin.saturation import Rising, saturation, tasks_at
 from ..engines.nash.demand_response import DemandResponse, PartedResponse
 from ..engines.nash.newton import descended
 from ..engines.problem import Problem
 from ..io.user_tables.cluster import BareCluster
-from ..io.user_tables.columns import at_row, load, names_of, write_columns
+from ..io.user_tables.columns import at_row, load, names_of, read_columns, write_columns
 from ..io.user_tables.rows import UserRows
 from ..model.allocation import Certificate
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["OBJECTIVES", "Division", "LoadedPart", "Objective", "loaded"]
+__all__ = ["OBJECTIVES", "Division", "LoadedPart", "PartedAnswer", "loaded"]
 
 REMEDY = "solve these users in memory, with exact=True, or round their numbers"
 
@@ -45,7 +49,8 @@ class LoadedPart:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """What is to be divided: the parts, their sources, how many users, about what money they have, who has a limit."""
+    """What is to be divided: the parts, their sources, how many users, about what money they have, whether somebody has
+    a limit, and how many bytes of users may be kept."""
 
     parts: Partitions
     rows: list[UserRows]
@@ -54,6 +59,7 @@ class Division:
     n: int
     money: float
     limited: bool
+    memory: float
     deadline: Deadline
 
     def called(self, part: int, i: int) -> str:
@@ -71,9 +77,34 @@ def loaded(rows: UserRows, cluster: BareCluster, policy: Policy) -> LoadedPart:
     return LoadedPart(rows, instance)
 
 
+@dataclass(frozen=True, eq=False)
+class PartedAnswer:
+    """What is known of all users together.
+
+    Attributes
+    ----------
+    engine : str
+    proof : Certificate
+    users : int
+    used : array (k, m)
+        Of a pool k is 1.
+    unplaced : int
+    levels, prices : array (m,) or None
+        The highest level on each resource, or what a unit of it costs.
+    """
+
+    engine: str
+    proof: Certificate
+    users: int
+    used: np.ndarray
+    unplaced: int
+    levels: np.ndarray | None = None
+    prices: np.ndarray | None = None
+
+
 @dataclass(frozen=True)
-class Objective:
-    """A row of the table: how the few numbers are found from which everybody's tasks follow, and how they are proven.
+class PoolObjective:
+    """How the few numbers are found from which everybody's tasks in a pool follow, and how they are proven.
 
     Attributes
     ----------
@@ -94,14 +125,33 @@ class Objective:
     prove: Callable[[Division, np.ndarray, Partitions, list], Certificate]
     priced: bool
 
+    def divide(self, division: Division, folder: str) -> PartedAnswer:
+        """Write everybody's tasks to files of a folder, and prove them."""
+        numbers = self.find(division)
+        wrote = division.parts.each(self.written, division.policy, numbers, folder, what="writing")
+        held = division.parts.then(self.held, division.policy, numbers)
+        seen = [found for found, _ in wrote]
+        return PartedAnswer(
+            self.engine,
+            self.prove(division, numbers, held, seen),
+            division.n,
+            np.sum([part.used for part in seen], axis=0).reshape(1, -1),
+            sum(unplaced for _, unplaced in wrote),
+            levels=None if self.priced else np.max([part.highest for part in seen], axis=0),
+            prices=numbers if self.priced else None,
+        )
+
     def written(self, part: LoadedPart, policy: Policy, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
         """Write the answer of a part; return what its certificate sees first, and how many users are unplaced."""
         held, instance = self.held(part, policy, numbers), part.instance
-        names = names_of(part.rows)
-        columns = {} if names is None else {"name": names}
-        columns |= {"tasks": held.tasks, "level": policy.rates(instance) * held.tasks}
+        columns = _named(part.rows) | {"tasks": held.tasks, "level": policy.rates(instance) * held.tasks}
         write_columns(folder, part.rows.stem, columns)
         return held.seen(), int(np.count_nonzero(instance.unplaced()))
+
+
+def _named(rows: UserRows) -> dict[str, Any]:
+    names = names_of(rows)
+    return {} if names is None else {"name": names}
 
 
 # ---- leximin ---------------------------------------------------------------------------------------------------------
@@ -172,7 +222,83 @@ def _prices(division: Division, prices_of: np.ndarray, held: Partitions, seen: l
     )
 
 
-OBJECTIVES = {
-    "leximin": Objective("saturation", _saturation, _held, _bottlenecks, priced=False),
-    "alpha": Objective("newton", _clearing, _bought, _prices, priced=True),
+# ---- leximin on machines ---------------------------------------------------------------------------------------------
+
+
+ON = "on "
+"""What stands before the name of a class in the column of the tasks that are there."""
+
+BYTES = 8 * 4
+"""What a pair takes at most while it is worked on: an amount and a reduced cost, each before and after a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class MachineObjective:
+    """Leximin on machines: iterates stay with whoever owns a part, and the proof is made of what was written."""
+
+    engine: str = "interior-chain"
+
+    def divide(self, division: Division, folder: str) -> PartedAnswer:
+        """Write everybody's tasks and where they are to files of a folder, and prove them."""
+        cluster, policy, place = division.cluster, division.policy, division.parts.place
+        room = cluster.room
+        # So many parts stay in memory; what the others are at lies in files.
+        size = BYTES * sum(rows.n for rows in division.rows) * len(room)
+        kept = division.memory / size if size else 1.0
+        sources = [(q, rows, not q < kept * len(division.rows)) for q, rows in enumerate(division.rows)]
+        owned = Partitions(sources, (), place)
+        states = PartStates(owned.then(_chained, cluster, policy, folder))
+        rounds = chain(states, room, division.deadline)
+        unplaced, n = states.parts.total(_written, division.rows, cluster, folder, what="writing")
+        users = PartStates(owned.then(_judged, cluster, policy, folder))
+        users.said = "proof"
+        proof = certify_parts(
+            users, room, rounds, division.called, partial(cell_name, cluster.classes, cluster.resources)
+        )
+        seen = users.parts.each(_seen, what="proof")
+        used: np.ndarray = np.sum([used for used, _ in seen], axis=0)
+        return PartedAnswer(self.engine, proof, n, used, unplaced, levels=np.max([top for _, top in seen], axis=0))
+
+
+def _chained(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: Policy, folder: str) -> Any:
+    """Return the state of a part at the beginning of the chain."""
+    number, rows, on_disk = source
+    part = ChainPart(Problem(loaded(rows, cluster, policy).instance, policy), number)
+    return OnDisk(part, folder) if on_disk else part
+
+
+def _written(state: Any, rows: list[UserRows], cluster: BareCluster, folder: str) -> tuple[int, int]:
+    """Write the answer of a part; return how many users are unplaced, and how many there are."""
+    part = state.open() if isinstance(state, OnDisk) else state
+    tasks, levels, placement = part.tasks()
+    columns = _named(rows[part.number]) | {"tasks": tasks, "level": levels}
+    columns |= {ON + name: column for name, column in zip(cluster.classes or (), placement.T, strict=True)}
+    write_columns(folder, rows[part.number].stem, columns)
+    return int(part.unplaced), len(tasks)
+
+
+def _judged(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: Policy, folder: str) -> Any:
+    """Return the users of a part with the tasks that were written."""
+    number, rows, on_disk = source
+    instance, found = load(rows, cluster), read_columns(folder, rows.stem)
+    placement = np.empty((instance.n, instance.k))
+    for k, name in enumerate(cluster.classes or ()):
+        placement[:, k] = found[ON + name]
+    users = ChainUsers(instance, policy.rates(instance), found["tasks"], placement, number, finds=True)
+    return OnDisk(users, folder) if on_disk else users
+
+
+def _seen(state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return what users use of each row (k, m), and the highest level on each resource (m,)."""
+    users = state.open() if isinstance(state, OnDisk) else state
+    demands = users.instance.demands
+    highest = [float(users.levels.max(where=column > 0, initial=0.0)) for column in demands.T]
+    return users.placement.T @ demands, np.array(highest)
+
+
+OBJECTIVES: dict[tuple[str, bool], PoolObjective | MachineObjective] = {
+    ("leximin", False): PoolObjective("saturation", _saturation, _held, _bottlenecks, priced=False),
+    ("alpha", False): PoolObjective("newton", _clearing, _bought, _prices, priced=True),
+    ("leximin", True): MachineObjective(),
 }
+"""By objective, and whether the cluster has machines."""

@@ -14,15 +14,17 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, InstanceError, PolicyError
-from ..base.parallel import cores
+from ..base.parallel import cores, one_thread
 from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
+from ..certificates.chain import cell_name
 from ..engines.leximin.saturation import MOST_RESOURCES
 from ..io.user_tables.cluster import BareCluster
+from ..io.user_tables.names import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
 from ..model.allocation import Certificate
-from ..model.evidence import BottleneckEvidence, PriceEvidence
+from ..model.evidence import BottleneckEvidence, ChainEvidence, PriceEvidence
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .partition_passes import OBJECTIVES, Division, LoadedPart, loaded
 
@@ -47,7 +49,10 @@ class PartitionedAllocation(Result):
     unplaced : int
         Users who can run no task at all.
     resources : tuple of str (m,)
+    classes : tuple of str (k,) or None
+        Names of the classes of machines; None for a pool.
     capacity, used : arrays (m,)
+        Of the whole cluster.
     levels : array (m,) or None
         The highest level on each resource, 0 where nobody uses it; None for ``ceei``.
     prices : array (m,) or None
@@ -56,8 +61,9 @@ class PartitionedAllocation(Result):
         Made of the same sums over the parts as that of an `Allocation`.
     engine : str
     folder : str
-        Where the answer is: for each part of the users a file ``*.parquet`` with the columns ``tasks``, ``level`` and,
-        if they have one, ``name``, in the order of the input; and ``certificate.json``, which is `to_dict`.
+        Where the answer is: for each part of the users a file ``*.parquet`` with the columns ``tasks``, ``level``, on
+        machines ``on CLASS`` for each of them and, if users have one, ``name``, in the order of the input; and
+        ``certificate.json``, which is `to_dict`.
     seconds : float
     """
 
@@ -69,6 +75,7 @@ class PartitionedAllocation(Result):
     partitions: int
     unplaced: int
     resources: tuple[str, ...]
+    classes: tuple[str, ...] | None
     capacity: np.ndarray
     used: np.ndarray
     levels: np.ndarray | None
@@ -87,6 +94,8 @@ class PartitionedAllocation(Result):
     def error(self) -> float:
         """What the certificate proves: by how much any user's level can be off at most, relative to it."""
         evidence = self.certificate.evidence
+        if isinstance(evidence, ChainEvidence):
+            return self.certificate.violation
         known = evidence.error if isinstance(evidence, BottleneckEvidence | PriceEvidence) else None
         return float("nan") if known is None else known
 
@@ -94,6 +103,23 @@ class PartitionedAllocation(Result):
         """Return what is known of each resource beside its use: its highest level, or its price, (m,)."""
         known = self.levels if self.prices is None else self.prices
         return [] if known is None else known.tolist()
+
+    def _rounds(self) -> dict[str, Any]:
+        """Return the rounds of a chain: levels, and what the whole of each resource of a class costs."""
+        evidence, names = self.certificate.evidence, self.classes
+        if names is None or not isinstance(evidence, ChainEvidence):
+            return {}
+        rounds = [
+            {
+                "level": float(link.level),
+                "prices": {
+                    cell_name(names, self.resources, k, j): float(link.prices[k, j])
+                    for k, j in np.argwhere(link.prices > 0).tolist()
+                },
+            }
+            for link in evidence.rounds
+        ]
+        return {"rounds": rounds}
 
     def named(self) -> dict[str, float]:
         """Return what is used of each resource, by its name."""
@@ -115,7 +141,7 @@ class PartitionedAllocation(Result):
                 {"name": name, "capacity": capacity, "used": used, "utilization": part, last: number}
                 for name, capacity, used, part, number in zip(*columns, self._numbers(), strict=True)
             ],
-            "certificate": self.certificate.to_dict() | {"error": self.error},
+            "certificate": self.certificate.to_dict() | {"error": self.error} | self._rounds(),
             "folder": self.folder,
             "seconds": self.seconds,
         }
@@ -200,17 +226,18 @@ def solve_partitions(
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)
-    if chosen.objective not in OBJECTIVES or (chosen.objective == "alpha" and chosen.alpha != 1):
-        raise PolicyError(
-            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE or ceei"
-        )
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
     parquet()
     shared = BareCluster.of(cluster)
-    if shared.machines is not None:
-        raise PolicyError(f"{chosen.name} of users in tables is built for one pool: give a capacity, not machines")
-    if chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
+    pool = shared.machines is None
+    objective = OBJECTIVES.get((chosen.objective, not pool))
+    if objective is None or (chosen.objective == "alpha" and chosen.alpha != 1):
+        raise PolicyError(
+            f"{chosen.name} is not built for users in tables{'' if pool else ' on machines'}: use drf, asset, tasks, "
+            f"tsf{', ' if pool else ' or '}single:RESOURCE{' or ceei' if pool else ''}"
+        )
+    if pool and chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
         raise InstanceError(
             f"the cluster has {shared.m} resources: users in tables are added up by the set that they need, of "
             f"{MOST_RESOURCES} at most: leave out those that are never scarce"
@@ -222,28 +249,27 @@ def solve_partitions(
     if output is None and not files:
         raise InstanceError("users in a frame have no place beside which to write: give output, the folder to make")
     target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
-    objective, deadline = OBJECTIVES[chosen.objective], Deadline.after(time_limit)
+    deadline = Deadline.after(time_limit)
     processes = min(cores() if jobs is None else jobs, len(rows))
-    with _folder(target) as folder, place(processes, dask, deadline) as where:
+    with _folder(target) as folder, place(processes, dask, deadline) as where, one_thread():
+        check_names(Partitions(rows, (), where), sum(part.n for part in rows))
         division = _division(rows, where, shared, chosen, deadline)
-        numbers = objective.find(division)
-        wrote = division.parts.each(objective.written, chosen, numbers, str(folder), what="writing")
-        held = division.parts.then(objective.held, chosen, numbers)
-        proof = objective.prove(division, numbers, held, [seen for seen, _ in wrote])
-        if not proof.valid:
-            raise CertificateError(f"an allocation was found that its certificate does not prove: {proof.reason}")
+        found = objective.divide(division, str(folder))
+        if not found.proof.valid:
+            raise CertificateError(f"an allocation was found that its certificate does not prove: {found.proof.reason}")
         answer = PartitionedAllocation(
             policy=chosen.name,
-            users=division.n,
+            users=found.users,
             partitions=len(rows),
-            unplaced=sum(unplaced for _, unplaced in wrote),
+            unplaced=found.unplaced,
             resources=shared.resources,
+            classes=shared.classes,
             capacity=shared.total,
-            used=np.sum([seen.used for seen, _ in wrote], axis=0).ravel(),
-            levels=None if objective.priced else np.max([seen.highest for seen, _ in wrote], axis=0),
-            prices=numbers if objective.priced else None,
-            certificate=proof,
-            engine=objective.engine,
+            used=found.used.sum(axis=0),
+            levels=found.levels,
+            prices=found.prices,
+            certificate=found.proof,
+            engine=found.engine,
             folder=str(target),
             seconds=time.perf_counter() - begun,
         )
@@ -270,15 +296,16 @@ def _counted(part: LoadedPart) -> tuple[int, float, bool]:
 
 
 def _division(rows: list[UserRows], where: Place, cluster: BareCluster, policy: Policy, deadline: Deadline) -> Division:
-    """Return what is to be divided; users are kept where they are read, if there is room."""
+    """Return what is to be divided; users of a pool are kept where they are read, if there is room."""
     parts, n = Partitions(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
+    memory = where.memory() * KEPT
     # Demands, weights, limits, and rates and tasks while they are worked on.
-    if n and where.memory() * KEPT < n * (cluster.m + 4) * 8:
-        return Division(parts, rows, cluster, policy, n, float(n), True, deadline)
+    if cluster.machines is not None or (n and memory < n * (cluster.m + 4) * 8):
+        return Division(parts, rows, cluster, policy, n, float(n), True, memory, deadline)
     parts = parts.kept()
     counts = parts.each(_counted, what="reading")
     n, money = sum(count for count, _, _ in counts), sum(weight for _, weight, _ in counts)
-    return Division(parts, rows, cluster, policy, n, money, any(has for *_, has in counts), deadline)
+    return Division(parts, rows, cluster, policy, n, money, any(has for *_, has in counts), memory, deadline)
 
 
 @contextlib.contextmanager

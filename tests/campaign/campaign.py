@@ -26,6 +26,9 @@ __all__ = ["Result", "main", "results", "run"]
 LONGEST = 60
 """Seconds after which an instance of a few users is said to hang."""
 
+WRITTEN = 2
+"""Seconds that an enumeration of whole tasks under rules may take."""
+
 BAD = ("wrong", "fault")
 
 
@@ -69,7 +72,12 @@ def run(case: cases.Case) -> Verdict:
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         return Verdict("fault", f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})")
-    return judge(case, found)
+    try:
+        # What whole tasks under rules are is written down in full, which may be too much.
+        with _bounded(WRITTEN if case.mode == "whole" and (case.types or case.organised) else LONGEST):
+            return judge(case, found)
+    except Hangs:
+        return Verdict("not judged", "its oracle takes too long")
 
 
 def results(seed: int, numbers: range) -> Iterator[Result]:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from test_interior_chain import many_levels, scattered, solved
 
+from drfopt.certificates.feasibility import infeasibility
+from drfopt.engines import pool_placing
 from drfopt.engines.leximin.interior_chain import InteriorRound
 from drfopt.engines.pool_placing import placed
 from drfopt.model.instance import Instance
@@ -99,6 +101,34 @@ def test_parts_that_closed_pairs_leave_are_pools(asked):
     assert asked[0] is None
     assert any(answer is not None for answer in asked)
     assert allocation.levels == pytest.approx(solve(instance, engine="lp-chain").levels, rel=1e-11)
+
+
+def on_few_classes(instance, policy):
+    """Ask for the placement; return how many users it splits, after looking that it is one of the same tasks."""
+    allocation = solve(instance, policy)
+    placement = allocation.placement
+    assert infeasibility(instance, allocation.tasks, placement)[0] <= 1e-12
+    assert placement.sum(axis=1) == pytest.approx(allocation.tasks, rel=1e-13)
+    assert not placement[~instance.fits].any()
+    return int(((placement > 0).sum(axis=1) > 1).sum())
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+@pytest.mark.parametrize(("n", "k", "open_to"), [(1500, 12, 1.0), (600, 30, 0.4)])
+def test_all_but_a_user_a_row_are_on_one_class(n, k, open_to, policy):
+    assert on_few_classes(many_levels(n, k, open_to, 0.3), policy) <= 4 * k
+
+
+def test_where_rounding_does_not_fit_programs_are_asked(monkeypatch):
+    monkeypatch.setattr(pool_placing, "placed", lambda *arguments: None)
+    assert on_few_classes(many_levels(1500, 12, 1.0), "drf") <= 4 * 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+@pytest.mark.parametrize(("open_to", "limited"), [(1.0, 0.5), (0.3, 0.0)])
+def test_twenty_thousand_users_are_on_one_class_but_for_a_few(open_to, limited, policy):
+    assert on_few_classes(many_levels(20_000, 30, open_to, limited), policy) <= 4 * 30
 
 
 def test_nobody_rises_beyond_limits_that_all_meet(asked):

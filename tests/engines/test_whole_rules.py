@@ -1,10 +1,11 @@
 """Whole tasks under guarantees, tiers, ceilings and of several types: engines, proofs and enumeration agree."""
 
+import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from organised import organised_pool
+from organised import again, organised_pool
 from whole_reference import Enumeration, Groups, awkward
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, schedule, solve
@@ -295,13 +296,49 @@ def test_members_rise_together_and_who_stops_is_chosen_well():
     assert "best choice" in worse.reason
 
 
-def test_groups_of_whole_tasks_on_machines_are_refused():
+def swept_on_machines(seeds: range) -> int:
+    """Compare the sweep of groups on machines with the recursion; return how many instances have several groups."""
+    branching = 0
+    for seed in seeds:
+        chance, pool = random.Random(f"groups {seed}"), organised_pool(seed)
+        if pool.n > 4 or pool.organisation is None or not pool.organisation.branches:
+            continue
+        rooms = [{r: chance.choice([2, 3, 4]) for r in pool.resources} for _ in range(chance.randint(1, 2))]
+        machines = [Machine(f"c{k}", room, chance.randint(1, 2)) for k, room in enumerate(rooms)]
+        names = [machine.name for machine in machines]
+        open_to = {u: [chance.choice(names)] for u in pool.users} if chance.random() < 0.4 else None
+        instance, policy = again(pool, machines=machines, eligible=open_to), POLICIES[seed % len(POLICIES)]
+        try:
+            if sum(Enumeration(instance, policy).most) > 16:
+                continue
+            found = solve(instance, policy, integer=True)
+        except PolicyError as error:
+            assert "excluded" in str(error) or "mean nothing" in str(error), seed
+            continue
+        assert tuple(found.tasks.tolist()) in Groups(instance, policy).best(), seed
+        assert found.certificate.valid, seed
+        branching += 1
+    return branching
+
+
+def test_groups_on_machines_are_swept_as_the_recursion_says():
+    assert swept_on_machines(range(60)) > 5
+
+
+@pytest.mark.slow
+def test_groups_on_machines_are_swept_as_the_recursion_says_at_length():
+    assert swept_on_machines(range(1000, 2500)) > 150
+
+
+def test_groups_of_whole_tasks_on_machines_are_packed():
     rules = Organisation(paths={"A": "g", "B": "h"})
-    instance = Instance(
-        {u: {"cpu": 1} for u in "AB"}, machines=[Machine("m", [2], 2)], resources=["cpu"], organisation=rules
-    )
-    with pytest.raises(PolicyError, match="groups, and an optimum of whole tasks is not defined for them"):
-        solve(instance, integer=True)
+    users = {u: {"cpu": 3} for u in "AB"}
+    machines = Instance(users, machines=[Machine("m", {"cpu": 4}, 3)], organisation=rules)
+    # A task a machine: two of one of them, and one of the other; in a pool of 12 cpu two of each.
+    found = solve(machines, integer=True)
+    assert sorted(found.tasks) == [1, 2]
+    assert found.placement.sum() == 3
+    assert solve(Instance(users, {"cpu": 12}, organisation=rules), integer=True).tasks.tolist() == [2, 2]
 
 
 def test_too_many_ways_are_told(monkeypatch):

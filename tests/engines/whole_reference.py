@@ -263,9 +263,11 @@ def _open(name: str, named: object) -> bool:
 
 
 class Groups:
-    """Whole tasks in several groups of a pool by plain recursion: every set of users tried who could stop."""
+    """Whole tasks in several groups by plain recursion: every set of users tried who could stop."""
 
     def __init__(self, instance: Instance, policy: str):
+        self.packing = None if instance.machines is None else Enumeration(instance, policy)
+        self.packed: dict = {}
         self.instance, self.policy, self.rules = instance, policy_named(policy), instance.organisation
         self.promised = [int(p // 1) for p in Clock(instance, self.policy, exact=True).promised]
         limits, unplaced = instance.exact_limits, instance.unplaced(integer=True)
@@ -347,6 +349,11 @@ class Groups:
 
     def _possible(self, tasks: tuple) -> bool:
         instance = self.instance
+        if self.packing is not None:
+            if tasks not in self.packed:
+                within = all(x <= most for x, most in zip(tasks, self.packing.most, strict=True))
+                self.packed[tasks] = within and self.packing.possible(list(tasks))
+            return self.packed[tasks]
         over = any(most is not None and x > most for x, most in zip(tasks, self.most, strict=True))
         bounds = [(dict(zip(instance.resources, instance.exact_capacity, strict=True)), range(instance.n))]
         bounds += [(group.ceiling, self._below(group.name)) for group in self.rules.groups]

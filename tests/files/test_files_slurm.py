@@ -365,3 +365,13 @@ def test_long_nodes_without_a_header_are_read(tmp_path):
     jobs.write_text("JobID|User|Account|Partition|State|NNodes|ReqTRES\n7|ann|a|batch|PENDING|1|cpu=4,mem=8G\n")
     found = read("slurm", [nodes, jobs]).instance
     assert found.capacity.tolist() == [16, 64000]
+
+
+def test_a_job_in_two_files_counts_once(tmp_path):
+    nodes, jobs, again = (tmp_path / name for name in ("nodes.txt", "jobs.txt", "again.txt"))
+    nodes.write_text("NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|16|64000||batch|idle\n")
+    for file in (jobs, again):
+        file.write_text("JobID|User|Account|Partition|State|NNodes|ReqTRES\n7|ann|a|batch|PENDING|1|cpu=4,mem=8G\n")
+    found = read("slurm", [nodes, jobs, again])
+    assert found.instance.limits.tolist() == [1]
+    assert any("job that is listed again" in str(note) for note in found.notes)

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow
 from pyarrow import parquet
 
+from drfopt import Machine
+
 RESOURCES = ("cpu", "memory", "disk")
 
 
@@ -30,7 +32,10 @@ def write(folder, columns, files=2, group=None):
     arrays = {
         name: pyarrow.array(values, mask=np.isinf(values) if name == "max_tasks" else None)
         for name, values in columns.items()
+        if name != "machines"
     }
+    if "machines" in columns:
+        arrays["machines"] = pyarrow.array([[f"c{k}" for k in np.flatnonzero(row)] for row in columns["machines"]])
     table = pyarrow.table(arrays)
     edges = np.linspace(0, table.num_rows, files + 1).astype(int).tolist()
     for q, (start, stop) in enumerate(pairwise(edges)):
@@ -41,3 +46,21 @@ def write(folder, columns, files=2, group=None):
 def answer(folder):
     """Return the columns of an answer, file by file."""
     return pyarrow.concat_tables([parquet.read_table(path) for path in sorted(Path(folder).glob("*.parquet"))])
+
+
+def awkward_cluster(seed, n, k=5, open_to=0.4, limited=0.5, weighted=False):
+    """Return columns and machines: zero demands, equal users, closed classes, limits of 0, and who fits nowhere."""
+    rng = np.random.default_rng(seed)
+    demands = rng.integers(1, 30, (n, 3)) * (rng.random((n, 3)) < 0.6) * 1.0
+    demands[demands.sum(axis=1) == 0, seed % 3] = 7
+    demands[: n // 20] = demands[0]
+    demands[-1, 0] = 1e6
+    opened = rng.random((n, k)) < open_to
+    opened[np.arange(n), rng.integers(0, k, n)] = True
+    columns = {name: demands[:, j] for j, name in enumerate(RESOURCES)} | {"machines": opened}
+    if limited:
+        columns["max_tasks"] = np.where(rng.random(n) < limited, rng.choice([0, 0.5, 2, 5, 11], n), np.inf)
+    if weighted:
+        columns["weight"] = rng.integers(1, 4, n).astype(float)
+    rooms = rng.integers(50, 200, (k, 3)) * n / k * 2
+    return columns, [Machine(f"c{q}", dict(zip(RESOURCES, row.tolist(), strict=True))) for q, row in enumerate(rooms)]

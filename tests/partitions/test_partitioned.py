@@ -152,6 +152,31 @@ def test_rows_are_counted_in_the_file(tmp_path, monkeypatch):
         solve_partitions(tmp_path / "a.parquet", POOL, jobs=1)
 
 
+@pytest.mark.parametrize("names", [["a", "bc", "", "d", "abc", "bc"], [3, 1, None, 2, None, 1]], ids=["text", "number"])
+def test_a_name_that_two_users_share_is_told_with_both(tmp_path, monkeypatch, names):
+    monkeypatch.setattr("drfopt.io.user_tables.names.AT_ONCE", 2)
+    columns = {"cpu": [1.0] * 6, "memory": [1.0] * 6, "name": names}
+    users = write(tmp_path / "users", columns, files=2)
+    shown = repr(names[1])
+    with pytest.raises(
+        InstanceError, match=rf"part-1.parquet: column 'name', row 2 is {shown}, as is .*part-0.parquet, row 1:"
+    ):
+        solve_partitions(users, POOL, jobs=1)
+    one = write(tmp_path / "one", columns, files=1)
+    with pytest.raises(
+        InstanceError, match=rf"part-0.parquet: column 'name', row 5 is {shown}, as is row 1: give every"
+    ):
+        solve_partitions(one, POOL, jobs=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"users", "one"}
+
+
+def test_names_that_differ_in_a_letter_are_different(tmp_path):
+    names = [f"user-{i}" for i in range(300)] + [f"resu-{i}" for i in range(300)]
+    columns = {"cpu": [1.0] * 600, "memory": [1.0] * 600, "name": names}
+    found = solve_partitions(write(tmp_path / "users", columns), POOL, jobs=1)
+    assert answer(found.folder)["name"].to_pylist() == names
+
+
 def test_folders_that_cannot_be(tmp_path):
     empty, users = tmp_path / "empty", write(tmp_path / "users", GOOD | {"memory": [4.0, 1.0]}, files=1)
     empty.mkdir()
@@ -180,7 +205,7 @@ def test_what_is_not_built_is_refused(tmp_path):
     users = write(tmp_path / "users", GOOD, files=1)
     for refused, message in (
         (lambda: solve_partitions(users, POOL, "utilitarian"), "utilitarian is not built for users in tables: use drf"),
-        (lambda: solve_partitions(users, [Machine("a", {"cpu": 1, "memory": 1})]), "built for one pool"),
+        (lambda: solve_partitions(users, [Machine("a", POOL)], "ceei"), "ceei is not built .* on machines: use drf"),
         (lambda: solve_partitions(users, POOL, "single:gpu"), "names a resource that the cluster does not have"),
         (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give 1 or more"),
         (lambda: solve_partitions([1, 2], POOL), "users are a list: give the folder of their Parquet files"),

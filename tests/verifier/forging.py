@@ -51,6 +51,8 @@ def at(tree: Any, path: tuple[Any, ...]) -> Any:
 def told(data: dict[str, Any], value: Fraction) -> Any:
     """Return a number as the file writes numbers of tasks."""
     tasks = [row["tasks"] for row in data["users"]]
+    if all(isinstance(x, int) for x in tasks) and value.denominator == 1:
+        return int(value)
     return str(value) if any(isinstance(x, str) for x in tasks) else float(value)
 
 
@@ -94,7 +96,9 @@ def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any]
         path = chance.choice(paths)
         value = number(at(found[kind], path))
         new = chance.choice([value * 2, -value, value + 1, value / 2, Fraction(0), value * (1 + Fraction(1, 10**6))])
-        whole = path[-1] in ("tier", "count", "most", "tasks") or (kind == "instance" and path[-1] == "max_tasks")
+        whole = path[-1] in ("tier", "count", "most", "tasks", "machines") or (
+            kind == "instance" and path[-1] == "max_tasks"
+        )
         at(found[kind], path[:-1])[path[-1]] = int(new) if whole else str(new)
     elif kind == "drop" and rounds:
         del rounds[chance.randrange(len(rounds))]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, solve
+from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.certificates import verifier
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
@@ -193,8 +193,23 @@ def market_above_ceiling():
     return found
 
 
+def overfull_types():
+    """Everybody at its limit, each of whom alone has room, and together they have not."""
+    kinds = [TaskType({"a": 2}, 2), TaskType({"a": 1}, 1)]
+    found = file_of(Instance({"A": kinds, "B": {"a": 1}}, {"a": 10}, max_tasks={"B": 5}), integer=True)
+    found["instance"]["capacity"] = {"a": 9}
+    return without_levels(found)
+
+
+def out_of_time():
+    """Everybody alike, where a group has no more than a user beside it."""
+    return grouped([4, 4, 4])
+
+
 FORGED = [
     late,
+    out_of_time,
+    overfull_types,
     market_above_ceiling,
     beneath,
     broken_whole,
@@ -243,7 +258,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("claims.py", "order.py", "proofs.py")
+    for file in ("possible.py", "order.py", "clock.py", "proofs.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]
@@ -318,7 +333,36 @@ def one_more(policy):
     return found
 
 
+def under(rules, policy="drf"):
+    """The plain answer of two users, and its trees, under rules."""
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 4}), policy, integer=True))
+    found["instance"]["users"][0] |= rules
+    return found
+
+
+def promised(policy):
+    return under({"guarantee": {"a": 3}}, policy)
+
+
+def first_served(policy):
+    return under({"tier": 1}, policy)
+
+
+def capped(policy):
+    """A ceiling whose price is to refute whatever is more."""
+    rules = Organisation(paths=dict.fromkeys("AB", "g"), groups=[Group("g", ceiling={"a": 4})])
+    cluster = Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 5}, organisation=rules)
+    if policy in ("ceei", "throughput"):
+        return tree_file(policy) | {"proof": {}}
+    found = without_levels(file_of(cluster, policy, integer=True))
+    found["proof"]["trees"] = [[{"ceilings": {"g": {"a": "1"}}, "levels": ["0"]}]]
+    return row(row(found, 0, tasks=1), 1, tasks=1)
+
+
 MUTANTS = [
+    ("whole_levels.py", "self.promise = math.floor(claim.c.floor[i])", "self.promise = 0", promised),
+    ("whole_levels.py", "claim.sequences[i].most, claim.c.rank[i]", "claim.sequences[i].most, 0", first_served),
+    ("trees.py", "worth: Any = sum(map(mul, capped, self.ceilings))", "worth: Any = 0", capped),
     ("trees.py", "if (price := integer(value)) < 0:", "if (price := integer(value)) < -(10**99):", below_nothing),
     ("trees.py", "    if waiting:\n        raise Undecided", "    if False:\n        raise Undecided", half_a_tree),
     ("whole_levels.py", "if sum(asked) <= worth:", "if sum(asked) < worth:", nothing_priced),

@@ -205,6 +205,14 @@ def test_ten_thousand_forged_answers_of_groups_prove_nothing_that_is_not_so():
     assert attack(list(grouped(range(12), policies=("drf", "asset"))), 10_000, seed=8) > 4_000
 
 
+def test_a_group_promised_nothing_of_a_resource_is_promised_nothing():
+    """As a user is: it has used up the first of what it is promised before it begins."""
+    group = Group("g", guarantee={"a": 0, "b": 4})
+    rules = Organisation(paths={"A": "g"}, groups=[group])
+    rows = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 1}}
+    assert verify(file_of(Instance(rows, {"a": 4, "b": 5}, organisation=rules), exact=True)).valid is True
+
+
 def test_of_groups_on_machines_floats_are_left_open():
     found = verify(file_of(trees(3, True, "floor"), "drf"))
     assert found.valid is None

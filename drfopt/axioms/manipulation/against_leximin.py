@@ -18,9 +18,12 @@ The left side grows with v and the right side never does, so (*) holds up to the
 further.  With the truth she stops when (*) is met with equality for some j, which is that root, or at her limit, beyond
 which tasks are worth nothing to her.  []
 
-`best` recomputes the root for the instance and compares it with the truth, rather than quote the theorem.  A level that
-counts tasks depends on the report instead: claiming a task K times as large keeps her level K times as low, and the
-others then leave her all that she can use.
+`best` looks for that equality in the instance rather than quote the theorem: at the truth, of level tau, the others are
+without her where they are with her.  For who has stopped below tau has not stopped for what she needs, which would have
+stopped her too, and it is all the same to the rest until tau whether she is there.  So (*) holds with equality for j
+where j is used up and nobody who needs it is above tau, which is one look at every resource for all users; her own
+filling without her is made where there is no such j.  A level that counts tasks depends on the report instead: claiming
+a task K times as large keeps her level K times as low, and the others then leave her all that she can use.
 
 A level along a path of bundles does not double with the bundle, and all else of this holds.  There `along_path` looks
 at the truth v itself: (*) holds at v with equality for some j, so it fails beyond.
@@ -56,9 +59,24 @@ def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response."""
     if case.policy.measure == "tasks":
         return _larger_task(case, i)
-    most = case.limited(i, _least_root(case, i))
     truth = case.truth.tasks[i]
+    if low(truth) == case.cluster.limits[i] or i in case.kept("who has a bottleneck", _with_a_bottleneck):
+        return Response(None, None, truth)
+    most = case.limited(i, _least_root(case, i))
     return Response(None, None, most, decided=low(most) <= low(truth))
+
+
+def _with_a_bottleneck(case: AuditCase) -> frozenset[int]:
+    """Return who needs something that is used up and that nobody at a higher level needs."""
+    cluster, tasks = case.cluster, [low(x) for x in case.truth.tasks]
+    levels = [rate * x if x else x for rate, x in zip(rates(cluster, case.policy), tasks, strict=True)]
+    found: set[int] = set()
+    for j, room in enumerate(cluster.pool):
+        users = [i for i, row in enumerate(cluster.demands) if row[j]]
+        if users and sum((cluster.demands[i][j] * tasks[i] for i in users), Fraction(0)) == room:
+            top = max(levels[i] for i in users)
+            found.update(i for i in users if levels[i] == top)
+    return frozenset(found)
 
 
 def along_path(case: AuditCase, i: int) -> Response:

@@ -41,10 +41,7 @@ class Alone(Witness):
 
 def part(cluster: Economy, i: int) -> Row:
     """Return which part of each resource is user i's by her weight, (m,)."""
-    return tuple(
-        cluster.weight(i, j) / sum((cluster.weight(k, j) for k in range(cluster.n)), Fraction(0))
-        for j in range(cluster.m)
-    )
+    return tuple(cluster.weight(i, j) / whole for j, whole in enumerate(cluster.all_weights))
 
 
 def check(case: AuditCase) -> Finding:

@@ -16,10 +16,10 @@ from typing import Any
 from .cluster import Cluster
 from .groups import incomes
 from .reading import Report, dot, number, over_one, products, shown, total
-from .whole import unpacked
+from .whole_types import sequences
 from .work import bits, spend
 
-__all__ = ["SCHEMA", "Claim"]
+__all__ = ["ACCURACY", "SCHEMA", "Claim"]
 
 SCHEMA = "drfopt certificate 1"
 READ = (SCHEMA, "drfopt allocation 1")
@@ -30,6 +30,9 @@ ACCURACY = Fraction(1, 10**9)
 
 OBJECTIVES = dict.fromkeys(("drf", "asset", "single", "tasks", "tsf"), "leximin")
 OBJECTIVES |= {"ceei": "alpha", "utilitarian": "sum", "throughput": "sum", "per-server": "servers", "path": "leximin"}
+
+TASKS = ("tasks", "tsf")
+"""Policies that count tasks, not resources."""
 
 ARGUED = ("single", "alpha", "path")
 """Policies whose names have an argument behind a colon."""
@@ -53,7 +56,7 @@ class Claim:
         if scalar and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
         self.mixed = self.whole and bool(cluster.typed)
-        self.objective = "" if self.mixed else self.objective
+        self.objective = "" if self.mixed and self.objective != "leximin" else self.objective
         if [row["name"] for row in self.rows] != cluster.users:
             raise ValueError("the users are not those of the instance, in its order")
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
@@ -75,8 +78,16 @@ class Claim:
         floats = not self.whole and not self.enclosed and not written
         self.report = Report(ACCURACY if floats else number(0))
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
-        able = any if self.mixed else all
-        self.plays = [able(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
+        self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
+        if self.whole:
+            self.sequences = sequences(cluster)
+            for i in cluster.typed:
+                self.u[i] = number(self.sequences[i].most)
+            self.plays = [bool(mine.kinds) and u != 0 for mine, u in zip(self.sequences, self.u, strict=True)]
+        else:  # Who is below a ceiling of 0 is at its limit.
+            empty = [(j, members) for _, j, most, members in cluster.ceilings if not most]
+            for i in (i for j, members in empty for i in members if cluster.d[i][j]):
+                self.u[i], self.plays[i] = number(0), False
         # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
@@ -108,10 +119,13 @@ class Claim:
         later = len(set(c.rank)) > 1 or any(late for _, late in c.rank)
         if not (c.ruled or c.ordered or c.excluded):
             return True
-        if self.whole or word in ("per-server", "path"):
+        if word in ("per-server", "path"):
             return False
+        if self.whole:  # Of several groups the order in which users stop decides, which is not followed.
+            alone = len(set(c.paths)) <= 1 and not any(group.get("guarantee") for group in c.groups)
+            return self.objective == "leximin" and alone and (c.meaning == "floor" or not promised or word not in TASKS)
         if self.objective == "leximin":
-            return c.meaning == "floor" or not promised or word not in ("tasks", "tsf")
+            return c.meaning == "floor" or not promised or word not in TASKS
         # A market knows floors, incomes and ceilings, and no order of service.
         orderly = later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups)
         return not orderly and (c.meaning == "floor" or not promised) and not any(g.get("guarantee") for g in c.groups)
@@ -120,7 +134,8 @@ class Claim:
         """Return the level of user i with so many tasks."""
         if len(self.lines[i]) == 1 and not self.lines[i][0][1]:
             return self.r[i] * tasks
-        return max([number(0), *(slope * tasks - offset for slope, offset in self.lines[i])])
+        levels = [slope * tasks - offset for slope, offset in self.lines[i] if slope]
+        return max(levels if self.whole else [number(0), *levels])
 
     def on_path(self, i: int) -> list[tuple[Fraction, Fraction]]:
         """Return the part of the level of user i along a path of bundles that one of its tasks makes, as a line."""
@@ -174,57 +189,6 @@ class Claim:
         unit, tasks = self.held[k]
         terms = [(z, need) for at, z in tasks if (need := self.c.needs[at][j])]
         return dot((unit, [z for z, _ in terms]), (self.c.unit, [need for _, need in terms]))
-
-    def feasible(self) -> None:
-        """Step 1: the allocation is possible, and what the file says of it is so."""
-        x, u, add, over = self.x, self.u, self.report.add, 1 + self.report.accuracy
-        add("tasks are not negative", self.names((i for i in self.n if x[i] < 0), x))
-        if self.whole:
-            add("tasks are whole", self.names((i for i in self.n if x[i].denominator > 1), x))
-        add("limits", self.names((i for i in self.n if u[i] is not None and x[i] > u[i] * over), x, u))
-        if self.c.ceilings:
-            add("ceilings of groups", self.c.over_ceilings(x, over))
-        add("who can run nothing has nothing", self.names((i for i in self.n if not self.plays[i] and x[i]), x))
-        levels = [row.get("level") for row in self.rows]
-        stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]
-        fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
-        given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
-        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * self.r[i] * self.x[i])
-        unmeasured = "" if self.objective else "how they are measured is not known here"
-        add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
-        if self.enclosed:
-            self.in_enclosures()
-        if self.mixed:
-            return add("capacities", [], "what whole tasks of several types of one user need is not computed here")
-        if self.whole and not self.c.pool:
-            packing = self.proof.get("packing")
-            unknown = "the file does not say how the tasks are packed" if packing is None else ""
-            return add("machines", [] if packing is None else unpacked(self.c, self.fits, x, packing), unknown)
-        if self.z is None:
-            return add("capacities", [], "the file does not say on which machines the tasks run")
-        kinds, held = list(enumerate(self.c.kinds)), [total(z.values()) for z in self.z]
-        asked = [kind.part * x[kind.owner] for _, kind in kinds]
-        lost = (q for q, _ in kinds if not self.near(held[q], asked[q]) or min(self.z[q].values(), default=0) < 0)
-        owners = [self.c.users[kind.owner] for _, kind in kinds]
-        add("tasks are those placed", (f"{owners[q]}: {shown(asked[q])}, {shown(held[q])}" for q in lost))
-        astray = (q for q, _ in kinds if any(z and k not in self.fits[q] for k, z in self.z[q].items()))
-        add("tasks run where they fit", (f"{owners[q]}: {shown(self.z[q])}" for q in astray))
-        cells = ((k, j) for k in range(len(self.c.C)) for j in range(len(self.c.resources)))
-        full = ((k, j, used) for k, j in cells if (used := self.used(k, j)) > self.c.room[k][j] * over)
-        return add(
-            "capacities", (f"{self.cell(k, j)}: {shown(used)} of {shown(self.c.room[k][j])}" for k, j, used in full)
-        )
-
-    def in_enclosures(self) -> None:
-        """Tasks and levels are where the enclosures say."""
-        low, high = self.ends()
-        out = (i for i in self.n if not low[i] <= self.x[i] <= high[i])
-        self.report.add("the point is in every enclosure", self.names(out, low, self.x, high))
-        if self.r:
-            stated = {i: row["level"] for i, row in enumerate(self.rows) if isinstance(row.get("level"), dict)}
-            ends = {i: (number(y["lower"]), number(y["upper"])) for i, y in stated.items()}
-            off = (i for i, (a, b) in ends.items() if a > self.r[i] * low[i] or b < self.r[i] * high[i])
-            self.report.add("levels enclose those of the tasks", self.names(off, ends))
 
     def ends(self) -> tuple[list[Fraction], list[Fraction]]:
         """Return the ends of the enclosures, a number of tasks being both of its own."""

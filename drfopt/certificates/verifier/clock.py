@@ -63,7 +63,7 @@ class RuleClock:
         self.shares = {i: total(d / r for d, r in zip(c.d[i], c.cluster, strict=True) if r) for i in self.plays}
         self.promised = {i: c.floor[i] for i in self.plays}
         for group in _bottom_up(self.root):
-            if any(number(v) for v in group.given.get("guarantee", {}).values()):
+            if group.given.get("guarantee"):
                 self.promised |= self.worth(group)
 
     # ---- paths ----------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class RuleClock:
         Where nobody who uses one of it can rise any more it ends as well.
         """
         c, u = self.c, self.claim.u
-        room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items() if number(v)}
+        room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items()}
         most, using = dict(self.most), set[int]()
         for i in self.plays:
             if alone := [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]:
@@ -164,8 +164,8 @@ class RuleClock:
         ends = [_first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
         if not any(ends):
             ends = [_first(path, count, count(path[-1])) for count in counts]
-            return max((end for end in ends if end), key=lambda end: end[:2]).tasks
-        return min((end for end in ends if end), key=lambda end: end[:2]).tasks
+            return max((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
+        return min((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
@@ -252,9 +252,7 @@ def _bent(points: list[Tasks], rows: list[tuple[Tasks, Fraction]]) -> Iterator[K
         before = after
 
 
-def _first(
-    path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction
-) -> tuple[int, Fraction, Tasks] | None:
+def _first(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction) -> Reached | None:
     """Return where a path first comes to an amount: the point before, how far to the next, and what all have there."""
     before = number(0)
     for at, tasks in enumerate(path):

@@ -6,13 +6,12 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from .exact_sums import over_one, total
-from .reading import number, shown
+from .reading import number
 from .shared_devices import devices_of, taken
 from .work import spend
 
@@ -83,8 +82,6 @@ class Cluster:
             for group in self.groups
             for r, most in group.get("ceiling", {}).items()
         ]
-        for i in (i for _, j, most, members in self.ceilings if not most for i in members if self.d[i][j]):
-            self.u[i] = number(0)
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
         owners = [*users, *self.groups]
@@ -108,6 +105,9 @@ class Cluster:
         sizes = [v for row in told for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
+        self.limits = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in data["users"]]
+        self.caps = [{r: number(v) for r, v in user.get("ceiling", {}).items()} for user in data["users"]]
+        self.types = {i: self._types(i, data["users"][i]) for i in self.typed}
         self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
         self.kinds_of: list[list[int]] = [[] for _ in users]
         for q, kind in enumerate(self.kinds):
@@ -129,12 +129,6 @@ class Cluster:
         needs = dict(zip(self.resources, self.d[i], strict=True))
         worth = [number(most) / needs[r] for r, most in user.get("guarantee", {}).items() if needs[r]]
         return min([*worth, *([] if self.u[i] is None else [self.u[i]])]) if worth else number(0)
-
-    def over_ceilings(self, x: list[Fraction], over: Fraction) -> Iterator[str]:
-        """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
-        for group, j, most, members in self.ceilings:
-            if (used := total(x[i] * self.d[i][j] for i in members)) > most * over:
-                yield f"{group}: {shown(used)} of {shown(most)}"
 
     def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
         spend(0, 1 + len(users))
@@ -158,9 +152,15 @@ class Cluster:
         """Return the kinds of a user: in a pool all her tasks are as the average is."""
         if "tasks" not in user or self.pool:
             return [Kind(i, number(1), self.d[i], self._classes(user, set(self.classes)))]
+        return [kind for kind, _ in self.types[i]]
+
+    def _types(self, i: int, user: dict[str, Any]) -> list[tuple[Kind, int]]:
+        """Return the types of a user's tasks, and how many there are of each."""
         own, counts = set(user.get("machines", self.classes)), [number(kind["count"]) for kind in user["tasks"]]
+        if any(count.denominator > 1 or count < 1 for count in counts):
+            raise ValueError("a count of tasks is no whole number from 1 on")
         return [
-            Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own))
+            (Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own)), int(count))
             for kind, count in zip(user["tasks"], counts, strict=True)
         ]
 

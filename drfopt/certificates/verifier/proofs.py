@@ -6,10 +6,10 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from .claims import Claim
 from .clock import by_the_clock
 from .cluster import Cluster
 from .order import ROUNDING, in_order, kept, rounds_of
+from .possible import PossibleClaim
 from .reading import Report, number, shown, total
 from .trees import Undecided
 from .whole import better, score
@@ -23,7 +23,7 @@ CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
 
 
-class Proof(Claim):
+class Proof(PossibleClaim):
     """The checks of step 2: nothing is better."""
 
     why = ""
@@ -193,11 +193,13 @@ class Proof(Claim):
         if not playing:
             return self.report.add("nothing is better", [])
         trees = self.proof.get("trees")
+        self.why = "the file's trees are not followed"
         if trees is not None and (self.objective in ("leximin", "sum") or self.alpha == 1) and self.by_trees(trees):
             return None
         value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
-        if not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
-            unknown = "the file has no trees, which whole tasks on machines need" if trees is None else self.why
+        ruled = self.c.ruled or self.c.ordered or self.mixed
+        if ruled or not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
+            unknown = "the file has no trees, which they need" if trees is None else self.why
             return self.report.add("nothing is better", [], unknown)
         demands, limits = [self.c.d[i] for i in playing], [self.u[i] for i in playing]
         found = better(demands, self.c.C[0], limits, [int(self.x[i]) for i in playing], value)

@@ -45,26 +45,50 @@ class Undecided(Exception):
 
 
 class Carried:
-    """What whole tasks cost, and what the cluster can run is worth, at the prices of a leaf."""
+    """What whole tasks cost, and what the cluster can run is worth, at the prices of a leaf.
+
+    A *shape* is a demand and the classes that are open to it; a *good* is a shape under the ceilings of some groups.
+    """
 
     def __init__(self, claim: Claim):
         c, self.pool = claim.c, claim.c.pool
         self.resources, self.classes, self.count = c.resources, c.classes, c.count
-        self.at = {name: i for i, name in enumerate(c.users)}
         self.users = [i for i in claim.n if claim.plays[i]]
+        self.tasks = {i: claim.sequences[i] for i in self.users}
+        self.at = {name: i for i in self.users for name in [c.users[i]]}
         found: dict[Any, int] = {}
-        self.shape = {i: found.setdefault((tuple(c.d[i]), tuple(claim.fits[i])), len(found)) for i in self.users}
+        goods: dict[Any, int] = {}
+        self.good_at: dict[str, int] = {}
+        self.goods: dict[int, tuple[int, ...]] = {}
+        for i, mine in self.tasks.items():
+            shapes = [
+                found.setdefault((tuple(kind.d), tuple(fits)), len(found))
+                for kind, fits in zip(mine.kinds, mine.fits, strict=True)
+            ]
+            under = tuple(b for b, (_, _, _, members) in enumerate(c.ceilings) if i in members)
+            self.goods[i] = tuple(goods.setdefault((s, under), len(goods)) for s in shapes)
+            self.good_at |= dict(zip(mine.names, shapes, strict=True))
         demands, fits = [list(d) for d, _ in found], [set(ks) for _, ks in found]
+        self.shapes, self.shape_of = len(found), [s for s, _ in goods]
         self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
         self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
         self.loads: dict[int, list[tuple[int, ...]]] = {}
+        self.capped = [(group, c.resources[j]) for group, j, *_ in c.ceilings]
+        zero = number(0)
+        held = [
+            [demands[s][j] if b in under else zero for b, (_, j, *_) in enumerate(c.ceilings)] for s, under in goods
+        ]
+        self.under, self.ceilings = _integers(held, [most for _, _, most, _ in c.ceilings])
 
     def alone(self, claim: Claim, i: int) -> int:
         """Return the most tasks that user i could run alone."""
-        d, u = claim.c.d[i], claim.u[i]
-        each = ((k, min(math.floor(r / n) for r, n in zip(claim.c.C[k], d, strict=True) if n)) for k in claim.fits[i])
-        most = sum(self.count[k] * fit for k, fit in each)
-        return most if u is None else min(most, int(u))
+        return self.tasks[i].most
+
+    def cost(self, i: int, x: int, costs: Sequence[int]) -> int:
+        """Return what x tasks of a user cost."""
+        if len(self.goods[i]) == 1:
+            return costs[self.goods[i][0]] * x
+        return sum(map(mul, (costs[good] for good in self.goods[i]), self.tasks[i].started(x)))
 
     def carried(self, k: int) -> list[tuple[int, ...]]:
         """Return the loads of one machine of class k to which no task can be added, by its shapes."""
@@ -79,22 +103,24 @@ class Carried:
 
     def load(self, k: int, given: dict[str, Any]) -> tuple[int, ...]:
         """Return a load that a branch names."""
-        tasks = {self.shape[self.at[name]]: int(x) for name, x in given.items()}
+        tasks = {self.good_at[name]: int(x) for name, x in given.items()}
         found = tuple(tasks.pop(s, 0) for s in self.fitting[k])
         if tasks or found not in self.carried(k):
             raise Undecided(f"a branch names what is no full load of {self.classes[k]}")
         return found
 
     def priced(self, leaf: dict[str, Any], integer: Scale, bounds: Bounds) -> tuple[list[int], Any] | None:
-        """Return the price of a task of each shape, and what everything is worth; None where bounds cannot be kept."""
+        """Return the price of a task of each good, and what everything is worth; None where bounds cannot be kept."""
+        given = leaf.get("ceilings", {})
+        capped = [price_of(given.get(group, {}).get(r, 0), integer) for group, r in self.capped]
+        worth: Any = sum(map(mul, capped, self.ceilings))
         if self.pool:
             p = _row(leaf.get("prices", {}), self.resources, integer)
             rows, room = self.rows[0]
-            return [sum(map(mul, p, row)) for row in rows], sum(map(mul, p, room))
-        costs = [0] * len({*self.shape.values()})
+            return self.by_goods([sum(map(mul, p, row)) for row in rows], capped), worth + sum(map(mul, p, room))
+        costs, classes = [0] * self.shapes, leaf.get("classes", {})
         for name, price in leaf.get("tasks", {}).items():
-            costs[self.shape[self.at[name]]] = price_of(price, integer)
-        worth, classes = 0, leaf.get("classes", {})
+            costs[self.good_at[name]] = price_of(price, integer)
         for k, name in enumerate(self.classes):
             values = [costs[s] for s in self.fitting[k]]
             if name in classes:
@@ -106,7 +132,13 @@ class Carried:
             if most is None:
                 return None
             worth += most
-        return costs, worth
+        return self.by_goods(costs, capped), worth
+
+    def by_goods(self, costs: list[int], capped: list[int]) -> list[int]:
+        """Return what a task of each good costs: that of its shape, and what it takes of ceilings."""
+        if not any(capped):
+            return [costs[s] for s in self.shape_of]
+        return [costs[s] + sum(map(mul, capped, row)) for s, row in zip(self.shape_of, self.under, strict=True)]
 
     def by_resources(self, k: int, values: list[int], p: list[int]) -> Any:
         """Return what one machine is worth when all prices are raised until no task is worth more than it uses."""
@@ -166,6 +198,7 @@ def leaves(
 def scale_of(leaf: dict[str, Any]) -> Scale:
     """Return what makes all numbers of a leaf integers, in one proportion."""
     rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
+    rows += leaf.get("ceilings", {}).values()
     given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ())]
     unit = math.lcm(*(number(v).denominator for v in given))
     spend(unit.bit_length(), 1 + len(given))

@@ -20,43 +20,50 @@ POWER = 64
 """Largest power in the exact product of whole tasks; weights that need more are not decided."""
 
 
-def unpacked(
-    cluster: Cluster, fits: list[list[int]], tasks: list[Fraction], packing: list[dict[str, Any]]
-) -> Iterator[str]:
-    """Yield what is wrong with a packing: a list of class, number of machines, and the tasks on each of them."""
-    at = {name: i for i, name in enumerate(cluster.users)}
-    held, machines = [number(0)] * len(tasks), [number(0)] * len(cluster.classes)
+Row = tuple[list[Fraction], list[int], int]
+"""What a task needs, the classes on which it fits, and how many there are."""
+
+
+def unpacked(cluster: Cluster, rows: dict[str, Row], packing: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what is wrong with a packing: a list of class, number of machines, and the tasks on each of them.
+
+    By the names of users, or of their types, it is known what a task needs, where it fits, and how many there are.
+    """
+    held, machines = dict.fromkeys(rows, number(0)), [number(0)] * len(cluster.classes)
     for entry in packing:
         k, count = cluster.classes.index(entry["class"]), number(entry["machines"])
-        pattern = {at[name]: number(x) for name, x in entry["tasks"].items()}
+        pattern = {name: number(x) for name, x in entry["tasks"].items()}
         if not {c.denominator for c in (count, *pattern.values())} <= {1} or min([count, *pattern.values()]) < 0:
             yield f"{entry['class']}: {shown(count)} machines with {', '.join(map(shown, pattern.values()))} tasks"
         machines[k] += count
-        for i, x in pattern.items():
-            held[i] += count * x
-            if x and k not in fits[i]:
-                yield f"{cluster.users[i]} does not fit on {entry['class']}"
+        for name, x in pattern.items():
+            held[name] += count * x
+            if x and k not in rows[name][1]:
+                yield f"{name} does not fit on {entry['class']}"
         for j, room in enumerate(cluster.C[k]):
-            if (used := total(x * cluster.d[i][j] for i, x in pattern.items())) > room:
+            if (used := total(x * rows[name][0][j] for name, x in pattern.items())) > room:
                 yield f"a machine of {entry['class']}: {shown(used)} of {shown(room)} {cluster.resources[j]}"
-        yield from _torn(cluster, k, pattern, entry.get("devices", {}))
+        yield from _torn(cluster, rows, k, pattern, entry.get("devices", {}))
     for k, name in enumerate(cluster.classes):
         if machines[k] > cluster.count[k]:
             yield f"{shown(machines[k])} machines of {name}, of {cluster.count[k]}"
-    for i, name in enumerate(cluster.users):
-        if held[i] != tasks[i]:
-            yield f"{name}: {shown(tasks[i])} tasks, {shown(held[i])} packed"
+    for name, (_, _, asked) in rows.items():
+        if held[name] != asked:
+            yield f"{name}: {shown(asked)} tasks, {shown(held[name])} packed"
 
 
 def _torn(
-    cluster: Cluster, k: int, pattern: dict[int, Fraction], shared: dict[str, list[dict[str, Any]]]
+    cluster: Cluster,
+    rows: dict[str, Row],
+    k: int,
+    pattern: dict[str, Fraction],
+    shared: dict[str, list[dict[str, Any]]],
 ) -> Iterator[str]:
     """Yield what is wrong with the devices of one machine: parts are on one each, and whole ones carry nothing else."""
-    at, name = {user: i for i, user in enumerate(cluster.users)}, f"a machine of {cluster.classes[k]}"
-    needs = {i: taken(cluster.devices[k], cluster.d[i]) or {} for i in pattern}
+    needs, where = {i: taken(cluster.devices[k], rows[i][0]) or {} for i in pattern}, cluster.classes[k]
     for j, (count, _) in cluster.devices[k].items():
-        resource, zero = cluster.resources[j], number(0)
-        on = [{at[user]: number(x) for user, x in said.items()} for said in shared.get(resource, ())]
+        resource, zero, name = cluster.resources[j], number(0), f"a machine of {where}"
+        on = [{user: number(x) for user, x in said.items()} for said in shared.get(resource, ())]
         spend(0, 1 + len(on) * (1 + len(pattern)))
         if any(x < 0 or x.denominator > 1 or i not in pattern for device in on for i, x in device.items()):
             yield f"{name}: a shared {resource} carries tasks that cannot be"
@@ -69,7 +76,7 @@ def _torn(
                 yield f"{name}: {shown(part)} of one {resource}"
         for i, x in pattern.items():
             if 0 < needs[i].get(j, 0) < 1 and total(device.get(i, zero) for device in on) != x:
-                yield f"{name}: not all {shown(x)} tasks of {cluster.users[i]} are on one {resource} each"
+                yield f"{name}: not all {shown(x)} tasks of {i} are on one {resource} each"
 
 
 def score(objective: str, rates: list[Fraction], weights: list[Fraction]) -> Callable[[list[int]], Any] | None:

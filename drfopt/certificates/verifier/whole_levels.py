@@ -15,36 +15,80 @@ from .work import spend
 __all__ = ["levels_refuted"]
 
 
+Value = tuple[Any, int]
+"""What whole tasks are worth: a stage, and a number in it; larger is better."""
+
+
+class Scale:
+    """What the whole tasks of a user are worth, (0, part of its promise) below that, then (1 + its rank, level)."""
+
+    def __init__(self, claim: Claim, i: int, unit: int, parts: int):
+        self.most, self.rank = claim.sequences[i].most, claim.c.rank[i]
+        lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i] if slope}
+        below = {(a, o) for a, o in lines for b, q in lines if b >= a and q <= o and (a, o) != (b, q)}
+        self.lines = tuple(sorted(lines - below))
+        if not lines:
+            raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
+        self.promise = math.floor(claim.c.floor[i])
+        self.part = parts // self.promise if self.promise else 0
+        self.alike = (self.most, self.rank, self.lines, self.promise)
+
+    def value(self, x: int) -> Value:
+        """Return the value of x tasks."""
+        if x < self.promise:
+            return (0,), self.part * x
+        return (1, self.rank), max(slope * x - offset for slope, offset in self.lines)
+
+    def least(self, value: Value) -> int:
+        """Return the fewest tasks that are worth so much, which may be more than there can be."""
+        stage, level = value
+        if stage == (0,):
+            return min(-(-level // self.part), self.promise) if self.promise else 0
+        if stage < (1, self.rank):
+            return self.promise
+        if stage > (1, self.rank):
+            return max(self.most, self.promise) + 1
+        return max(self.promise, min(-((-level - offset) // slope) for slope, offset in self.lines), 0)
+
+    def at(self, value: Value) -> int | None:
+        """Return the tasks that are worth exactly so much."""
+        x = self.least(value)
+        return x if x <= self.most and self.value(x) == value else None
+
+
 def levels_refuted(claim: Claim, trees: list[Tree]) -> Iterator[tuple[Fraction, str]]:
     """Yield every level that somebody has, from the lowest, with why its tree does not prove it; "" where it does.
 
-    Sorted levels are the best when at none of them fewer users can be: with at most as many at each lower one, and all
-    others above.  Everybody then chooses one of a few numbers of tasks.  Where all who could be at a lower level are
+    Sorted values are the best when at none of them fewer users can be: with at most as many at each lower one, and all
+    others above.  Everybody then chooses one of a few numbers of tasks.  Where all who could be at a lower value are
     there, they are known to be.
     """
     cluster = Carried(claim)
-    unit = math.lcm(*(claim.r[i].denominator for i in cluster.users))
-    rate, tasks = {i: int(claim.r[i] * unit) for i in cluster.users}, {i: int(claim.x[i]) for i in cluster.users}
-    alike = {i: (cluster.shape[i], rate[i], cluster.alone(claim, i)) for i in cluster.users}
-    waiting, own = Counter(alike.values()), Counter(rate[i] * tasks[i] for i in cluster.users)
-    stops: list[tuple[int, int]] = []
-    fixed = [0] * len({*cluster.shape.values()})
+    unit = math.lcm(*(v.denominator for i in cluster.users for line in claim.lines[i] for v in line))
+    parts = math.lcm(*(math.floor(claim.c.floor[i]) or 1 for i in cluster.users))
+    scale = {i: Scale(claim, i, unit, parts) for i in cluster.users}
+    alike = {i: (cluster.goods[i], claim.sequences[i].counts, scale[i].alike) for i in cluster.users}
+    first = {kind: i for i, kind in reversed(alike.items())}
+    waiting, own = Counter(alike.values()), Counter(scale[i].value(int(claim.x[i])) for i in cluster.users)
+    stops: list[tuple[Value, int]] = []
+    fixed: Counter[tuple[int, int]] = Counter()
     given = iter(trees)
     for level, count in sorted(own.items()):
         rows = [*stops, (level, count - 1)]
         options: dict[Any, list[tuple[int, int | None]]] = {}
         for kind in waiting:
-            _, r, most = kind
+            mine = scale[first[kind]]
             spend(0, 1 + len(rows))
-            stay = [(at // r, row) for row, (at, n) in enumerate(rows) if n and at % r == 0 and at // r <= most]
-            above = level // r + 1
-            options[kind] = [*stay, *([(above, None)] if above <= most else [])]
+            stay = [(x, row) for row, (at, n) in enumerate(rows) if n and (x := mine.at(at)) is not None]
+            above = mine.least((level[0], level[1] + 1))
+            options[kind] = [*stay, *([(above, None)] if above <= mine.most else [])]
         tree = next(given, [])
-        yield Fraction(level, unit), _level(cluster, tree, options, waiting, rows, fixed, alike)
-        may = {kind: n for kind, n in waiting.items() if level % kind[1] == 0 and level // kind[1] <= kind[2]}
+        shown_as = Fraction(level[1], unit if level[0] != (0,) else parts)
+        yield shown_as, _level(cluster, tree, options, waiting, [n for _, n in rows], fixed, alike, first)
+        may = {kind: n for kind, n in waiting.items() if scale[first[kind]].at(level) is not None}
         if sum(may.values()) == count:
             for kind, n in may.items():
-                fixed[kind[0]] += n * (level // kind[1])
+                fixed[first[kind], scale[first[kind]].least(level)] += n
                 del waiting[kind]
         else:
             stops.append((level, count))
@@ -55,9 +99,10 @@ def _level(
     tree: Tree,
     options: dict[Any, list[tuple[int, int | None]]],
     number_of: Counter[Any],
-    rows: list[tuple[int, int]],
-    fixed: list[int],
+    allowed: list[int],
+    fixed: Counter[tuple[int, int]],
     alike: dict[int, Any],
+    first: dict[Any, int],
 ) -> str:
     def key(node: dict[str, Any]) -> Any:
         return cluster.key(node) if "class" in node else ("user", alike[cluster.at[node["user"]]], int(node["tasks"]))
@@ -68,15 +113,15 @@ def _level(
     for leaf, bounds in leaves(tree, key, free):
         integer = scale_of(leaf)
         counts = [price_of(v, integer) for v in leaf.get("levels", ())]
-        if len(counts) != len(rows):
-            raise Undecided(f"a leaf has {len(counts)} multipliers of {len(rows)} levels")
+        if len(counts) != len(allowed):
+            raise Undecided(f"a leaf has {len(counts)} multipliers of {len(allowed)} levels")
         if (found := cluster.priced(leaf, integer, bounds)) is None:
             continue
         costs, worth = found
-        worth += sum(p * n for p, (_, n) in zip(counts, rows, strict=True))
-        asked = [sum(map(mul, costs, fixed))]
+        worth += sum(map(mul, counts, allowed))
+        asked = [n * cluster.cost(i, x, costs) for (i, x), n in fixed.items()]
         for kind, mine in options.items():
-            each = [costs[kind[0]] * x + (0 if row is None else counts[row]) for x, row in mine]
+            each = [cluster.cost(first[kind], x, costs) + (0 if row is None else counts[row]) for x, row in mine]
             spend(0, 1 + len(each) // CELLS_A_STEP)
             n = number_of[kind]
             cost = cheapest(each, [bounds.get(("user", kind, x), (0, n)) for x, _ in mine], n)

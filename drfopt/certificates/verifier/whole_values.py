@@ -127,7 +127,7 @@ class ValueProof:
             return None
         costs, worth = found
         mine = zip(cluster.users, ends, strict=True)
-        most = worth + sum(value.best(i, costs[cluster.shape[i]], low, high, parts) for i, (low, high) in mine)
+        most = worth + sum(value.best(i, costs[cluster.goods[i][0]], low, high, parts) for i, (low, high) in mine)
         return None if most < parts * (value.least + value.margin) else Fraction(most - parts * value.least, parts)
 
 

@@ -15,18 +15,19 @@ import numpy as np
 from scipy import sparse
 
 from ...base.deadline import Deadline
-from ...base.errors import SolverError, TimeLimitError
+from ...base.errors import TimeLimitError
 from ...certificates.chain import firm
 from ..interior_point import LevelProgram
+from ..level_part import Cap
 from ..linear_programs import INFINITY, load, run
 from ..pair_layout import pair_layout
 from ..pool_placing import placed
 from ..problem import Answer, Problem
 from .active_rows import Point
 from .lp_chain import solve_by
-from .lp_round import TIED, Cap, PoolRound, PoolRounds, RoundProgram
+from .lp_round import TIED, PoolRound, PoolRounds, RoundProgram
 
-__all__ = ["InteriorRound", "solve"]
+__all__ = ["InteriorRound", "raised", "solve"]
 
 POLISHED = 50_000
 """Pairs up to which the equations of the optimum are solved to rounding in rounds that build on others."""
@@ -36,9 +37,6 @@ TRACE = 1e-9
 
 DIGITS = 1e-3
 """Part of a resource that is left to the rising at least, or too many digits of what is left are lost."""
-
-HALF = 0.5
-"""Part of the fullest row that is filled to begin with."""
 
 
 def solve(problem: Problem) -> Answer:
@@ -79,24 +77,17 @@ class InteriorRound(RoundProgram):
             tight |= prices > 0
         level = self.part.level
         has = np.add.reduceat(start, self.starts)
-        if not level > 0 or (has <= 0).any():
-            start, level = self._spread()
-        if not (np.isfinite(start).all() and 0 < level < np.inf):
-            raise SolverError("tasks at the common level are beyond the range of floats: check units and weights")
+        begin = start if level > 0 and (has > 0).all() else None
 
         k, m = len(self.kinds), self.proportions.shape[1]
         program = LevelProgram(self.layout, self.weights, self.held, tight.reshape(k, m))
         with np.errstate(all="ignore"):
-            level, amounts, table = program.solve(start, level, cap, _watch(problem, known))
+            level, amounts, table = program.solve(begin, level, cap, _watch(problem, known))
         self.layout.need = self.proportions
-        self.weights, self.held = program.weights, program.held
+        self.weights, self.held = program.part.weights, program.part.held
         if table is None:
             return level, amounts, None
-        prices = table.ravel()
-        lacking = prices < -TRACE * prices.max()
-        if lacking.any():
-            prices = self._raised(prices, np.array(before), problem.deadline)
-        prices = firm(prices)
+        prices = raised(table.ravel(), before, problem.deadline)
         if before and len(amounts) <= POLISHED:
             # What is missed is carried on from round to round.
             present, matrix = self.stated
@@ -171,23 +162,6 @@ class InteriorRound(RoundProgram):
         self.held = start + np.bincount(group, weights=scale * levels, minlength=groups)
         return rounds, all_full
 
-    def _raised(self, prices: np.ndarray, before: np.ndarray, deadline: Deadline) -> np.ndarray:
-        """Return the least prices from 0 on that these (r,) and multiples of earlier ones (rounds, r) make.
-
-        The first that would do can be a hundred thousand times as much, and the proof loses as many digits.
-        """
-        there = (before > 0).any(axis=0)
-        total = before.sum(axis=1)
-        highs = load(
-            np.concatenate([total, -total]),
-            np.full(2 * len(before), INFINITY),
-            sparse.csr_array(np.vstack([before, -before])[:, there].T),
-            -prices[there],
-            np.full(int(there.sum()), INFINITY),
-        )
-        up, down = np.split(run(highs, "the prices of a round", deadline).columns, 2)
-        return prices + (up - down) @ before
-
     def cheapest(self, prices: np.ndarray) -> np.ndarray:
         """Return what one unit of each group costs where it is cheapest, (groups,)."""
         if not hasattr(self, "layout"):
@@ -218,20 +192,27 @@ class InteriorRound(RoundProgram):
         table[rows] = prices
         return table[self.all_rows]
 
-    def _spread(self) -> tuple[np.ndarray, float]:
-        """Return amounts (pairs,) on all open classes by what they could hold alone, and the level they reach."""
-        room = self.merged.room[self.kinds]
-        alone = np.zeros(len(self.owner))
-        for j in range(room.shape[1]):
-            rate = np.divide(1.0, room[:, j], where=room[:, j] > 0, out=np.zeros(len(room)))
-            np.maximum(alone, self.proportions[self.owner, j] * rate[self.place], out=alone)
-        part = 1 / alone
-        part /= np.add.reduceat(part, self.starts)[self.owner]
-        layout, rising = self.layout, self.weights[self.owner] * part
-        laid = layout.laid(rising, 0.0)
-        used = np.sum([layout.filled(block, laid[block.pairs]) for block in layout.blocks()], axis=0)
-        level = HALF / float(used.max())
-        return rising * level + part * self.held[self.owner], level
+
+def raised(prices: np.ndarray, before: list[np.ndarray], deadline: Deadline) -> np.ndarray:
+    """Return prices (r,) of which none is negative, and none rounding's: the least that these and multiples of those of
+    earlier rounds, (r,) each, make.
+
+    The first that would do can be a hundred thousand times as much, and the proof loses as many digits.
+    """
+    if (prices < -TRACE * prices.max()).any():
+        earlier = np.array(before)
+        there = (earlier > 0).any(axis=0)
+        total = earlier.sum(axis=1)
+        highs = load(
+            np.concatenate([total, -total]),
+            np.full(2 * len(earlier), INFINITY),
+            sparse.csr_array(np.vstack([earlier, -earlier])[:, there].T),
+            -prices[there],
+            np.full(int(there.sum()), INFINITY),
+        )
+        up, down = np.split(run(highs, "the prices of a round", deadline).columns, 2)
+        prices = prices + (up - down) @ earlier
+    return firm(prices)
 
 
 def _watch(problem: Problem, known: str) -> Callable[[str], None]:

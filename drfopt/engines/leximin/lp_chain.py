@@ -26,9 +26,10 @@ from ...base.parallel import ALONE
 from ...base.progress import report
 from ...certificates.chain import DEARER, Round
 from ...model.evidence import ChainEvidence
+from ..level_part import Cap
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
-from .lp_round import Cap, RoundPart, RoundProgram
+from .lp_round import RoundPart, RoundProgram
 
 __all__ = ["solve", "solve_by"]
 
@@ -152,7 +153,7 @@ class _Chain:
         inside = np.zeros(merged.groups, dtype=bool)
         inside[part.groups] = True
         here = rising & inside[merged.group]
-        program = self.program(merged, part, self._summed(rising, merged.scale), self._held(rising))
+        program = self.program(merged, part, self.summed(rising, merged.scale), self.holding(rising))
         if self.owner is None and (not part.tried or 2 * len(program.kinds) <= part.tried):
             if self._pooled(part, program, np.flatnonzero(here), known):
                 return []
@@ -218,34 +219,18 @@ class _Chain:
         self.levels[finished] = level
         return reached
 
-    def _cap(self, part: RoundPart, here: np.ndarray) -> Cap | None:
-        """Return what holds those of a part at their limits whom a level has reached; None where nobody has any."""
+    def _cap(self, part: RoundPart, here: np.ndarray) -> "_PartCap | None":
+        """Return who of a part is held at its limit when a level reaches it; None where nobody has any."""
         limited = np.flatnonzero(here & np.isfinite(self.tops))
-        if not limited.size:
-            return None
-        limited = limited[np.argsort(self.tops[limited], kind="stable")]
-        tops = self.tops[limited]
-        done = 0
+        return _PartCap(self, part, limited) if limited.size else None
 
-        def cap(level: float) -> tuple[np.ndarray, np.ndarray] | None:
-            nonlocal done
-            met = int(np.searchsorted(tops, level, side="right"))
-            if met <= done:
-                return None
-            self.levels[limited[done:met]] = tops[done:met]
-            done = met
-            rising = np.isnan(self.levels)
-            return self._summed(rising, self.merged.scale)[part.groups], self._held(rising)[part.groups]
-
-        return cap
-
-    def _summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def summed(self, chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Add up values (n,) of the chosen users of each group, (groups,)."""
         return np.bincount(self.merged.group[chosen], weights=values[chosen], minlength=self.merged.groups)
 
-    def _held(self, rising: np.ndarray) -> np.ndarray:
+    def holding(self, rising: np.ndarray) -> np.ndarray:
         """Return the amounts that finished users hold, (groups,)."""
-        return self._summed(~rising, self.merged.scale * self.levels)
+        return self.summed(~rising, self.merged.scale * self.levels)
 
     def _split(self, part: RoundPart) -> list[RoundPart]:
         """Return the parts of a part that have no capacity in common and somebody who rises."""
@@ -297,6 +282,26 @@ class _Chain:
         return Round(
             level, problem.members[finished], multipliers, merged.prices(program.rows, prices, problem.k, problem.m)
         )
+
+
+class _PartCap(Cap):
+    """Users of a part (l,) who have limits."""
+
+    def __init__(self, chain: _Chain, part: RoundPart, limited: np.ndarray):
+        self.chain, self.part = chain, part
+        self.users = limited[np.argsort(chain.tops[limited], kind="stable")]
+        self.tops = chain.tops[self.users]
+        self.done = 0
+
+    def due(self, level: float) -> bool:
+        return self.done < len(self.tops) and bool(self.tops[self.done] <= level)
+
+    def meet(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        met = int(np.searchsorted(self.tops, level, side="right"))
+        self.chain.levels[self.users[self.done : met]] = self.tops[self.done : met]
+        self.done = met
+        rising, groups = np.isnan(self.chain.levels), self.part.groups
+        return self.chain.summed(rising, self.chain.merged.scale)[groups], self.chain.holding(rising)[groups]
 
 
 def _places(labels: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:

@@ -14,7 +14,6 @@ sum p - sum h lambda  (that is the bound which the certificate checks).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,12 +23,13 @@ from scipy import sparse
 from ...base.errors import SolverError, TimeLimitError
 from ...base.tolerances import LEVEL, SAME, SPARE
 from ...certificates.chain import CERTAIN, excess, firm
+from ..level_part import Cap
 from ..linear_programs import INFINITY, SMALLEST, inside, load, run
 from ..problem import Problem
 from ..symmetry import Merged
 from .active_rows import ActiveSetEquations, Point
 
-__all__ = ["Cap", "PoolRound", "PoolRounds", "RoundPart", "RoundProgram"]
+__all__ = ["PoolRound", "PoolRounds", "RoundPart", "RoundProgram"]
 
 RESCALE = 1e3
 """A level may differ by this factor from the one expected before the program is solved again in its unit."""
@@ -83,11 +83,6 @@ class PoolRounds:
     amounts: np.ndarray
 
 
-Cap = Callable[[float], tuple[np.ndarray, np.ndarray] | None]
-"""Told a level that is reached, holds who meets a limit there, and returns weights and held (g,) from then on, or None
-where nobody does."""
-
-
 class RoundProgram:
     """The program of a part, as HiGHS is asked it."""
 
@@ -126,7 +121,7 @@ class RoundProgram:
             What is known so far, if time runs out.
         start : array (pairs,)
             The amounts that the round before left.
-        cap : callable
+        cap : Cap
             Limits need not be met here: who is above hers at the level returned is held there before the next program.
             When nobody rises any more, the prices are None.
 

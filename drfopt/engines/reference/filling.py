@@ -47,25 +47,26 @@ def progressive_filling(
     [Fraction(3, 1), Fraction(2, 1)]
     """
     resources = range(len(capacity))
+    users_of = [[i for i, row in enumerate(demands) if row[j]] for j in resources]
     tasks = [Fraction(0)] * len(demands)
     level = Fraction(0)
     left = list(capacity)
-    rising = _untouched(range(len(demands)), demands, left)
+    rising = set(range(len(demands))).difference(*(users_of[j] for j in resources if not left[j]))
+    drain = [sum((demands[i][j] / rates[i] for i in users_of[j] if i in rising), Fraction(0)) for j in resources]
+    tops = [(limit * rates[i], i) for i in rising if (limit := limits[i]) is not None]
+    tops.sort(reverse=True)
     while rising:
-        drain = [sum(demands[i][j] / rates[i] for i in rising) for j in resources]
         until_full = [left[j] / drain[j] for j in resources if drain[j]]
-        until_limit = [limit * rates[i] - level for i in rising if (limit := limits[i]) is not None]
+        until_limit = [tops[-1][0] - level] if tops else []
         step = min(until_full + until_limit)
 
         level += step
         left = [left[j] - step * drain[j] for j in resources]
-        for i in rising:
+        stopped = {i for j in resources if not left[j] for i in users_of[j] if i in rising}
+        while tops and (tops[-1][0] == level or tops[-1][1] not in rising):
+            stopped.add(tops.pop()[1])
+        for i in stopped & rising:
             tasks[i] = level / rates[i]
-        rising = [i for i in _untouched(rising, demands, left) if tasks[i] != limits[i]]
+            drain = [now - d / rates[i] if d else now for now, d in zip(drain, demands[i], strict=True)]
+        rising -= stopped
     return tasks
-
-
-def _untouched(users: Sequence[int], demands: Sequence[Sequence[Fraction]], left: Sequence[Fraction]) -> list[int]:
-    """Return those of the users who need nothing that is used up."""
-    full = [j for j, amount in enumerate(left) if amount == 0]
-    return [i for i in users if not any(demands[i][j] for j in full)]

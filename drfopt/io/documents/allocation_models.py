@@ -253,7 +253,7 @@ class BatchDocument(Headed):
 
 
 class PartitionedResource(Keyed):
-    """One resource of the pool, and the highest level on it, or its price."""
+    """One resource of the cluster, and the highest level on it, or its price."""
 
     name: str
     capacity: float
@@ -261,6 +261,13 @@ class PartitionedResource(Keyed):
     utilization: float
     level: float | None = None
     price: float | None = None
+
+
+class PartitionedRound(Keyed):
+    """A round of a chain, and what the whole of each resource of a class, ``class/resource``, costs in it."""
+
+    level: float
+    prices: dict[str, float]
 
 
 class PartitionedProof(Keyed):
@@ -271,6 +278,7 @@ class PartitionedProof(Keyed):
     violation: float
     gap: float | None
     error: float
+    rounds: list[PartitionedRound] | None = None
 
 
 class PartitionedDocument(Headed):

@@ -37,13 +37,23 @@ class BareCluster:
     resources: tuple[str, ...]
     capacity: tuple | None
     machines: tuple[Machine, ...] | None
-    total: np.ndarray = field(repr=False, compare=False)
-    """What the whole cluster has, (m,)."""
+    room: np.ndarray = field(repr=False, compare=False)
+    """What each class has in all its machines, (k, m); a pool is one class."""
+
+    @property
+    def total(self) -> np.ndarray:
+        """What the whole cluster has, (m,)."""
+        return self.room[0] if self.machines is None else self.room.sum(axis=0)
 
     @property
     def m(self) -> int:
         """Number of resources."""
         return len(self.resources)
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """Names of the classes of machines, (k,); None for a pool."""
+        return None if self.machines is None else tuple(machine.name for machine in self.machines)
 
     @classmethod
     def of(cls, given: Any) -> "BareCluster":
@@ -75,7 +85,7 @@ def _without_users(instance: Instance) -> BareCluster:
         instance.resources,
         tuple(parts["capacity"]) if pool else None,
         None if pool else tuple(parts["machines"]),
-        instance.capacity,
+        instance.room,
     )
 
 

@@ -14,7 +14,7 @@ from ..text.files import failure
 from .cluster import BareCluster
 from .rows import UserRows, check_columns, kind_of, kinds_of, opened, parquet
 
-__all__ = ["at_row", "load", "names_of", "write_columns"]
+__all__ = ["at_row", "load", "names_of", "read_columns", "write_columns"]
 
 BETWEEN = "|"
 """What stands between the names of classes in a text."""
@@ -69,7 +69,8 @@ def _table(rows: UserRows, wanted: Sequence[str]) -> Any:
         return table
     with opened(rows.path), parquet().ParquetFile(rows.path) as file:
         there = set(file.schema_arrow.names)
-        return file.read_row_groups(rows.groups, [name for name in wanted if name in there], use_threads=False)
+        table = file.read_row_groups(rows.groups, [name for name in wanted if name in there], use_threads=False)
+    return table if rows.skip is None else table.slice(rows.skip, rows.n)
 
 
 def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarray | None:
@@ -155,6 +156,14 @@ def names_of(rows: UserRows) -> Any:
     """Return the column of names of a part as an Arrow array, None where there is none."""
     table = _table(rows, ["name"])
     return table.column("name") if "name" in table.column_names else None
+
+
+def read_columns(folder: str, stem: str) -> dict[str, np.ndarray]:
+    """Return the numbers of a part's answer, by column, as they were written."""
+    path = Path(folder) / f"{stem}.parquet"
+    with opened(path), parquet().ParquetFile(path) as file:
+        table = file.read([name for name in file.schema_arrow.names if name != "name"], use_threads=False)
+    return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
 def write_columns(folder: str, stem: str, columns: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ __all__ = ["UserRows", "check_columns", "kind_of", "kinds_of", "opened", "parque
 
 PART = 1 << 20
 """Users of a part at most, unless a row group has more: they and what is computed from them take some 100 MB."""
+
+PAIRS = 1 << 22
+"""Pairs of a user and a class of machines that a part has at most, for the same reason; row groups are divided."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class UserRows:
         What the answer's file is called, without suffix.
     frame : object or None
         What returns the pandas frame when it is called.
+    skip : int or None
+        Rows of a row group before these, where there are others in it; None where all are these.
     """
 
     path: str
@@ -41,6 +47,7 @@ class UserRows:
     n: int = 0
     stem: str = ""
     frame: Any = field(default=None, repr=False)
+    skip: int | None = None
 
 
 def parquet() -> Any:
@@ -86,26 +93,32 @@ def rows_of_files(path: str | Path, cluster: BareCluster) -> list[UserRows]:
             name = min(set(kinds) ^ set(first[1]))
             has, lacks = (str(file), first[0]) if name in kinds else (first[0], str(file))
             raise failure(has, f"has a column {name!r} that {lacks} lacks: give all files the same columns")
-        found += _cut(file, [meta.row_group(q).num_rows for q in range(meta.num_row_groups)])
+        sizes = [meta.row_group(q).num_rows for q in range(meta.num_row_groups)]
+        found += _cut(file, sizes, None if cluster.machines is None else max(1, PAIRS // len(cluster.machines)))
     if not found:
         raise failure(str(path), "its files have no rows: put users into them")
     return found
 
 
-def _cut(file: Path, sizes: list[int]) -> list[UserRows]:
-    """Return the parts of a file whose row groups have so many rows."""
-    cut: list[tuple[int, list[int], int]] = []
+def _cut(file: Path, sizes: list[int], most: int | None) -> list[UserRows]:
+    """Return the parts of a file whose row groups have so many rows; `most` divides row groups that have more."""
+    cut: list[tuple[int, list[int], int, int | None]] = []
     start = 0
     for group, size in enumerate(sizes):
-        if cut and cut[-1][2] + size <= PART:
-            cut[-1] = (cut[-1][0], [*cut[-1][1], group], cut[-1][2] + size)
+        last = cut[-1] if cut else None
+        if most is not None and size > most:
+            pieces = -(-size // most)
+            edges = [size * q // pieces for q in range(pieces + 1)]
+            cut += [(start + a, [group], b - a, a) for a, b in pairwise(edges)]
+        elif last is not None and last[3] is None and last[2] + size <= (PART if most is None else most):
+            cut[-1] = (last[0], [*last[1], group], last[2] + size, None)
         elif size:
-            cut.append((start, [group], size))
+            cut.append((start, [group], size, None))
         start += size
     several = len(cut) > 1
     return [
-        UserRows(str(file), tuple(groups), first, n, f"{file.stem}-{q:04d}" if several else file.stem)
-        for q, (first, groups, n) in enumerate(cut)
+        UserRows(str(file), tuple(groups), first, n, f"{file.stem}-{q:04d}" if several else file.stem, skip=skip)
+        for q, (first, groups, n, skip) in enumerate(cut)
     ]
 
 

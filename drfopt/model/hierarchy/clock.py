@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ MENDINGS = 3
 
 SETTLED = 1e-12
 """Part of what is used that the rounding of a curve hides."""
+
+KEPT = 8
+"""Clusters whose promises are kept: one question asks for those of the same a dozen times."""
 
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
@@ -92,6 +96,14 @@ class Trajectory(Branch):
             used = math.fsum((self.tasks(self.point(knot, way)) * self.leaves.use[:, column]).tolist())
             way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
         return knot, way, [column]
+
+
+@lru_cache(maxsize=KEPT)
+def _exactly_promised(instance: Instance, policy: Policy) -> np.ndarray:
+    """Return the tasks that guarantees are worth, in fractions and then rounded, (n,), read-only."""
+    found = Clock(instance, policy, exact=True).promised.astype(float)
+    found.setflags(write=False)
+    return found
 
 
 class Clock:
@@ -268,7 +280,7 @@ class Clock:
         """
         instance = self.instance
         if not (self.exact or rounded) and any(group.guarantee for group in self.organisation.groups):
-            return Clock(instance, self.policy, exact=True).promised.astype(float)
+            return _exactly_promised(instance, self.policy)
         found = np.full(instance.n, self.zero)
         for i in (i for i, promise in enumerate(self.organisation.guarantees) if promise and self.playing[i]):
             worth = [

@@ -45,7 +45,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         for row in rows(file):
             found[row.kind].append(row)
     names = _Names(found, by_account=asked.user_by == "account", notes=notes)
-    tasks = [task for row in found["jobs"] for task in _tasks(row, names, notes)]
+    tasks = [task for row in _once(found["jobs"], notes) for task in _tasks(row, names, notes)]
     queues = _queues(found["shares"], found["limits"], names, notes)
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
@@ -68,6 +68,18 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         wants=lambda queue: (frozenset(), frozenset()),
         missing=_missing,
     )
+
+
+def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
+    """Yield every job once, as it is listed first: two files may list the same."""
+    seen = set()
+    for row in jobs:
+        job = row["JobIDRaw"] or row["JobID"]
+        if job and job in seen:
+            notes.unused("job that is listed again", job)
+            continue
+        seen.add(job)
+        yield row
 
 
 def _missing(needs: Needs, features: Needs) -> str:

@@ -1,0 +1,38 @@
+"""Users in Parquet files, more than fit in memory."""
+
+from .. import tables
+from ..tables import Files
+from .question import Question
+
+__all__ = ["QUESTIONS"]
+
+QUESTIONS = (
+    Question(
+        name="users-in-files",
+        question=(
+            "What does it cost to divide and prove users who lie in Parquet files, on one pool and on 30 classes of "
+            "machines, against reading the files once; what memory does a worker of 4 GiB need, and are two workers "
+            "nearly twice as fast as one?"
+        ),
+        expectation=(
+            "Asked for: 100,000,000 x 4 on one pool in at most 5 times the reading, 10,000,000 x 30 x 4 on machines "
+            "solved and proven with no process above 4 GiB, and two workers at least 1.7 times as fast as one. In "
+            "memory 10,000 x 30 take half a second of processor time in 10 iterations, so 1,000,000 about 45 s, and "
+            "making directions twice where they are not kept a quarter more: 60 s. The proof and writing 30 columns "
+            "are 10 s of it. Ten times as many users are ten times as much, 10 minutes of processor time, and at 0.96 "
+            "GB for each of the four arrays of a step two thirds of the parts lie in files: 3 GB are written in an "
+            "iteration, which on a disk of 150 MB a second is 20 s each, more than the computing. Workers stay below "
+            "3 GiB. A pool costs 2.6 times the reading for 10,000,000, as was seen before, and the same for ten times "
+            "as many, whether or not they fit. Two workers: 1.8 on machines, less on the pool, where reading competes "
+            "for the disk. Levels are proven to 1e-12. (Written before anything of it was run on machines.)"
+        ),
+        sizes=(
+            Files(10_000_000),
+            Files(100_000_000, workers=(2,)),
+            Files(1_000_000, classes=30),
+            Files(10_000_000, classes=30, workers=(2,)),
+        ),
+        run=tables.divided,
+        smoke=(Files(20_000), Files(20_000, classes=5)),
+    ),
+)

@@ -1,0 +1,92 @@
+"""Is what a document claims possible at all, and is what it says of that so?"""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from .claims import ACCURACY, Claim
+from .reading import number, shown, total
+from .whole import Row, unpacked
+
+__all__ = ["PossibleClaim"]
+
+
+class PossibleClaim(Claim):
+    """The checks of step 1: the allocation is possible."""
+
+    def feasible(self) -> None:
+        """Step 1: the allocation is possible, and what the file says of it is so."""
+        x, u, add, over = self.x, self.u, self.report.add, 1 + self.report.accuracy
+        add("tasks are not negative", self.names((i for i in self.n if x[i] < 0), x))
+        if self.whole:
+            add("tasks are whole", self.names((i for i in self.n if x[i].denominator > 1), x))
+        add("limits", self.names((i for i in self.n if u[i] is not None and x[i] > u[i] * over), x, u))
+        if self.c.ceilings:
+            add("ceilings of groups", self.over_ceilings(over))
+        add("who can run nothing has nothing", self.names((i for i in self.n if not self.plays[i] and x[i]), x))
+        levels = [row.get("level") for row in self.rows]
+        stated: list[Any] = [None if y is None or isinstance(y, dict) else number(y) for y in levels]
+        fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
+        given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
+        size = [r * x + max(o for _, o in line) for r, x, line in zip(self.r, x, self.lines, strict=bool(self.r))]
+        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * size[i])
+        unmeasured = "" if self.objective else "how they are measured is not known here"
+        add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
+        if self.enclosed:
+            self.in_enclosures()
+        if self.whole and not self.c.pool:
+            packing = self.proof.get("packing")
+            unknown = "the file does not say how the tasks are packed" if packing is None else ""
+            return add("machines", [] if packing is None else unpacked(self.c, self.packed(), packing), unknown)
+        if self.mixed:
+            needed = [(j, self.held_of(j, self.n), most) for j, most in enumerate(self.c.cluster)]
+            over_it = (f"{self.cell(0, j)}: {shown(used)} of {shown(most)}" for j, used, most in needed if used > most)
+            return add("capacities", over_it)
+        if self.z is None:
+            return add("capacities", [], "the file does not say on which machines the tasks run")
+        kinds, held = list(enumerate(self.c.kinds)), [total(z.values()) for z in self.z]
+        asked = [kind.part * x[kind.owner] for _, kind in kinds]
+        lost = (q for q, _ in kinds if not self.near(held[q], asked[q]) or min(self.z[q].values(), default=0) < 0)
+        owners = [self.c.users[kind.owner] for _, kind in kinds]
+        add("tasks are those placed", (f"{owners[q]}: {shown(asked[q])}, {shown(held[q])}" for q in lost))
+        astray = (q for q, _ in kinds if any(z and k not in self.fits[q] for k, z in self.z[q].items()))
+        add("tasks run where they fit", (f"{owners[q]}: {shown(self.z[q])}" for q in astray))
+        cells = ((k, j) for k in range(len(self.c.C)) for j in range(len(self.c.resources)))
+        full = ((k, j, used) for k, j in cells if (used := self.used(k, j)) > self.c.room[k][j] * over)
+        return add(
+            "capacities", (f"{self.cell(k, j)}: {shown(used)} of {shown(self.c.room[k][j])}" for k, j, used in full)
+        )
+
+    def packed(self) -> dict[str, Row]:
+        """Return what is to be packed: of every type what a task needs, where it fits, and how many there are."""
+        found: dict[str, Row] = {}
+        for i, mine in enumerate(self.sequences):
+            for name, kind, fits, n in zip(
+                mine.names, mine.kinds, mine.fits, mine.started(int(self.x[i])) if mine.kinds else (), strict=True
+            ):
+                found[name] = kind.d, fits, n
+        return found
+
+    def held_of(self, j: int, users: Iterable[int]) -> Fraction:
+        """Return what some users hold of a resource: of whole tasks, what those of each type need that have started."""
+        x = self.x
+        if not self.mixed:
+            return total(x[i] * self.c.d[i][j] for i in users)
+        return total(self.sequences[i].uses(int(x[i]), j) for i in users if x[i] > 0 and self.sequences[i].kinds)
+
+    def over_ceilings(self, over: Fraction) -> Iterator[str]:
+        """Yield the ceilings of groups that tasks break, `over` being how often they may be used up."""
+        for group, j, most, members in self.c.ceilings:
+            if (used := self.held_of(j, members)) > most * over:
+                yield f"{group}: {shown(used)} of {shown(most)}"
+
+    def in_enclosures(self) -> None:
+        """Tasks and levels are where the enclosures say."""
+        low, high = self.ends()
+        out = (i for i in self.n if not low[i] <= self.x[i] <= high[i])
+        self.report.add("the point is in every enclosure", self.names(out, low, self.x, high))
+        if self.r:
+            stated = {i: row["level"] for i, row in enumerate(self.rows) if isinstance(row.get("level"), dict)}
+            ends = {i: (number(y["lower"]), number(y["upper"])) for i, y in stated.items()}
+            off = (i for i, (a, b) in ends.items() if a > self.r[i] * low[i] or b < self.r[i] * high[i])
+            self.report.add("levels enclose those of the tasks", self.names(off, ends))

@@ -1,0 +1,157 @@
+"""Users in Parquet files on machines: the levels that `solve` finds in memory, proven from what was written."""
+
+import json
+
+import numpy as np
+import pytest
+from partition_files import RESOURCES, answer, awkward_cluster, write
+
+from drfopt import CertificateError, Instance, InstanceError, PolicyError, solve, solve_partitions
+from drfopt.engines.leximin import parted_chain
+from drfopt.io.user_tables import rows
+from drfopt.solving import partitioned
+
+
+def in_memory(columns, machines):
+    return Instance(
+        np.column_stack([columns[name] for name in RESOURCES]),
+        machines=machines,
+        resources=RESOURCES,
+        weights=columns.get("weight"),
+        max_tasks=columns.get("max_tasks"),
+        eligible=columns["machines"],
+    )
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(rows, "PAIRS", 100)
+
+
+CASES = [
+    ("drf", 0, 0.4, 0.5),
+    ("drf", 1, 1.0, 0.5),
+    ("drf", 2, 0.2, 0.0),
+    ("asset", 3, 0.4, 0.5),
+    ("tasks", 4, 0.7, 0.5),
+    ("tsf", 5, 0.4, 0.0),
+]
+
+
+@pytest.mark.parametrize(("policy", "seed", "open_to", "limited"), CASES)
+def test_files_are_answered_as_memory_is(tmp_path, small_parts, policy, seed, open_to, limited):
+    columns, machines = awkward_cluster(seed, 60, 5, open_to, limited, weighted=seed % 2 == 0)
+    users = write(tmp_path / "users", columns, files=2, group=13)
+    found = solve_partitions(users, machines, policy, jobs=1)
+    instance = in_memory(columns, machines)
+    expected = solve(instance, policy)
+    table = answer(found.folder)
+    assert found.users == 60 and found.partitions > 3 and found.unplaced == len(expected.unplaced) == 1
+    np.testing.assert_allclose(table["level"], expected.levels, rtol=1e-11, atol=1e-300)
+    np.testing.assert_allclose(table["tasks"], expected.tasks, rtol=1e-11, atol=1e-300)
+    placement = np.column_stack([table[f"on {machine.name}"] for machine in machines])
+    np.testing.assert_allclose(placement.sum(axis=1), expected.tasks, rtol=1e-11, atol=1e-300)
+    assert not placement[~instance.fits].any()
+    assert (placement.T @ instance.demands <= instance.room * (1 + 1e-12)).all()
+    assert found.certificate.kind == "chain" and found.certificate.valid and found.error <= 1e-10
+
+
+def test_what_has_no_room_in_memory_lies_in_files_meanwhile(tmp_path, small_parts, monkeypatch):
+    columns, machines = awkward_cluster(6, 60)
+    users = write(tmp_path / "users", columns)
+    kept = solve_partitions(users, machines, output=tmp_path / "kept", jobs=1)
+    monkeypatch.setattr(partitioned, "KEPT", 0.0)
+    found = solve_partitions(users, machines, output=tmp_path / "files", jobs=1)
+    assert answer(found.folder) == answer(kept.folder)
+    assert {path.name for path in tmp_path.iterdir()} == {"users", "kept", "files"}
+    assert {path.suffix for path in (tmp_path / "files").iterdir()} == {".parquet", ".json"}
+
+
+def test_the_proof_is_kept_beside_the_answer(tmp_path):
+    columns, machines = awkward_cluster(7, 40)
+    found = solve_partitions(write(tmp_path / "users", columns), machines, jobs=1)
+    said = json.loads((tmp_path / "users-drf" / "certificate.json").read_text())
+    rounds = said["certificate"]["rounds"]
+    assert [link["level"] for link in rounds] == sorted(link["level"] for link in rounds)
+    assert set(rounds[0]["prices"]) <= {f"{m.name}/{r}" for m in machines for r in RESOURCES}
+    assert "levels proven to" in str(found) and "(chain)" in str(found)
+
+
+@pytest.mark.parametrize("spoilt", ["more tasks", "fewer tasks", "moved", "another class"])
+def test_a_wrong_answer_is_not_kept(tmp_path, monkeypatch, small_parts, spoilt):
+    columns, machines = awkward_cluster(8, 60, limited=0.0)
+    users = write(tmp_path / "users", columns)
+    honest = parted_chain.ChainPart.tasks
+
+    def wrong(part):
+        tasks, levels, placement = honest(part)
+        i = 3
+        if spoilt.endswith("tasks"):
+            factor = 1 + (1e-6 if spoilt == "more tasks" else -1e-6)
+            return tasks * factor, levels * factor, placement * factor
+        k, other = placement[i].argsort()[-1], placement[i].argsort()[0]
+        moved = placement[i, k] * (1e-6 if spoilt == "moved" else 1.0)
+        placement[i, k] -= moved
+        placement[i, other] += moved
+        return tasks, levels, placement
+
+    monkeypatch.setattr(parted_chain.ChainPart, "tasks", wrong)
+    with pytest.raises(CertificateError, match="that its certificate does not prove"):
+        solve_partitions(users, machines, jobs=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"users"}
+
+
+def test_rounds_that_prove_less_are_not_believed(tmp_path, monkeypatch, small_parts):
+    columns, machines = awkward_cluster(8, 60)
+    users = write(tmp_path / "users", columns)
+    honest = parted_chain.chain
+    monkeypatch.setattr("drfopt.solving.partition_passes.chain", lambda *given: honest(*given)[1:])
+    with pytest.raises(CertificateError, match=r"part-\d.parquet: row \d+ is not proven to be finished at level"):
+        solve_partitions(users, machines, jobs=1)
+
+
+def test_a_class_that_nobody_knows_is_named(tmp_path):
+    columns, machines = awkward_cluster(9, 30)
+    users = write(tmp_path / "users", columns)
+    with pytest.raises(InstanceError, match=r"part-\d.parquet: column 'machines', row \d+ names the class 'c4'"):
+        solve_partitions(users, machines[:4], jobs=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"users"}
+
+
+def test_markets_on_machines_are_refused_by_name(tmp_path):
+    columns, machines = awkward_cluster(9, 30)
+    with pytest.raises(PolicyError, match="ceei is not built for users in tables on machines: use drf, asset"):
+        solve_partitions(write(tmp_path / "users", columns), machines, "ceei", jobs=1)
+
+
+def test_a_full_disk_is_one_line(tmp_path, small_parts, monkeypatch):
+    columns, machines = awkward_cluster(6, 60)
+    users = write(tmp_path / "users", columns)
+
+    class Full:
+        """Stands for a file on a disk that is full."""
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return False
+
+        def write(self, data):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(partitioned, "KEPT", 0.0)
+    monkeypatch.setattr("drfopt.base.states.opened_for_writing", lambda path: Full())
+    with pytest.raises(InstanceError, match=r"no partition can be put there \(No space left on device\): make room"):
+        solve_partitions(users, machines, jobs=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"users"}
+
+
+def test_row_groups_are_divided_among_parts(tmp_path, monkeypatch):
+    columns, machines = awkward_cluster(10, 50)
+    users = write(tmp_path / "users", columns, files=1)
+    whole = solve_partitions(users, machines, output=tmp_path / "whole", jobs=1)
+    monkeypatch.setattr(rows, "PAIRS", 60)
+    found = solve_partitions(users, machines, output=tmp_path / "parts", jobs=1)
+    assert whole.partitions == 1 and found.partitions == 5
+    np.testing.assert_allclose(answer(found.folder)["tasks"], answer(whole.folder)["tasks"], rtol=1e-11)
