@@ -38,8 +38,8 @@ Load = tuple[tuple[int, int], ...]
 Packed = list[tuple[int, int, Load]]
 """Class, number of machines, load."""
 
-PATIENCE = (300, 3_000, 30_000)
-"""Steps in the search for a load: few at first, more where few find nothing."""
+PATIENCE = (1_000, 10_000, 100_000)
+"""Numbers of tasks tried in the search for a load: few at first, more where few find nothing."""
 
 BITS = 30
 """Bits of the largest price."""
@@ -97,7 +97,12 @@ class _Class:
         for at, value in enumerate(values.tolist()):
             self._highs.changeRowBounds(at, value / unit, highspy.kHighsInf)
         self._highs.run()
-        return np.maximum(np.array(self._highs.getSolution().col_value), 0.0) * unit
+        own: np.ndarray = np.maximum(np.array(self._highs.getSolution().col_value), 0.0) * unit
+        # What the solver's tolerance forgave is made good where the task uses most.
+        for value, row in zip(values, self.parts, strict=True):
+            if (lacking := value - float(row @ own)) > 0:
+                own[row.argmax()] += lacking / row.max()
+        return own
 
     def heaviest(self, prices: Sequence[float], known: float, steps: int, asked: Sequence[int] | None = None) -> _Found:
         """Return the most valuable load at prices of the shapes: tasks that are worth most of what they use first.
@@ -149,14 +154,17 @@ class _Class:
                 place += 1
             else:
                 return
-            left -= 1
-            if left < 0:
-                return
             s, price, cost, row = order[place]
             most = min(f // d for d, f in zip(row, free, strict=True) if d)
             if asked is not None:
                 most = min(most, asked[s])
+            # A bound is convex in x: where neither the next x nor 0 promises more, nothing between them does.
+            without = value + rates[place + 1] * unused * SAFE
             for x in range(most, -1, -1):
+                left -= 1
+                within = value + x * price + rates[place + 1] * max(unused - x * cost, 0.0) * SAFE
+                if left < 0 or max(within, without) < best + least:
+                    break
                 chosen[place] = x
                 rest = tuple([f - x * d for d, f in zip(row, free, strict=True)]) if x else free
                 extend(place + 1, rest, max(unused - x * cost, 0.0), value + x * price)
