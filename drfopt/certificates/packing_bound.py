@@ -141,11 +141,11 @@ def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
             while most and not devices.fit({**dict(enumerate(load)), position: most}):
                 most -= 1
-            for x in range(most if position == len(rows) - 1 else 0, most + 1):
-                longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1
             if steps > LOADS:
                 return None
+            for x in range(most if position == len(rows) - 1 else 0, most + 1):
+                longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
         partial = longer
 
     def takes(load: tuple[int, ...], left: list[int], s: int) -> bool:

@@ -173,8 +173,8 @@ def _whole(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Verdict:
 def _under_rules(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Verdict:
     """Judge whole tasks of several types or under rules by the enumeration, or recursion, that states what they are."""
     instance, counts = case.instance(), [int(x) for x in tasks]
-    if policy_named(case.policy).measure not in ("dominant", "asset", "tasks"):
-        return Verdict("not judged", "the enumeration does not know the measure")
+    if policy_named(case.policy).measure not in ("dominant", "asset", "tasks") or instance.weights_per_resource:
+        return Verdict("not judged", "the enumeration does not know the measure or its weights")
     reference = Enumeration(instance, case.policy)
     if max(reference.most, default=0) >= MANY or math.prod(most + 1 for most in reference.most) > ENUMERATED:
         raise oracle.TooMany
