@@ -101,7 +101,9 @@ PEERS = (
         "water-filling, one MILP a level",
     ),
     Peer("CEEI, 100,000 users", "ceei-pool", "generic", "n = 100,000", "drfopt newton", CLARABEL, CLARABEL),
-    Peer("CEEI, 12 users, 4 classes", LARGE, "ceei", "12 x 4, 30% open", "drfopt barrier", CLARABEL, CLARABEL),
+    Peer(
+        "CEEI, 12 users, 3 classes", "small-markets", "ceei", "12 x 3, 60% open", "drfopt barrier", CLARABEL, CLARABEL
+    ),
 )
 """The lines of README."""
 
