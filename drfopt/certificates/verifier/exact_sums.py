@@ -1,11 +1,11 @@
-"""Sums of fractions that may be long: over common denominators where these are short, else in pairs."""
+"""Sums of fractions that may be long: over common denominators where these are short, else in pairs, reduced once."""
 
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from .work import bits, spend
+from .work import spend
 
 __all__ = ["LONG_BITS", "dot", "over_one", "products", "total"]
 
@@ -14,13 +14,28 @@ LONG_BITS = 400
 
 
 def total(values: Iterable[Fraction]) -> Fraction:
-    """Return the sum, in pairs: one by one, long fractions would be reduced again and again."""
-    found = list(values) or [Fraction(0)]
-    while len(found) > 1:
-        for value in found:
-            spend(bits(value))
-        found = [sum(found[at : at + 2], Fraction(0)) for at in range(0, len(found), 2)]
-    return found[0]
+    """Return the sum, reduced once: what all denominators have in common first, then in pairs that are not reduced."""
+    found, shared = list(values), 0
+    for d in {value.denominator for value in found}:
+        longer = max(d.bit_length() - shared.bit_length(), 1)
+        spend(math.isqrt(d.bit_length() * longer))
+        if not shared or d % shared:
+            spend(d.bit_length())
+            shared = math.gcd(shared, d)
+    over: dict[int, int] = {}
+    for value in found:
+        d = value.denominator // shared
+        over[d] = over.get(d, 0) + value.numerator
+    pairs = list(over.items()) or [(1, 0)]
+    while len(pairs) > 1:
+        for d, n in pairs:
+            spend(math.isqrt(d.bit_length() * max(d.bit_length(), n.bit_length())))
+        last = pairs[-1:] if len(pairs) % 2 else []
+        joined = zip(pairs[::2], pairs[1::2], strict=False)
+        pairs = [(a * b, x * b + y * a) for (a, x), (b, y) in joined] + last
+    ((d, n),) = pairs
+    spend(max(d.bit_length(), n.bit_length()))
+    return Fraction(n, d * max(shared, 1))
 
 
 def over_one(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
@@ -46,5 +61,4 @@ def dot(left: tuple[int, Sequence[Any]], right: tuple[int, Sequence[Any]]) -> Fr
     (a, first), (b, second) = left, right
     spend(math.isqrt(a.bit_length() * b.bit_length()), 1 + len(first))
     pairs = zip(first, second, strict=True)
-    found = sum(x * y for x, y in pairs) if a > 1 or b > 1 else total(x * y for x, y in pairs)
-    return Fraction(found, a * b)
+    return total(x * y for x, y in pairs) / (a * b)

@@ -274,7 +274,9 @@ def verify(
     report = Report()
     try:
         with metered(bounded):
-            given: Any = document.get("instance")
+            given: Any = document.get("cluster", document.get("instance"))
+            if instance is None and not isinstance(given, dict):
+                raise ValueError("not a certificate, but an answer without its instance: name that one before the file")
             cluster = Cluster(given if instance is None else instance)
             claim = Proof(cluster, document, exact)
             report = claim.report
