@@ -20,7 +20,7 @@ from formulations import asset_integer, ceei_integer, drf_integer
 from .clusters import FILES, cut, data_folder
 from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven, without
 
-__all__ = ["Pools", "against_cbc", "complete_against_cbc", "openb", "pool", "proven_pools"]
+__all__ = ["Pools", "against_cbc", "complete_against_cbc", "openb", "plain", "pool", "proven_pools"]
 
 TASKS = 40
 """Tasks of an average user."""
@@ -102,7 +102,7 @@ def against_cbc(bench: Bench, size: tuple[str, str, int, int]) -> list[Row]:
         return Verdict(proof="valid" if proof.valid else "feasible", violation=proof.violation, gap=proof.gap)
 
     ways = (
-        Way("PuLP + CBC", "yardstick", lambda i: _plain(i, policy, bench.limit), lambda i, a: without(None)),
+        Way("PuLP + CBC", "yardstick", lambda i: plain(i, policy, bench.limit), lambda i, a: without(None)),
         Way(policy, "drfopt", lambda i: solve(i, policy, integer=True, time_limit=bench.limit), judge),
     )
     group = f"{policy}, {family}"
@@ -110,14 +110,15 @@ def against_cbc(bench: Bench, size: tuple[str, str, int, int]) -> list[Row]:
     return bench.measure("whole-tasks-cbc", case)
 
 
-def _plain(instance: Instance, policy: str, seconds: float) -> Any:
-    """Solve the plain statement by CBC, gaps 0: for leximin the lowest level alone."""
+def plain(instance: Instance, policy: str, seconds: float, solver: str = "PULP_CBC_CMD") -> Any:
+    """Solve the plain statement by CBC, or another solver, gaps 0: for leximin the lowest level alone."""
     import pulp
 
     built = _stated(instance, policy)
-    built.problem.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
+    built.problem.solve(pulp.getSolver(solver, msg=False, timeLimit=seconds, gapRel=0, gapAbs=0))
     if built.problem.sol_status != pulp.LpSolutionOptimal:
-        raise Failure(f"CBC ended without an optimum after {seconds:g} s: the ratio is at least that over our time")
+        name = "CBC" if "CBC" in solver else solver
+        raise Failure(f"{name} ended without an optimum after {seconds:g} s: the ratio is at least that over our time")
     return [variable.value() for variable in built.tasks]
 
 

@@ -46,6 +46,9 @@ __all__ = ["Searched", "Undecided", "better", "larger", "search"]
 NODES = 4_000
 """Boxes that are looked at before the search gives up: some seconds."""
 
+PACE = ((50, 0.78), (100, 0.68), (200, 0.55))
+"""Boxes split, and the part of the first bound that is left then of trees that end within `NODES`."""
+
 FARTHER = (1, 10**3, 10**6)
 """Times that prices of what is not possible are raised: they prove it, and have to outweigh what is worth much."""
 
@@ -66,16 +69,23 @@ class Searched:
 
 
 def search(
-    instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, nodes: int | None = None
+    instance: Instance,
+    policy: Policy,
+    tasks: list[int],
+    deadline: Deadline = NEVER,
+    nodes: int | None = None,
+    impatient: bool = False,
 ) -> Searched:
     """Look for whole tasks (n,) with a larger sum or product; a deadline ends it as too many nodes do.
+
+    Where others can be asked, an impatient search ends as soon as its bound moves too slowly to end at all.
 
     Raises
     ------
     Undecided
         When not even a bound is known.
     """
-    return _Search(instance, policy, tasks).grow(deadline, NODES if nodes is None else nodes)
+    return _Search(instance, policy, tasks).grow(deadline, NODES if nodes is None else nodes, impatient)
 
 
 def better(
@@ -140,7 +150,7 @@ class _Search:
         self.worth, self.names = worth_of(whole), Names(instance, [rows[0] for rows in whole.shapes])
         self.program = BoxProgram(self.proof, self.worth, instance)
 
-    def grow(self, deadline: Deadline, nodes: int) -> Searched:
+    def grow(self, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:
         """Split the box that leaves most room, until none does."""
         root = _Box({})
         count, most_of_all = 0, Fraction(0)
@@ -171,8 +181,10 @@ class _Search:
         if nodes < 1:
             raise Undecided("the tree may not grow")
         point = look(root)
+        pace = {1 + 2 * split: part for split, part in PACE} if impatient else {}
         while waiting and point is None:
-            if count >= nodes or deadline.stopped or deadline.left() <= 0:
+            slow = Fraction(-waiting[0][0]) > pace.get(count, math.inf) * most_of_all * unit
+            if slow or count >= nodes or deadline.stopped or deadline.left() <= 0:
                 return Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit)
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
             _, _, box, found = heapq.heappop(waiting)

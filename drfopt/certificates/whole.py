@@ -69,6 +69,9 @@ ROUNDED = 1 + 2.0**-40
 BOXES = "branch and bound on prices"
 """The judge of sums and products: in integers, and by another method than any that finds them."""
 
+SMALL = 12
+"""Users up to whom a tree of prices is let grow to its end: with more it may be hopeless, which its pace tells."""
+
 EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
 
@@ -93,10 +96,13 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     """Return the exact objective of whole tasks (n,), users who take part only."""
     playing = exhaustive_search.playing(instance)
     if policy.objective == "leximin":
-        users = WholeUsers(instance, policy, playing)
-        # Who rises with whom depends on who stopped before: there is no number for that.
-        return () if users.branches else users.score(tasks)
+        return _leximin(WholeUsers(instance, policy, playing), tasks)
     return whole_totals.worth(WholeUsers(instance, policy, playing))([tasks[i] for i in playing])
+
+
+def _leximin(users: WholeUsers, tasks: list[int]) -> Score:
+    # Who rises with whom in groups depends on who stopped before: there is no number for that.
+    return () if users.branches else users.score(tasks)
 
 
 def certify(
@@ -125,13 +131,13 @@ def certify(
     if policy.objective == "leximin" and users.branches:
         found = _by_groups(users, counts, deadline)
     elif policy.objective == "leximin":
-        found = _Levels(instance, policy, counts, deadline, finder).certificate()
+        found = _Levels(users, counts, deadline, finder).certificate()
     else:
         ask = _largest_under_rules if instance.features else _largest
         found = ask(instance, policy, counts, deadline, finder)
     evidence = replace(
         found.proof(WholeEvidence),
-        score=score(instance, policy, counts),
+        score=_leximin(users, counts) if policy.objective == "leximin" else score(instance, policy, counts),
         broken=users.broken(counts),
         packing=packing,
         devices=devices,
@@ -181,9 +187,9 @@ def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certi
 class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
-    def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder):
+    def __init__(self, users: WholeUsers, tasks: list[int], deadline: Deadline, finder: Finder):
         self.tasks, self.deadline, self.second = tasks, deadline, finder.second
-        self.whole = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+        self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
         self.worth = worth_of(self.whole)
         self.proven: list[tuple[Fraction, int, Any]] = []
@@ -264,8 +270,13 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     if not members:
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
+    own = [tasks[i] for i in members]
+    halved = policy.objective == "alpha" and instance.machines is None and all(own)
+    halves = _halves(instance, members) if halved else None
     try:
-        outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE))
+        outcome = price_tree.search(
+            instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
+        )
         if outcome.better is not None:
             known = _bounded(instance, policy, tasks, outcome.more)
             reason = f"{BOXES} finds a strictly better allocation"
@@ -278,8 +289,6 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     try:
         judge, better = "exact search", None
         if instance.machines is None:
-            own = [tasks[i] for i in members]
-            halves = _halves(instance, members) if policy.objective == "alpha" and all(own) else None
             if halves is not None:
                 judge = AGAIN if finder.engine == "nash-halves" else HALVES
                 better = _larger_product(halves, own, deadline)

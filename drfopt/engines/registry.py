@@ -49,6 +49,8 @@ class Engine:
         decide who rises with whom are not.
     types : bool
         Whether it takes users with several task types on machines.
+    devices : bool
+        Whether it takes machines with devices, of which a task has a part of one or whole ones.
     crowded : tuple of int or None
         Pairs (user, class), pairs for each user, and cells (class, resource): ``auto`` passes it over where there are
         fewer of the first two or more of the last. One factorisation of the cells is shared by all users.
@@ -73,6 +75,7 @@ class Engine:
     values: bool = False
     divides: bool = False
     types: bool = False
+    devices: bool = True
     crowded: tuple[int, int, int] | None = None
     most: int | None = None
     then: tuple[str, ...] = ()
@@ -107,6 +110,7 @@ class Engine:
         several = problem.instance.task_types if problem.integer else problem.instance.type_table
         alike = self.types or several is None
         fits = objective in self.objectives and cluster in self.clusters
+        alike = alike and (self.devices or not problem.instance.has_devices)
         return fits and tasks and self.exact == exact and asked and known and alike
 
     def solve(self, problem: Problem) -> Answer:
@@ -247,6 +251,17 @@ ENGINES = Registry(
         integer=True,
         values=True,
         types=True,
+    ),
+    Engine(
+        "load-prices",
+        "whole.load_prices",
+        "machines as a pool whose resources are prices of their loads",
+        LEXIMIN,
+        MACHINES,
+        integer=True,
+        values=True,
+        types=True,
+        devices=False,
     ),
     Engine(
         "leximin-milp",

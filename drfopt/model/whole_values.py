@@ -272,12 +272,21 @@ class WholeUsers:
     @cached_property
     def most(self) -> list[int]:
         """The most tasks of each member: what its limit and ceilings allow and, but for types on machines, fits."""
-        return [self._most(p) for p in range(len(self.members))]
+        instance, known = self.instance, {}
+        found = []
+        for p, i in enumerate(self.members):
+            if instance.task_types is not None and instance.task_types[i] is not None:
+                found.append(self._most(p))
+                continue
+            fits = b"" if instance.fits is None else instance.fits[i].tobytes()
+            key = (instance.exact_demands[i], instance.exact_limits[i], fits)
+            if key not in known:
+                known[key] = most_alone(instance, i)
+            found.append(known[key])
+        return found
 
     def _most(self, p: int) -> int:
         i, sequence, instance = self.members[p], self.sequences[p], self.instance
-        if instance.task_types is None or instance.task_types[i] is None:
-            return most_alone(instance, i)
         ceilings = {} if instance.organisation is None else instance.organisation.ceilings[i]
         limit = instance.exact_limits[i]
         alone = [most_alone(self.cluster, q) for q in sequence.rows]
@@ -312,8 +321,8 @@ class WholeUsers:
     def _levels(self) -> list[tuple[tuple[Fraction, Fraction], ...]]:
         """Slopes and offsets of each member's level."""
         if not self.ruled:
-            rates = self.policy.exact_rates(self.instance)
-            return [((rates[i], Fraction(0)),) for i in self.members]
+            rates, none = self.policy.exact_rates(self.instance), Fraction(0)
+            return [((rates[i], none),) for i in self.members]
         leaves = self._clock.leaves
         found = []
         for i in self.members:
@@ -339,7 +348,7 @@ class WholeUsers:
     @cached_property
     def unit(self) -> int:
         """What makes all levels integers."""
-        return math.lcm(*(x.denominator for rows in self._levels for row in rows for x in row))
+        return math.lcm(*(x.denominator for rows in set(self._levels) for row in rows for x in row))
 
     @cached_property
     def _bands(self) -> list[tuple[int, int]]:
@@ -348,10 +357,10 @@ class WholeUsers:
         begin = math.lcm(*promised) if promised else 0
         found = []
         for rank in range(max(self._ranks, default=-1) + 1):
-            inside = [p for p, r in enumerate(self._ranks) if r == rank]
-            ends = [
-                (self.level(p, self.promises[p]), self.level(p, max(self.most[p], self.promises[p]))) for p in inside
-            ]
+            inside = {
+                (self._levels[p], self.promises[p], self.most[p]): p for p, r in enumerate(self._ranks) if r == rank
+            }
+            ends = [(self.level(p, low), self.level(p, max(most, low))) for (_, low, most), p in inside.items()]
             low = min(min(low for low, _ in ends), Fraction(0))
             shift = begin - int(low * self.unit)
             found.append((begin, shift))
@@ -362,12 +371,14 @@ class WholeUsers:
     def scales(self) -> list[LevelScale]:
         """What each member's tasks are worth, in integers."""
         whole = math.lcm(*(f for f in self.promises if f)) if any(self.promises) else 0
-        found = []
-        for rows, most, promise, rank in zip(self._levels, self.most, self.promises, self._ranks, strict=True):
-            shift = self._bands[rank][1]
-            integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
-            found.append(LevelScale(most, integers, promise, whole // promise if promise else 0))
-        return found
+        known: dict[tuple, LevelScale] = {}
+        for key in (keys := list(zip(self._levels, self.most, self.promises, self._ranks, strict=True))):
+            if key not in known:
+                rows, most, promise, rank = key
+                shift = self._bands[rank][1]
+                integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
+                known[key] = LevelScale(most, integers, promise, whole // promise if promise else 0)
+        return [known[key] for key in keys]
 
     # ---- what they are worth to a sum or a product ------------------------------------------------------------------
 
@@ -408,7 +419,9 @@ class WholeUsers:
 
     def score(self, tasks: Sequence[int]) -> tuple[Fraction, ...]:
         """Return the sorted values of tasks (n,): without rules the levels."""
-        return tuple(sorted(Fraction(value, self.unit) for value in self.values(tasks)))
+        values = self.values(tasks)
+        known = {value: Fraction(value, self.unit) for value in set(values)}
+        return tuple(known[value] for value in sorted(values))
 
     def values(self, tasks: Sequence[int]) -> list[int]:
         """Return what tasks (n,) are worth to each member."""

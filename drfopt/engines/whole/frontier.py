@@ -10,10 +10,12 @@ Without ties there is one state.  Where many users tie the states can be too man
 program of `leximin_milp` decides, begun at the best state.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ..problem import Answer, Problem
@@ -21,13 +23,13 @@ from .leximin_milp import Counting
 from .milp import SEARCH
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
-__all__ = ["solve"]
+__all__ = ["best_ways", "solve"]
 
-STATES = 2_000
-"""States that are kept at most: some tenths of a second a level."""
+STATES = 30
+"""States that are kept at most: beyond, the counting program is faster than to sweep them all."""
 
-STEPS = 20_000
-"""Steps spent on listing who could stop at one level, for all states: some tenths of a second."""
+STEPS = 2_000
+"""Steps spent on listing who could stop at one level, for all states: some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,31 @@ class State:
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation of whole tasks; where time runs out, the best state finished by greedy choices."""
     pool = KindPool(problem)
+    found = _swept(problem, pool, problem.deadline.part(SEARCH))
+    return found if isinstance(found, Answer) else Answer(np.array(pool.tasks(found[0].stops()), dtype=np.int64))
+
+
+def best_ways(problem: Problem, pool: KindPool, deadline: Deadline, most: int) -> Iterator[list[int]]:
+    """Yield tasks of the members, so many ways at most, whose sorted values are the best of a pool.
+
+    Raises
+    ------
+    TimeLimitError
+    """
+    found = _swept(problem, pool, deadline)
+    if not isinstance(found, Answer):
+        for state in found[:most]:
+            yield pool.tasks(state.stops())
+    elif found.status == "optimal":
+        yield found.tasks.tolist()
+    else:
+        raise TimeLimitError("the time limit ran out in the sweep of levels")
+
+
+def _swept(problem: Problem, pool: KindPool, deadline: Deadline) -> Answer | list[State]:
+    """Return the best states; or an answer, where they are too many to list, or time ran out."""
     states = [State(pool.sizes, pool.room)]
     decided: list[tuple[int, int]] = []
-    deadline = problem.deadline.part(SEARCH)
     try:
         while states[0].active != (0,) * len(pool.scales):
             stopped = sum(count for _, count in decided)
@@ -67,7 +91,7 @@ def solve(problem: Problem) -> Answer:
             decided.append((spot_level, count))
     except TimeLimitError:
         return Answer(_finished(pool, states[0], decided[-1][0] if decided else BOTTOM), status="time_limit")
-    return Answer(np.array(pool.tasks(states[0].stops()), dtype=np.int64))
+    return states
 
 
 def _advance(pool: KindPool, states: list[State], level: int) -> tuple[int, int, list[State]]:

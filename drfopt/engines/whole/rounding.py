@@ -63,14 +63,25 @@ def solve(problem: Problem) -> Answer:
     return replace(answer, whole_part=target) if known else answer
 
 
-def _task_by_task(problem: Problem) -> Answer:
+def filled(problem: Problem, start: Answer) -> Answer:
+    """Return a packed answer with task after task added while some fit, whose values are lowest going first."""
+    return _task_by_task(problem, start)
+
+
+def _task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     """Return what task after task comes to under rules or with several types, whose values are lowest going first."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     cluster = _Cluster(problem.by_type, np.zeros(problem.m))
     place = {q: p for p, q in enumerate(cluster.members)}
     under, room = users.ceiling_rows
     tasks, left = [0] * problem.n, list(room)
-    queue = [(scale.value(0), p) for p, scale in enumerate(users.scales) if scale.most]
+    if start is not None:
+        tasks = start.tasks.tolist()
+        cluster.carry(start.evidence.packing or [])
+        for p, sequence in enumerate(users.sequences):
+            for good, count in zip(users.goods_of[p], sequence.started(tasks[p]), strict=True):
+                left = [f - count * d for d, f in zip(under[good], left, strict=True)]
+    queue = [(scale.value(tasks[p]), p) for p, scale in enumerate(users.scales) if tasks[p] < scale.most]
     heapq.heapify(queue)
     while queue:
         _, p = heapq.heappop(queue)
@@ -184,6 +195,17 @@ class _Cluster:
         for p in order:
             if wishes[p]:
                 self.place(p, int(wishes[p]))
+
+    def carry(self, packing: list[Packing]) -> None:
+        """Put a packing on machines that are empty and have no devices."""
+        place = {i: p for p, i in enumerate(self.members)}
+        first = np.searchsorted(self.classes, np.arange(len(self.rooms))).tolist()
+        for k, count, pattern in packing:
+            here = slice(first[k], first[k] + count)
+            first[k] += count
+            for i, x in pattern.items():
+                self.load[place[i], here] += x
+                self.left[here] -= x * self.demands[place[i]]
 
     def fill_up(self, most: list[int]) -> None:
         """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more."""

@@ -14,7 +14,7 @@ from ...model.task_types import TypeSequence
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
 
-__all__ = ["BOTTOM", "KindPool", "Kinds", "Spot", "TooMany", "Vector"]
+__all__ = ["BOTTOM", "KindPool", "Kinds", "PricedPool", "Spot", "TooMany", "Vector"]
 
 Vector = tuple[int, ...]
 
@@ -132,6 +132,7 @@ class KindPool(Kinds):
         rows, room = self.users.pool_rows
         self.rows = [[tuple(rows[good]) for good in goods] for goods in self.goods]
         self.room = tuple(room)
+        self._harder: dict[int, list[int]] = {}
 
     def step(self, kind: int, x: int) -> Vector:
         """Return what the task after the first x of a user of a kind needs."""
@@ -139,11 +140,22 @@ class KindPool(Kinds):
         return rows[0] if len(rows) == 1 else rows[self.sequences[kind].next_type(x)]
 
     def easier(self, one: int, other: int) -> bool:
-        """Say whether a kind has the values of another, may run no fewer tasks and needs no more of anything."""
+        """Say whether a kind has the values of another, may run no fewer tasks and needs no more of anything.
+
+        Of two kinds of which either does, as kinds with other classes or ceilings may, it is the one listed last.
+        """
         a, b = self.scales[one], self.scales[other]
         alike = (a.rows, a.promise) == (b.rows, b.promise) and a.most >= b.most
         single = len(self.rows[one]) == len(self.rows[other]) == 1
-        return alike and single and all(map(le, self.rows[one][0], self.rows[other][0]))
+        equal = a.most == b.most and self.rows[one] == self.rows[other]
+        return alike and single and all(map(le, self.rows[one][0], self.rows[other][0])) and (not equal or one > other)
+
+    def harder(self, one: int) -> list[int]:
+        """Return the other kinds than which a kind is easier."""
+        if one not in self._harder:
+            others = range(len(self.scales))
+            self._harder[one] = [other for other in others if one != other and self.easier(one, other)]
+        return self._harder[one]
 
     def minus(self, left: Vector, numbers: Sequence[int], tasks: Sequence[int]) -> Vector:
         """Return what is left over after so many users of each kind with so many tasks each."""
@@ -261,6 +273,28 @@ class KindPool(Kinds):
             left, level = self.minus(left, stopping, spot.tasks), spot.level
 
 
+class PricedPool(KindPool):
+    """Machines as a pool that contains all packings: the resources of the whole cluster, and prices of tasks."""
+
+    def learn(self, prices: Sequence[int], worth: int) -> None:
+        """Add a resource: a task of each shape needs its price of it, and there is what all machines are worth."""
+        shape = [good[1] for good in self.users.goods]
+        self.rows = [
+            [(*row, prices[shape[good]]) for good, row in zip(goods, rows, strict=True)]
+            for goods, rows in zip(self.goods, self.rows, strict=True)
+        ]
+        self.room = (*self.room, worth)
+        self._harder.clear()
+
+    def asked(self, tasks: Sequence[int]) -> list[int]:
+        """Return how many tasks of each shape are these of the members."""
+        found = [0] * len(self.users.shapes)
+        for goods, sequence, x in zip(self.users.goods_of, self.users.sequences, tasks, strict=True):
+            for good, count in zip(goods, sequence.started(x), strict=True):
+                found[self.users.goods[good][1]] += count
+        return found
+
+
 class _Choice:
     """Choices of so many users, beyond those who must, whose stopping frees what is missing."""
 
@@ -268,12 +302,9 @@ class _Choice:
         self.spot, self.kinds, self.budget = spot, kinds, budget
         self.rows = [pool.step(kind, spot.tasks[kind]) for kind in kinds]
         self.room = [spot.may[kind] - spot.must[kind] for kind in kinds]
-        self.before: list[list[int]] = [[] for _ in kinds]
         # Who may go on only after these have: positions of the kinds that are easier in every respect.
-        for a, one in enumerate(kinds):
-            for b, other in enumerate(kinds):
-                if a != b and pool.easier(one, other):
-                    self.before[a].append(b)
+        place = {kind: p for p, kind in enumerate(kinds)}
+        self.before = [[place[other] for other in pool.harder(kind) if other in place] for kind in kinds]
         # Larger first: then, when a kind's turn comes, it is known whether all of those before it have stopped.
         self.order = sorted(range(len(kinds)), key=lambda p: (-sum(self.rows[p]), pool.scales[kinds[p]].most))
         self.largest = self._largest()

@@ -42,7 +42,7 @@ __all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "second_autho
 Found = tuple[np.ndarray, Any]
 """Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
 
-AUTHORS = {"frontier": "levels swept upwards", "leximin-milp": "levels swept upwards"} | {
+AUTHORS = dict.fromkeys(("frontier", "load-prices", "leximin-milp"), "levels swept upwards") | {
     "interior-chain": "who is finished, read from prices",
     "lp-chain": "who is finished, read from prices",
     "barrier": "equations of the market",

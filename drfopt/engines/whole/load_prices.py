@@ -1,0 +1,95 @@
+"""Leximin of whole tasks on machines, as that of a pool whose resources are prices of the tasks that machines carry.
+
+Whatever prices tasks have, those of a packing cost no more than all machines with their most valuable loads are worth.
+So each set of prices is a resource of a pool that contains all packings, and where the leximin optimum of the pool can
+be packed it is that of the machines.  It begins with the capacities of the whole cluster; as long as the pool's optimum
+cannot be carried, even in fractions of machines, the prices that show it become one more resource (Benders' cuts).  A
+cluster of hundreds of machines mostly needs a few of them, and then the packing that the fractions suggest.
+
+Where the pool's optimum is not packed, the counting program of `leximin_milp` decides if it can list what machines
+carry; otherwise the lowest levels that are packed are kept, the rest is filled up task by task, and the certificate
+says how far that is proven.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...base.errors import TimeLimitError
+from ...base.progress import report
+from ..problem import Answer, Problem
+from . import rounding
+from .frontier import best_ways
+from .leximin_milp import Counting
+from .machine_loads import MachineLoads, Packed
+from .milp import SEARCH, Supply, columns, placed
+from .user_kinds import Kinds, PricedPool
+
+__all__ = ["solve"]
+
+WAYS = 20
+"""Optima of the pool that are tried to pack."""
+
+CELLS = 100_000
+"""Pairs of a shape and a class beyond which no loads are searched."""
+
+LISTED = 3_000
+"""Columns of the counting program up to which it is asked for what was not packed."""
+
+FEWER = (1, 2, 4, 8, 16, 32)
+"""Levels that are given up, the highest first, until the others can be packed."""
+
+
+def solve(problem: Problem) -> Answer:
+    """Return the leximin allocation of whole tasks; where the pool's is not packed, a way that keeps its low levels."""
+    by_type = problem.by_type
+    if len(by_type.shapes) * by_type.k > CELLS:
+        return replace(rounding.solve(problem), engine="rounding")
+    pool, loads = PricedPool(problem), MachineLoads(by_type, problem.deadline.part(SEARCH))
+    best: list[int] = []
+    try:
+        while True:
+            for tasks in best_ways(problem, pool, loads.deadline, WAYS):
+                if (prices := loads.prices(pool.asked(tasks))) is not None:
+                    pool.learn(*prices)
+                    break
+                best = best or tasks
+                if (packing := loads.pack(pool.asked(tasks))) is not None:
+                    return _answer(problem, pool, tasks, packing)
+            else:
+                break
+            report(f"{len(pool.room)} resources of the pool that contains all packings")
+            best = []
+        start = _kept(problem, pool, loads, best)
+    except TimeLimitError:
+        return replace(rounding.solve(problem), engine="rounding", status="time_limit")
+    if columns(problem) > LISTED:
+        return start
+    counting = Counting(problem, Kinds(problem), [], [])
+    counting.start = start
+    return replace(counting.solve(), engine="leximin-milp")
+
+
+def _answer(problem: Problem, pool: PricedPool, tasks: list[int], packing: Packed, status: str = "optimal") -> Answer:
+    """Return tasks of the members, packed, as an answer."""
+    rows = problem.by_type
+    first = [int(rows.members[positions[0]]) for positions in rows.shapes]
+    packs = [(at, k, {first[s]: x for s, x in load}) for at, (k, _, load) in enumerate(packing)]
+    values = np.array([float(number) for _, number, _ in packing])
+    return placed(problem, Supply(rows.shapes, [], packs, []), values, tasks, status, pool.users)
+
+
+def _kept(problem: Problem, pool: PricedPool, loads: MachineLoads, best: list[int]) -> Answer:
+    """Return an allocation in which as many of the lowest levels as could be packed are those of the pool's optimum."""
+    scales = pool.users.scales
+    levels = sorted({scale.value(x) for scale, x in zip(scales, best, strict=True)})
+    found, packing = [0] * len(best), []
+    for fewer in FEWER:
+        if fewer >= len(levels):
+            break
+        # The last levels are the ones that do not fit.
+        tasks = [min(x, scale.least(levels[-1 - fewer])) for scale, x in zip(scales, best, strict=True)]
+        if (kept := loads.pack(pool.asked(tasks))) is not None:
+            found, packing = tasks, kept
+            break
+    return rounding.filled(problem, _answer(problem, pool, found, packing, "feasible"))
