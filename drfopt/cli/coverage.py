@@ -214,9 +214,10 @@ BOUNDED = (
     Bounded(
         "verify",
         lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
-        "of guarantees, tiers and excluded resources in a pool divisible leximin is decided, where all guarantees are "
-        "kept; of other rules, of whole tasks of several types of one user and of formulation files feasibility is, "
-        "and whether nothing is better is not; of whole tasks it is, unless their trees grew too large",
+        "of leximin rules are decided, of groups on machines in fractions only; of markets and sums rules are decided "
+        "but for guarantees of groups; of whole tasks in several groups, of their sums and products under rules or of "
+        "several types, and of formulation files feasibility is, and whether nothing is better is not; of other whole "
+        "tasks it is, unless their trees grew too large",
     ),
     Bounded(
         "crosscheck",

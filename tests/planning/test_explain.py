@@ -77,6 +77,10 @@ def test_who_is_unplaced():
     assert big.remedy == "a machine of a would have to have 8 of cpu instead of 4"
     assert shut_out.remedy == "its task fits on a or b, which it may not use: open one of them to it"
     assert small.reason == "capacity"
+    halves = Instance({"A": {"gpu": 1.5}, "B": {"gpu": 1}}, machines=[Machine("m", {"gpu": 4}, devices={"gpu": 4})])
+    assert explain(halves)["A"].remedy == (
+        "its task takes neither a part of one device of m nor whole ones: ask for one or the other"
+    )
     assert not changed(cluster, ["set-capacity a/cpu=8"]).unplaced()[0]
     nothing = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 4, "gpu": 0})
     assert explain(nothing).users[0].remedy == "its task needs gpu, of which the cluster has none: add some"

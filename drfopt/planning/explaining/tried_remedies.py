@@ -51,6 +51,9 @@ class RemedyTrials:
             return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
         task, demand, eligible = self._misfit(i)
         fits = (demand <= instance.machine_capacity).all(axis=1)
+        if (fits & eligible).any():
+            room = _some([name for name, there in zip(instance.machine_names, fits & eligible, strict=True) if there])
+            return f"{task} takes neither a part of one device of {room} nor whole ones: ask for one or the other"
         if fits.any():
             closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
             return f"{task} fits on {_some(closed)}, which it may not use: open one of them to it"
