@@ -123,8 +123,12 @@ ROWS = (
     ),
     Refusal(
         "formulation types",
-        lambda a: a.family == "formulation" and "types on machines" in a.instance.features,
-        "a formulation file is given one task a user: there is no place for several types on machines",
+        lambda a: (
+            a.family == "formulation"
+            and ("types on machines" in a.instance.features or (a.whole and "types" in a.instance.features))
+        ),
+        "a formulation file is given one task a user: there is no place for several types on machines, nor for whole "
+        "tasks of several types",
     ),
     Refusal(
         "servers limits",

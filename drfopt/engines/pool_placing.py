@@ -257,6 +257,10 @@ class PoolPlacement:
         size = 1 / np.sqrt(np.maximum(blocks[:, diagonal, diagonal], np.finfo(float).tiny))
         blocks *= size[:, :, None] * size[:, None, :]
         blocks[:, diagonal, diagonal] += SINGULAR
-        inverse = np.linalg.inv(blocks) * size[:, :, None] * size[:, None, :]
+        try:
+            inverse = np.linalg.inv(blocks)
+        except np.linalg.LinAlgError:  # It only makes the steps fewer: the diagonal does that, too.
+            inverse = np.broadcast_to(np.eye(m), blocks.shape)
+        inverse = inverse * size[:, :, None] * size[:, None, :]
         there = self.there.reshape(self.shape)
         return np.where(there[:, :, None] & there[:, None, :], inverse, 0.0)

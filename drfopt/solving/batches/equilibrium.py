@@ -201,8 +201,8 @@ ANCHOR = 1e-10
 SHUT = 1e-13
 """What is used too much, or left over, relative to the capacity, that counts as nothing: some roundings."""
 
-UNCLEAR = 1e-10
-"""The same after which it was not plain which resources have a price: the certificate lets ten times as much pass."""
+UNCLEAR = 1e-12
+"""The same after which it was not plain which resources have a price; they are looked for again from nearer by."""
 
 
 @quiet()
