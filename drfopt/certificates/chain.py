@@ -289,8 +289,10 @@ class ChainUsers:
         violations = np.maximum(self.violations, _out_of_order(levels, held, self.unplaced, link.level))
         above = np.where(known.paying & ~self.unplaced, np.maximum(_relative(levels, link.level) - 1, 0), 0)
         violations = np.maximum(violations, above)
-        proven = multipliers * link.level
-        could_rise = np.divide(left, proven, where=proven > 0, out=np.full(len(levels), np.inf))
+        with np.errstate(over="ignore"):  # What is beyond floats proves nothing.
+            proven = multipliers * link.level
+        proving = (proven > 0) & np.isfinite(proven)
+        could_rise = np.divide(left, proven, where=proving, out=np.full(len(levels), np.inf))
         error = off + np.abs(levels - link.level)
         off_level = _relative(error, link.level)
         if self.finds:

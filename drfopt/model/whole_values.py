@@ -29,6 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..base.errors import PolicyError
 from .allocation import Broken
 from .hierarchy import Clock, Node, broken
 from .hierarchy.market import incomes_of
@@ -322,6 +323,12 @@ class WholeUsers:
         """Slopes and offsets of each member's level."""
         if not self.ruled:
             rates, none = self.policy.exact_rates(self.instance), Fraction(0)
+            for i in self.members:
+                if not rates[i]:
+                    raise PolicyError(
+                        f"{self.policy.name} compares shares of what the cluster has none of, and user "
+                        f"{self.instance.users[i]!r} runs tasks that need none of it: leave it out, or use drf"
+                    )
             return [((rates[i], none),) for i in self.members]
         leaves = self._clock.leaves
         found = []

@@ -23,7 +23,19 @@ def test_a_few_random_instances_are_right_or_refused():
 
 @pytest.mark.parametrize(
     ("seed", "number"),
-    [(5, 6726), (77, 51328), (77, 61841), (77, 65839), (77, 70029), (41, 13988), (1, 38671), (102, 81108)],
+    [
+        (5, 6726),
+        (77, 51328),
+        (77, 61841),
+        (77, 65839),
+        (77, 70029),
+        (41, 13988),
+        (1, 38671),
+        (102, 81108),
+        (900, 352),
+        (900, 17127),
+        (900, 23571),
+    ],
 )
 def test_what_was_wrong_once_is_right_or_refused(seed, number):
     assert not bad(seed, range(number, number + 1))

@@ -266,7 +266,8 @@ class Groups:
     """Whole tasks in several groups by plain recursion: every set of users tried who could stop."""
 
     def __init__(self, instance: Instance, policy: str):
-        self.packing = None if instance.machines is None else Enumeration(instance, policy)
+        plain = instance.machines is None and instance.task_types is None
+        self.packing = None if plain else Enumeration(instance, policy)
         self.packed: dict = {}
         self.instance, self.policy, self.rules = instance, policy_named(policy), instance.organisation
         self.promised = [int(p // 1) for p in Clock(instance, self.policy, exact=True).promised]
