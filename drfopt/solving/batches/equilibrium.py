@@ -201,7 +201,7 @@ ANCHOR = 1e-10
 SHUT = 1e-13
 """What is used too much, or left over, relative to the capacity, that counts as nothing: some roundings."""
 
-UNCLEAR = 1e-12
+UNSETTLED = 1e-12
 """The same after which it was not plain which resources have a price; they are looked for again from nearer by."""
 
 
@@ -233,7 +233,7 @@ def clear(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
 
 def _equilibrium(market: MarketBlock) -> np.ndarray:
     prices, error = _cleared(market, *near(market, ROUGH if market.u is None else ROUGH_LIMITS))
-    again = np.flatnonzero(~(error <= UNCLEAR))
+    again = np.flatnonzero(~(error <= UNSETTLED))
     if again.size:
         rest = market.taken(again)
         prices[:, again], _ = _cleared(rest, *near(rest, CLOSE))
