@@ -312,7 +312,6 @@ def test_where_all_are_at_their_limits_groups_need_no_rounds(machines):
     assert verify(loads(json.dumps(document))).valid is not True
 
 
-
 A, B = {"demand": {"cpu": 1}}, {"demand": {"cpu": 1, "memory": 1}}
 TWO = {"A": A, "B": B}
 CPU = {"prices": {"cpu": 1}}
