@@ -80,7 +80,7 @@ def in_groups(seeds: range) -> int:
         rules = drawn.organisation
         if max(drawn.exact_capacity) > 12 or rules is None or not rules.branches or any(rules.last):
             continue
-        plain = replace(rules.named(drawn.users), tiers={}, meaning="floor")
+        plain = replace(rules.named(drawn.users), tiers={}, meaning="floor", excluded=())
         groups = [replace(group, tier=0, weight=group.weight or 1) for group in plain.groups]
         instance = Instance(**(drawn.parts() | {"organisation": replace(plain, groups=groups)}))
         if np.prod([most + 1 for most in Enumeration(instance, "ceei").most]) > 3_000:

@@ -84,7 +84,9 @@ class Proof(PossibleClaim):
         if not self.c.ruled:
             return in_order(self)
         rounds, missing = rounds_of(self, "rounds")
-        if missing:
+        if missing and any(
+            self.plays[i] and (self.u[i] is None or not self.near(self.x[i], self.u[i])) for i in self.n
+        ):
             return self.report.add("optimality", [], missing)
         return by_the_clock(self, rounds)
 
