@@ -73,8 +73,8 @@ class Proof(PossibleClaim):
                         k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
                     }
                     self.open[at] = [k for k, v in costs.items() if v == least or slight[k]]
-        below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
-        astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
+        below = self.below()
+        astray = [i for i in self.n if (self.plays[i] and times[i] > 1) or (i in below and not times[i])]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
         self.report.add("everybody is at its limit or finished once", alone, unknown)
@@ -84,7 +84,7 @@ class Proof(PossibleClaim):
         if not self.c.ruled:
             return in_order(self)
         rounds, missing = rounds_of(self, "rounds")
-        if missing:
+        if missing and self.below():
             return self.report.add("optimality", [], missing)
         return by_the_clock(self, rounds)
 
