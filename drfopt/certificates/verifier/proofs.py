@@ -173,7 +173,8 @@ class Proof(PossibleClaim):
         alone = {i: min(self.alone(at) / c.kinds[at].part for at in c.kinds_of[i]) for i in m}
         most = {i: alone[i] if self.u[i] is None else min(alone[i], self.u[i]) for i in m}
         low = {i: min(c.floor[i], x[i]) for i in m}
-        gain = unspent + total(_up(max((v - q[i]) * (most[i] - x[i]), (q[i] - v) * (x[i] - low[i]))) for i, v in m.items())
+        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
+        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
 
         def loss(i: int, s: Fraction) -> Fraction:
             return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
