@@ -306,7 +306,7 @@ ENGINES = Registry(
     ),
     Engine(
         "nash-milp",
-        "whole.nash_milp",
+        "whole.totals:solve_product",
         "Nash product over HiGHS, log by its chords between integers",
         ALPHA,
         ANYWHERE,

@@ -32,7 +32,6 @@ SAME = {
     },
     "reads the files of one program": {"reader", "reading", "rows"},
     "one subject: the engine, and what else is to be said of it": {"document", "filling", "hierarchy"},
-    "a command is called as what it shows": {"theorems"},
     "trees and amounts of a program's queues, read and written": {"amounts", "queues", "tree"},
     "drawn, or read, from what bears the name": {"changes", "columns"},
 }

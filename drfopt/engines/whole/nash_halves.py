@@ -3,7 +3,7 @@
 Allocations whose loss against a bound is at most R are listed by `drfopt.certificates.meet_in_the_middle`; R grows
 until one is found, and the best of all that lose no more than it is the optimum.  The work grows steeply with R and
 little with the number of users: with more of them the optimum is nearer to the bound.  Where not all users can have a
-task at once, or there are too many allocations to list, the program of `nash_milp` decides.
+task at once, or there are too many allocations to list, the program of `totals` decides.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ..problem import Answer, Problem
-from . import nash_milp
+from . import totals
 from .milp import SEARCH
 
 __all__ = ["solve"]
@@ -61,7 +61,7 @@ def solve(problem: Problem) -> Answer:
 
 
 def _program(problem: Problem) -> Answer:
-    return replace(nash_milp.solve(problem), engine="nash-milp")
+    return replace(totals.solve_product(problem), engine="nash-milp")
 
 
 def _greedy(halves: MeetInTheMiddle) -> list[int]:
