@@ -36,6 +36,7 @@ from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from . import exhaustive_search, price_tree, second_solver
+from .document import level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
 from .group_sweep import GroupSweep, TooManyWays
@@ -44,7 +45,6 @@ from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
-from .trees import level_trees
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from .audit import audit, search
-from .compare import compare
+from .compare import compare, crosscheck, verify
 from .convert import convert
-from .crosscheck import crosscheck
 from .explain import explain
 from .export import export
 from .listing import engines, formats, library, new, policies, schema, theorems
@@ -20,7 +19,6 @@ from .simulate import rules, scenarios, simulate
 from .size import size
 from .solve import solve
 from .status import Program
-from .verify import verify
 from .whatif import sweep, whatif
 
 __all__ = ["app"]

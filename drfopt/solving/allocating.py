@@ -16,7 +16,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, bounds, chain, duals, prices, servers, stops, whole
+from ..certificates import bottleneck, bounds, chain, prices, servers, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -355,7 +355,7 @@ def _duals(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     """Certify a sum by its prices."""
     if answer.exact is not None:
         return _rounded(problem, tasks, placement, answer.exact)
-    return duals.certify(problem.instance, problem.policy, tasks, placement, _priced(answer))
+    return bounds.certify_sum(problem.instance, problem.policy, tasks, placement, _priced(answer))
 
 
 def _rounded(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, found: Answer) -> Certificate:

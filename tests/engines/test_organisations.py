@@ -11,7 +11,7 @@ from drfopt.base.tolerances import LEVEL
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
 from drfopt.engines.problem import Problem
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.engines.reference.tree_filling import Ambiguous
 from drfopt.io.native.reading import built
 from drfopt.model.hierarchy import Clock

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
-from drfopt.certificates import chain, duals
+from drfopt.certificates import bounds, chain
 from drfopt.certificates.document import certificate_document
 from drfopt.engines.problem import Problem
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import slow_sum
+from drfopt.solving.methods import slow_market
 from drfopt.solving.verifying import verify
 
 MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
@@ -227,17 +227,19 @@ def test_a_ceiling_lowers_all_types_in_proportion():
 def test_sums_are_those_of_rows_written_out(instance: Instance, policy: str):
     allocation, chosen = solve(instance, policy), policy_named(policy)
     assert allocation.certificate.valid
-    best = chosen.rates(instance) @ slow_sum.tasks(Problem(instance, chosen))
+    best = chosen.rates(instance) @ slow_market.sum_tasks(Problem(instance, chosen))
     assert allocation.levels.sum() == pytest.approx(best, rel=1e-7, abs=1e-9)
 
 
 def test_a_smaller_sum_is_rejected():
     allocation = solve(cluster(), "utilitarian")
     policy, placed = policy_named("utilitarian"), allocation.placed_by_type * 0.999
-    assert duals.certify(
+    assert bounds.certify_sum(
         allocation.instance, policy, allocation.tasks, allocation.placed_by_type, allocation.prices
     ).valid
-    assert not duals.certify(allocation.instance, policy, allocation.tasks * 0.999, placed, allocation.prices).valid
+    assert not bounds.certify_sum(
+        allocation.instance, policy, allocation.tasks * 0.999, placed, allocation.prices
+    ).valid
 
 
 def test_the_price_of_fairness_is_known():

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...text.files import File, failure
 from ...text.parts import TreePart, parts
-from ...text.xml_tree import root
+from ...text.yaml_xml import root
 from ...writers.amounts import YARN
 from ..conversion import POOL, Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
