@@ -14,10 +14,9 @@ from .output import versions
 from .price import price
 from .rebalance import rebalance
 from .report import report
-from .schedule import schedule
 from .simulate import rules, scenarios, simulate
 from .size import size
-from .solve import solve
+from .solve import schedule, solve
 from .status import Program
 from .whatif import sweep, whatif
 

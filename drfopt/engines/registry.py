@@ -277,7 +277,7 @@ ENGINES = Registry(
     ),
     Engine(
         "group-sweep",
-        "whole.groups",
+        "whole.frontier:solve_groups",
         "guarantees, tiers and groups of whole tasks: all best ways to choose who stops, swept together",
         LEXIMIN,
         ANYWHERE,
@@ -298,7 +298,7 @@ ENGINES = Registry(
     ),
     Engine(
         "nash-halves",
-        "whole.nash_halves",
+        "whole.totals:solve_by_halves",
         "Nash product by exact search near the continuous prices",
         ALPHA,
         POOL,

@@ -30,8 +30,8 @@ SAME = {
         "koordinator",
         "yunikorn",
     },
-    "reads the files of one program": {"reader", "reading", "rows"},
-    "one subject: the engine, and what else is to be said of it": {"document", "filling", "hierarchy"},
+    "reads the files of one program": {"reading", "rows"},
+    "one subject: the engine, and what else is to be said of it": {"document", "hierarchy"},
     "trees and amounts of a program's queues, read and written": {"amounts", "queues", "tree"},
     "drawn, or read, from what bears the name": {"changes", "columns"},
 }

@@ -33,7 +33,7 @@ from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ..allocating import solve
 from ..scheduling import schedule
-from . import slow_chain, slow_dual, slow_exact, slow_market, slow_tree
+from . import slow_chain, slow_dual, slow_exact, slow_market
 
 __all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "second_authors"]
 
@@ -164,7 +164,7 @@ def _plain(problem: Problem) -> bool:
 def _tree(problem: Problem) -> Found:
     """Fill the tree step by step, in fractions."""
     try:
-        tasks = slow_tree.tasks(problem.instance, problem.policy)
+        tasks = slow_exact.tree_tasks(problem.instance, problem.policy)
     except Ambiguous:
         raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
     exact = Clock(problem.instance, problem.policy, exact=True)
