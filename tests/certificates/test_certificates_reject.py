@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.certificates import bottleneck, bounds, chain, prices, whole
+from drfopt.certificates import bottleneck, chain, duals, prices, whole
 from drfopt.certificates.chain import Round
 from drfopt.certificates.exact import certify_filling, certify_rounded
 from drfopt.certificates.refutation import Inconclusive
@@ -209,13 +209,13 @@ def test_duals(paper, policy, size):
     allocation = solve(paper, policy)
     priced = allocation.prices[None, :]
     chosen = policy_named(policy)
-    assert bounds.certify_sum(paper, chosen, allocation.tasks, None, priced).valid
+    assert duals.certify(paper, chosen, allocation.tasks, None, priced).valid
     for i in range(paper.n):
         for sign in (1, -1):
             moved = allocation.tasks.copy()
             moved[i] *= 1 + sign * size
-            assert not bounds.certify_sum(paper, chosen, moved, None, priced).valid
-    assert not bounds.certify_sum(paper, chosen, allocation.tasks, None, priced * 0).valid
+            assert not duals.certify(paper, chosen, moved, None, priced).valid
+    assert not duals.certify(paper, chosen, allocation.tasks, None, priced * 0).valid
 
 
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "ceei", "utilitarian", "throughput"])
@@ -288,7 +288,7 @@ def test_infeasible_answers_are_infeasible(classes):
 def test_small_amounts_of_huge_tasks_count():
     throughput, drf = policy_named("throughput"), policy_named("drf")
     huge = Instance([[1.0], [1e9]], [1.0])
-    assert not bounds.certify_sum(huge, throughput, np.array([2.0, -1e-9]), None, np.array([[1.0]])).valid
+    assert not duals.certify(huge, throughput, np.array([2.0, -1e-9]), None, np.array([[1.0]])).valid
     nothing = Instance([[1.0], [1e9]], [1.0], max_tasks=[None, 0])
     assert not bottleneck.certify(nothing, drf, np.array([0.5, 0.5e-9])).valid
 
