@@ -31,7 +31,7 @@ from . import frontier, leximin_milp
 from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
 
-__all__ = ["TaskColumns", "kept_parts", "solve", "solve_by_halves", "solve_product", "task_columns"]
+__all__ = ["solve", "solve_by_halves", "solve_product"]
 
 
 @dataclass
