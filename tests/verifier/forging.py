@@ -16,7 +16,6 @@ from drfopt.model.policies import policy_named
 
 UNTOUCHED = ("name", "schema", "policy", "class", "integer", "source", "user", "group", "machines", "guarantees")
 
-
 KINDS = ("proof", "proof", "instance", "instance", "moved", "moved", "traded", "swap", "drop", "prices")
 """What is changed; one thing a file."""
 
@@ -89,9 +88,7 @@ def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any]
     for row in found["users"]:
         row.pop("level", None)
     rounds = found["proof"].get("rounds", [])
-    kind = chance.choice(
-        ["proof", "proof", "instance", "instance", "moved", "moved", "traded", "swap", "drop", "users"]
-    )
+    kind = chance.choice(KINDS)
     if kind in ("proof", "instance") and (paths := numbers(found[kind])):
         path = chance.choice(paths)
         value = number(at(found[kind], path))

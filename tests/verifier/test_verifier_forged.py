@@ -12,7 +12,7 @@ from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, number, verify
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.model.organisation import Organisation
+from drfopt.model.organisation import Group, Organisation
 from drfopt.solving.allocating import solve
 
 POOL = Instance(
@@ -283,6 +283,33 @@ def pool_of(tasks, policy="drf", prices=None, rounds=None, integer=False, **inst
         "users": [{"name": user["name"], "tasks": x} for user, x in zip(users, tasks, strict=True)],
         "proof": proof,
     }
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        {"tasks": [{"demand": {"cpu": 2}, "count": 1}, {"demand": {"cpu": -1}, "count": 1}]},
+        {"tasks": [{"demand": {"cpu": 2}, "count": 1}, {"demand": {}, "count": 1}]},
+        {"tasks": []},
+        {"demand": {"cpu": 1}, "ceiling": {"memory": -1}},
+    ],
+    ids=["a type gives back", "a type needs nothing", "no types", "a ceiling below nothing"],
+)
+def test_no_instance_hides_a_negative_amount_in_an_average(user):
+    with pytest.raises(ValueError, match="is negative, or a weight, count or user's demand is nothing"):
+        verify(pool_of(["1"], users={"A": user}))
+
+
+@pytest.mark.parametrize("machines", [False, True])
+def test_where_all_are_at_their_limits_groups_need_no_rounds(machines):
+    """B fits nowhere: nothing is left for prices to prove."""
+    rows, rules = {"A": {"cpu": 1}, "B": {"cpu": 3}}, Organisation(paths={"B": "g"}, groups=[Group("g", 2)])
+    how = {"machines": [Machine("m", {"cpu": 2}, 2)]} if machines else {"capacity": {"cpu": 4}}
+    how["max_tasks"] = {"A": 2} if machines else {"A": 1, "B": 1}
+    document = certificate_document(solve(Instance(rows, organisation=rules, **how), exact=True))
+    assert verify(loads(json.dumps(document))).valid is True
+    document["users"][0]["tasks"], document["users"][0]["level"] = "1/2", "1/8"
+    assert verify(loads(json.dumps(document))).valid is not True
 
 
 A, B = {"demand": {"cpu": 1}}, {"demand": {"cpu": 1, "memory": 1}}

@@ -24,6 +24,8 @@ KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "demand
 KEYS |= {"ceiling", "guarantee", "tier", "excluded", "groups", "group"}
 """What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
 
+NOTHING_OR_LESS = "an amount of the instance is negative, or a weight, count or user's demand is nothing"
+
 MEANINGS = ("floor", "surplus", "normalised")
 """What guarantees may mean: levels count all, what is above them, or count in them instead of in capacities."""
 
@@ -93,6 +95,7 @@ class Cluster:
         listed = [group["name"] for group in self.groups]
         if listed and any(p and not any(f"{name}/".startswith(f"{p}/") for name in listed) for p in self.paths):
             raise ValueError("a user is in a group that is not there")
+        self.caps = [{r: number(v) for r, v in user.get("ceiling", {}).items()} for user in data["users"]]
         rest = [number(group.get("weight", 1)) for group in self.groups] + [v for v, _ in pairs]
         told = [
             rest,
@@ -102,11 +105,10 @@ class Cluster:
             [u or number(0) for u in self.u],
             [c[2] for c in self.ceilings],
         ]
-        sizes = [v for row in told for v in row]
+        sizes = [v for row in (*told, *(row.values() for row in self.caps)) for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
-            raise ValueError("an amount of the instance is negative, or a weight, count or user's demand is nothing")
+            raise ValueError(NOTHING_OR_LESS)
         self.limits = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in data["users"]]
-        self.caps = [{r: number(v) for r, v in user.get("ceiling", {}).items()} for user in data["users"]]
         self.types = {i: self._types(i, data["users"][i]) for i in self.typed}
         self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
         self.kinds_of: list[list[int]] = [[] for _ in users]
@@ -140,6 +142,8 @@ class Cluster:
             return user
         counts = [number(kind["count"]) for kind in user["tasks"]]
         rows = [self._row(kind["demand"], 0) for kind in user["tasks"]]
+        if not rows or min(counts) <= 0 or min(map(min, rows)) < 0 or min(map(max, rows)) <= 0:
+            raise ValueError(NOTHING_OR_LESS)  # Of the average alone, one type could hide another's negative amount.
         mix = [
             total(n * d for n, d in zip(counts, column, strict=True)) / sum(counts)
             for column in zip(*rows, strict=True)
