@@ -99,8 +99,8 @@ def saturated(cluster: Contents) -> Contents:
     there = dict.fromkeys(resource for node in machines for resource, amount in node.capacity.items() if amount)
     if not there and not busy:
         raise InstanceError(
-            f"{cluster.title}: --saturate: there is no machine, and its {len(empty):,} queues want tasks in the shape of "
-            "machines: give the files that list them too, or another file with --machines"
+            f"{cluster.title}: --saturate: there is no machine, and its {len(empty):,} queues want tasks in "
+            "the shape of machines: give the files that list them too, or another file with --machines"
         )
     for resource in shape if there else ():
         if resource not in there:
