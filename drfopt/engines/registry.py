@@ -408,7 +408,8 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     listed = ", ".join(engine.name for engine in able) or "none"
     if name == "auto":
         if not able:
-            raise EngineError(f"no engine takes {_what(problem, exact)}")
+            floats = ": leave exact=True (--exact) out" if exact and engines_for(problem) else ""
+            raise EngineError(f"no engine takes {_what(problem, exact)}{floats}")
         return next((engine for engine in able if _suits(engine, problem)), able[0])
     chosen = ENGINES.named(name)
     if chosen not in able:
