@@ -443,11 +443,10 @@ def _with_argument(row: Policy, text: str, argument: str) -> Policy:
         raise PolicyError(f"{text!r}: alpha must be a number, 0 or more, such as alpha:2 or alpha:1/2")
     if "/" in argument:
         if Fraction(repr(alpha)) != Fraction(argument):
-            raise PolicyError(
-                f"{text!r}: powers are those of decimals, and {argument} is none: write alpha:{alpha:.3g}"
-            )
+            known = f"powers are those of decimals, and {argument} is none"
+            raise PolicyError(f"{text!r}: {known}: write alpha:{alpha:.3g}")
         # Whoever reads the answer finds the decimal.
-        argument = f"{alpha:g}" if float(f"{alpha:g}") == alpha else repr(alpha)
+        argument = repr(alpha).removesuffix(".0")
         text = f"alpha:{argument}"
     if alpha == 0:
         return replace(row, name=text, argument=argument, objective="sum", weights="none", alpha=0.0)
