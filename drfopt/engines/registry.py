@@ -431,8 +431,7 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     listed = ", ".join(engine.name for engine in able) or "none"
     if name == "auto":
         if not able:
-            floats = ": leave exact=True (--exact) out" if exact and engines_for(problem) else ""
-            raise EngineError(f"no engine takes {_what(problem, exact)}{floats}")
+            raise EngineError(f"no engine takes {_what(problem, exact)}")
         return next((engine for engine in able if _suits(engine, problem)), able[0])
     chosen = ENGINES.named(name)
     if chosen not in able:
