@@ -121,6 +121,9 @@ class Policy:
 
         `knows` are the features of an instance (`drfopt.model.instance.FEATURES`) that whoever asks has been taught.
         """
+        if not isinstance(instance, Instance):
+            what = type(instance).__name__
+            raise PolicyError(f"{self.name} takes an Instance, not {what}: build one, or use Instance.load(path)")
         taught = set(knows)
         if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
