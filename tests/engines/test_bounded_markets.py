@@ -211,7 +211,7 @@ def _exactly(seed):
             continue
         chosen, evidence, placed = policy_named(policy), found.certificate.evidence, found.placed_by_type
         placed = found.placement if placed is None else placed
-        for i in np.flatnonzero(found.tasks):
+        for i in np.flatnonzero(found.tasks)[:2]:
             tasks = found.tasks.copy()
             tasks[i] = upper(tasks[i]) * (1 + Fraction(1, 10**20))
             assert not bounds.certify_exactly(instance, chosen, tasks, placed, evidence).valid
@@ -223,7 +223,7 @@ def test_markets_and_sums_with_bounds_in_fractions(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 40))
+@pytest.mark.parametrize("seed", range(10, 30))
 def test_markets_and_sums_with_bounds_in_fractions_many(seed):
     _exactly(seed)
 
