@@ -2,14 +2,13 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
-from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from . import options
-from .output import Output, check, deliver, versions
+from .output import Output, check, deliver_proof, versions
 from .status import FAILED, USAGE_ERROR
 from .working import stoppable, working
 
@@ -94,7 +93,7 @@ def solve(
     if certificate is not None:
         from ..certificates.document import certificate_document
 
-        deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
+        deliver_proof(certificate_document(allocation), certificate)
     sheet = allocation.sheet()
     if out.format == "table":
         from ..planning.advice import advise

@@ -1,4 +1,4 @@
-"""``drfopt verify``: is a file of ``solve --json`` or ``solve --certificate`` really the answer?"""
+"""``drfopt verify``: is what a file of ``solve --json`` or ``--certificate`` says really so?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ AnswerFile = Annotated[
     Path | None,
     typer.Argument(
         metavar="FILE",
-        help="What 'solve --json' or 'solve --certificate' wrote; alone, a certificate file, which has its instance.",
+        help="What 'solve --json' or '--certificate' wrote; alone, a certificate file, which has its instance.",
         show_default=False,
     ),
 ]
