@@ -19,12 +19,9 @@ from .case import AuditCase
 from .economy import Economy, cluster_of, low
 from .outcomes import rates
 from .properties.bottleneck_fairness import NotMaxMin
-from .properties.group_strategy_proofness import Conspiracy
+from .properties.monotonicity import POPULATION, Harmed, Shrunk, grown
 from .properties.pareto_efficiency import Waste, together
-from .properties.population_monotonicity import NAME as POPULATION
-from .properties.population_monotonicity import Harmed
-from .properties.resource_monotonicity import Shrunk, grown
-from .properties.strategy_proofness import Misreport
+from .properties.strategy_proofness import Conspiracy, Misreport
 from .verdicts import FAILS, HOLDS, Finding
 
 __all__ = ["audits_document", "proof_of"]

@@ -8,7 +8,19 @@ and copied, alone.
 
 from .audited import AUDITS
 from .claims import SCHEMA
-from .proofs import verify
-from .reading import Check, Report, loads, number
+from .exact_sums import Multiple
+from .judging import verify
+from .reading import Check, Report, loads, long_numbers, number, with_long
 
-__all__ = ["AUDITS", "SCHEMA", "Check", "Report", "loads", "number", "verify"]
+__all__ = [
+    "AUDITS",
+    "SCHEMA",
+    "Check",
+    "Multiple",
+    "Report",
+    "loads",
+    "long_numbers",
+    "number",
+    "verify",
+    "with_long",
+]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .cluster import Cluster
 from .possible import PossibleClaim
-from .reading import number, total
+from .reading import long_numbers, number, total, with_long
 from .work import spend
 
 __all__ = ["Answered", "Asked", "Ends", "Open", "Verdict"]
@@ -27,7 +27,8 @@ class Answered:
 
     def __init__(self, claim: PossibleClaim, data: dict[str, Any]):
         self.claim, self.c, self.data = claim, claim.c, data
-        self.ends: list[Ends] = list(zip(*claim.ends(), strict=True))
+        with with_long(long_numbers(data)):
+            self.ends: list[Ends] = list(zip(*claim.ends(), strict=True))
         self.at = {name: i for i, name in enumerate(self.c.users)}
         c = self.c
         if claim.report.accuracy:

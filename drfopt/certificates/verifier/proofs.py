@@ -6,19 +6,17 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from .audited import AUDITS, verdicts
 from .clock import by_the_clock
-from .cluster import Cluster
 from .order import ROUNDING, in_order, kept, rounds_of
 from .possible import PossibleClaim
-from .reading import Report, number, shown, total
+from .reading import number, shown, total
 from .trees import Undecided
 from .whole import better, score
 from .whole_levels import levels_refuted
 from .whole_values import value_refuted
-from .work import Unfinished, bits, metered, spend
+from .work import bits, spend
 
-__all__ = ["Proof", "verify"]
+__all__ = ["Proof"]
 
 CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
@@ -173,18 +171,17 @@ class Proof(PossibleClaim):
         x, a, c = self.x, self.alpha, self.c
         alone = {i: min(self.alone(at) / c.kinds[at].part for at in c.kinds_of[i]) for i in m}
         most = {i: alone[i] if self.u[i] is None else min(alone[i], self.u[i]) for i in m}
-        gain = unspent + total(_up(max((m[i] - q[i]) * (most[i] - x[i]), (q[i] - m[i]) * x[i])) for i in m)
+        low = {i: min(c.floor[i], x[i]) for i in m}
+        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
+        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
 
         def loss(i: int, s: Fraction) -> Fraction:
             return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
 
-        low, high = self.ends()
-        wide = (
-            i
-            for i in m
-            if (low[i] > 0 and loss(i, low[i] / x[i]) < gain) or (high[i] < most[i] and loss(i, high[i] / x[i]) < gain)
-        )
-        self.report.add("no optimum is outside of an enclosure", self.names(wide, low, high))
+        first, last = self.ends()
+        ends = [(i, first[i]) for i in m if first[i] > low[i]] + [(i, last[i]) for i in m if last[i] < most[i]]
+        wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
+        self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))
 
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""
@@ -257,67 +254,3 @@ def _up(value: Fraction) -> Fraction:
     """Return a number that is not below the value, of 64 bits: thousands of long fractions have no short sum."""
     scale = 2 ** (64 + max(0, value.denominator.bit_length() - value.numerator.bit_length()))
     return Fraction(math.ceil(value * scale), scale)
-
-
-def verify(
-    document: dict[str, Any], instance: dict[str, Any] | None = None, *, bounded: bool = True, exact: bool = False
-) -> Report:
-    """Return what was checked of a document: a certificate file's data, or the data of an instance and an allocation.
-
-    `bounded` ends with "not decided" what takes more work than an honest file of its size is likely to.  With `exact`
-    the document's numbers are `Fraction`s that were never written, all of them meant exactly.
-
-    Raises
-    ------
-    ValueError
-        When it is no such document: a key is missing, or something is not what it should be.
-    """
-    report = Report()
-    try:
-        with metered(bounded):
-            if "audits" in document:
-                if document.get("schema") != AUDITS or instance is not None:
-                    raise ValueError(f"verdicts are read alone, and under the schema {AUDITS!r}")
-                verdicts(document, report, lambda data: judged(Proof(instance_of(data), data)), possible)
-                return report
-            cluster = instance_of(document) if instance is None else Cluster(instance)
-            claim = Proof(cluster, document, exact)
-            report = claim.report
-            if instance is not None and isinstance(document.get("cluster", document.get("instance")), dict):
-                same = vars(instance_of(document)) == vars(cluster)
-                report.add("the instance is the one of the file", [] if same else ["they differ"])
-            judged(claim)
-    except Unfinished:
-        report.add("all that has to be checked", [], "that takes more work than a file may cost")
-    except (KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None
-    return report
-
-
-def instance_of(document: dict[str, Any]) -> Cluster:
-    """Return the cluster that a document has with it."""
-    given: Any = document.get("cluster", document.get("instance"))
-    if not isinstance(given, dict):
-        raise ValueError("not a certificate, but an answer without its instance: name that one before the file")
-    return Cluster(given)
-
-
-def judged(claim: Proof) -> Proof:
-    """Make all checks of a claim."""
-    claim.feasible()
-    steps = {
-        "leximin": claim.by_rules if claim.c.ruled or claim.c.ordered else claim.leximin,
-        "sum": claim.sum,
-        "alpha": claim.alpha_fair,
-        "servers": claim.servers,
-    }
-    if claim.report.valid is not False:
-        claim.nothing_better() if claim.whole else steps.get(claim.objective, claim.unknown)()
-    return claim
-
-
-def possible(document: dict[str, Any]) -> Proof:
-    """Check of a document that what it says is possible."""
-    claim = Proof(instance_of(document), document)
-    claim.feasible()
-    return claim
