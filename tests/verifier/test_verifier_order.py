@@ -134,8 +134,8 @@ def test_forged_answers_under_rules_prove_nothing_that_is_not_so():
 
 
 @pytest.mark.slow
-def test_ten_thousand_forged_answers_under_rules_prove_nothing_that_is_not_so():
-    assert attack(list(answered(range(12), policies=("drf", "asset"))), 10_000, seed=2) > 5_000
+def test_ten_thousand_forged_answers_under_rules_prove_nothing_that_is_not_so(some):
+    assert attack(list(answered(range(12), policies=("drf", "asset"))), some(10_000), seed=2) > some(5_000)
 
 
 # ---- groups --------------------------------------------------------------------------------------------------------
@@ -201,8 +201,8 @@ def test_forged_answers_of_groups_prove_nothing_that_is_not_so():
 
 
 @pytest.mark.slow
-def test_ten_thousand_forged_answers_of_groups_prove_nothing_that_is_not_so():
-    assert attack(list(grouped(range(12), policies=("drf", "asset"))), 10_000, seed=8) > 4_000
+def test_ten_thousand_forged_answers_of_groups_prove_nothing_that_is_not_so(some):
+    assert attack(list(grouped(range(12), policies=("drf", "asset"))), some(10_000), seed=8) > some(4_000)
 
 
 def test_a_group_promised_nothing_of_a_resource_is_promised_nothing():
@@ -277,5 +277,5 @@ def test_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so():
 
 
 @pytest.mark.slow
-def test_ten_thousand_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so():
-    assert attack(list(traded_files(range(12))), 10_000, seed=4) > 5_000
+def test_ten_thousand_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so(some):
+    assert attack(list(traded_files(range(12))), some(10_000), seed=4) > some(5_000)
