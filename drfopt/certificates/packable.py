@@ -15,7 +15,6 @@ __all__ = ["Packable"]
 PLACED = 3_000
 """Tasks, and machines, up to which they are put one by one where they fit first, before anything is refuted."""
 
-
 STEPS, DEEP = 50_000, 300
 """Loads that are tried where multipliers do not decide, and machines up to which that is begun."""
 
@@ -87,11 +86,14 @@ class Packable:
         asked = [0] * len(worth.users)
         for shape, x in zip(worth.shapes, goods, strict=True):
             asked[shape] += x
-        machines = [
-            [tuple(dict(zip(fitting, load, strict=True)).get(s, 0) for s in range(len(asked))) for load in loads or ()]
-            for fitting, loads, count in zip(worth.fitting, worth.loads, worth.counts, strict=True)
-            for _ in range(count)
-        ]
+        # A class on which nothing fits runs nothing.
+        classes = [c for c in zip(worth.fitting, worth.loads, worth.counts, strict=True) if c[1]]
+        if sum(count for _, _, count in classes) > DEEP:
+            raise Inconclusive
+        machines = list[list[tuple[int, ...]]]()
+        for fitting, loads, count in classes:
+            held = [dict(zip(fitting, load, strict=True)) for load in loads or ()]
+            machines += [[tuple(load.get(s, 0) for s in range(len(asked))) for load in held]] * count
         left, failed = STEPS, set[tuple[int, tuple[int, ...]]]()
 
         def run(at: int, rest: tuple[int, ...]) -> bool:
@@ -109,10 +111,6 @@ class Packable:
             failed.add((at, rest))
             return False
 
-        # A class on which nothing fits runs nothing.
-        machines = [loads for loads in machines if loads]
-        if len(machines) > DEEP:
-            raise Inconclusive
         return run(0, tuple(asked))
 
     def _first_fit(self, goods: tuple[int, ...]) -> bool:

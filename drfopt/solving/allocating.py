@@ -321,7 +321,7 @@ def _kind(problem: Problem, pool: bool, exact: bool) -> str:
     if problem.policy.objective in ("alpha", "sum") and not problem.integer:
         # Types on machines have no prices of their own in a market; sums with them have.
         typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
-        kind = "bounds" if bounded or typed else kind
+        kind = ("exact bounds" if exact else "bounds") if bounded or typed else kind
     elif bounded and not problem.integer:
         kind = "organisation"
     return "formulation" if problem.policy.objective == "formulation" else kind
@@ -440,6 +440,7 @@ PROOFS: dict[str, Proof] = {
         p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
+    "exact bounds": lambda p, x, z, a: bounds.certify_exactly(p.instance, p.policy, x, z, _bounded(a)),
     "servers": _servers,
     # Where nobody plays no engine was asked, and nothing was rounded.
     "path": lambda p, x, z, a: (

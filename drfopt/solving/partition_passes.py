@@ -267,9 +267,13 @@ def _chained(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: P
     return OnDisk(part, folder) if on_disk else part
 
 
+def _opened(state: Any) -> Any:
+    return state.open() if isinstance(state, OnDisk) else state
+
+
 def _written(state: Any, rows: list[UserRows], cluster: BareCluster, folder: str) -> tuple[int, int]:
     """Write the answer of a part; return how many users are unplaced, and how many there are."""
-    part = state.open() if isinstance(state, OnDisk) else state
+    part = _opened(state)
     tasks, levels, placement = part.tasks()
     columns = _named(rows[part.number]) | {"tasks": tasks, "level": levels}
     columns |= {ON + name: column for name, column in zip(cluster.classes or (), placement.T, strict=True)}
@@ -290,7 +294,7 @@ def _judged(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: Po
 
 def _seen(state: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return what users use of each row (k, m), and the highest level on each resource (m,)."""
-    users = state.open() if isinstance(state, OnDisk) else state
+    users = _opened(state)
     demands = users.instance.demands
     highest = [float(users.levels.max(where=column > 0, initial=0.0)) for column in demands.T]
     return users.placement.T @ demands, np.array(highest)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
+from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
 from drfopt.certificates import chain, duals
 from drfopt.certificates.document import certificate_document
 from drfopt.engines.problem import Problem
@@ -192,11 +192,6 @@ def test_the_slow_chain_agrees():
 
 def test_who_was_not_taught_types_says_so():
     for ask, error, words in (
-        (
-            lambda: solve(cluster(), "ceei", exact=True),
-            EngineError,
-            "several task types of one user with divisible tasks, exactly",
-        ),
         (lambda: solve(cluster(), "tsf"), PolicyError, "tsf compares numbers of tasks that are alike"),
         (lambda: solve(cluster(), "per-server", integer=True), PolicyError, "with whole tasks is asked"),
     ):

@@ -24,22 +24,27 @@ KINDS = {
 }
 
 
-def compared(kind: str, seeds: range) -> int:
+def compared(kind: str, seeds: range, policies: tuple[str, ...] = POLICIES, **drawn: bool) -> int:
     """Compare engines and enumeration; return how many instances could be taken."""
     number = 0
     for seed in seeds:
-        instance, policy = awkward(seed, **KINDS[kind]), POLICIES[seed % len(POLICIES)]
-        try:
-            found = solve(instance, policy, integer=True)
-        except PolicyError as error:
-            assert "count" in str(error) or "excluded" in str(error)
-            continue
-        reference = Enumeration(instance, policy)
-        assert reference.score(found.tasks) == reference.best(), (kind, seed)
-        assert found.certificate.valid
-        assert found.certificate.rigorous
-        number += 1
+        instance = awkward(seed, **KINDS[kind], **drawn)
+        number += equal(instance, policies[seed % len(policies)], (kind, seed))
     return number
+
+
+def equal(instance: Instance, policy: str, which: object) -> bool:
+    """Compare an answer with enumeration; say whether the policy takes the instance."""
+    try:
+        found = solve(instance, policy, integer=True)
+    except PolicyError as error:
+        assert "count" in str(error) or "excluded" in str(error)
+        return False
+    reference = Enumeration(instance, policy)
+    assert reference.score(found.tasks) == reference.best(), which
+    assert found.certificate.valid, which
+    assert found.certificate.rigorous, which
+    return True
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,38 +61,15 @@ def test_engines_equal_enumeration_at_length(kind):
 MARKETS = ("ceei", "utilitarian", "ceei", "throughput")
 
 
-def totals(kind: str, seeds: range) -> int:
-    """Compare sums and products with enumeration; return how many instances could be taken."""
-    number = 0
-    for seed in seeds:
-        instance = awkward(seed, **KINDS[kind], market=True)
-        number += total(instance, MARKETS[seed % len(MARKETS)], (kind, seed))
-    return number
-
-
-def total(instance: Instance, policy: str, which: object) -> bool:
-    """Compare a sum or a product with enumeration; say whether the policy takes the instance."""
-    try:
-        found = solve(instance, policy, integer=True)
-    except PolicyError as error:
-        assert "count" in str(error) or "excluded" in str(error)
-        return False
-    reference = Enumeration(instance, policy)
-    assert reference.score(found.tasks) == reference.best(), which
-    assert found.certificate.valid, which
-    assert found.certificate.rigorous, which
-    return True
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_and_products_equal_enumeration(kind):
-    assert totals(kind, range(10)) > 7
+    assert compared(kind, range(10), MARKETS, market=True) > 7
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_and_products_equal_enumeration_at_length(kind):
-    assert totals(kind, range(100, 300)) > 150
+    assert compared(kind, range(100, 300), MARKETS, market=True) > 150
 
 
 def in_groups(seeds: range) -> int:
@@ -103,7 +85,7 @@ def in_groups(seeds: range) -> int:
         instance = Instance(**(drawn.parts() | {"organisation": replace(plain, groups=groups)}))
         if np.prod([most + 1 for most in Enumeration(instance, "ceei").most]) > 3_000:
             continue
-        number += total(instance, MARKETS[seed % len(MARKETS)], seed)
+        number += equal(instance, MARKETS[seed % len(MARKETS)], seed)
     return number
 
 

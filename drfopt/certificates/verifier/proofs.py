@@ -73,8 +73,8 @@ class Proof(PossibleClaim):
                         k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
                     }
                     self.open[at] = [k for k, v in costs.items() if v == least or slight[k]]
-        below = [self.u[i] is None or not self.near(self.x[i], self.u[i]) for i in self.n]
-        astray = [i for i in self.n if self.plays[i] and (times[i] > 1 or (below[i] and not times[i]))]
+        below = self.below()
+        astray = [i for i in self.n if (self.plays[i] and times[i] > 1) or (i in below and not times[i])]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
         self.report.add("everybody is at its limit or finished once", alone, unknown)
@@ -84,9 +84,7 @@ class Proof(PossibleClaim):
         if not self.c.ruled:
             return in_order(self)
         rounds, missing = rounds_of(self, "rounds")
-        if missing and any(
-            self.plays[i] and (self.u[i] is None or not self.near(self.x[i], self.u[i])) for i in self.n
-        ):
+        if missing and self.below():
             return self.report.add("optimality", [], missing)
         return by_the_clock(self, rounds)
 
@@ -174,18 +172,17 @@ class Proof(PossibleClaim):
         x, a, c = self.x, self.alpha, self.c
         alone = {i: min(self.alone(at) / c.kinds[at].part for at in c.kinds_of[i]) for i in m}
         most = {i: alone[i] if self.u[i] is None else min(alone[i], self.u[i]) for i in m}
-        gain = unspent + total(_up(max((m[i] - q[i]) * (most[i] - x[i]), (q[i] - m[i]) * x[i])) for i in m)
+        low = {i: min(c.floor[i], x[i]) for i in m}
+        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
+        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
 
         def loss(i: int, s: Fraction) -> Fraction:
             return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
 
-        low, high = self.ends()
-        wide = (
-            i
-            for i in m
-            if (low[i] > 0 and loss(i, low[i] / x[i]) < gain) or (high[i] < most[i] and loss(i, high[i] / x[i]) < gain)
-        )
-        self.report.add("no optimum is outside of an enclosure", self.names(wide, low, high))
+        first, last = self.ends()
+        ends = [(i, first[i]) for i in m if first[i] > low[i]] + [(i, last[i]) for i in m if last[i] < most[i]]
+        wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
+        self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))
 
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""

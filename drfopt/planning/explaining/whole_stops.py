@@ -5,8 +5,9 @@ are those of the machine of each class where least is missing, as the tasks are 
 remains, but where the allocation is the optimum none of them takes the task.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -65,36 +66,47 @@ class WholeStops:
         used = {name: self.users.use(p, x + 1, self.instance.resources.index(name)) for name in rules.ceilings[i]}
         return [name for name, most in rules.ceilings[i].items() if used[name] > most]
 
-    @property
+    def _used(self, members: Iterable[int], j: int) -> Fraction:
+        """Return what members use of a resource together."""
+        return sum((self.users.use(p, self.tasks[self.users.members[p]], j) for p in members), Fraction(0))
+
+    @cached_property
     def _left(self) -> list[Fraction]:
         """What nobody uses of each resource of a pool, (m,)."""
-        held = (range(len(self.users.members)), range(self.instance.m))
-        return [
-            c - sum((self.users.use(p, self.tasks[self.users.members[p]], j) for p in held[0]), Fraction(0))
-            for j, c in zip(held[1], self.instance.exact_capacity, strict=True)
-        ]
+        everybody = range(len(self.users.members))
+        return [c - self._used(everybody, j) for j, c in enumerate(self.instance.exact_capacity)]
+
+    @cached_property
+    def _spare(self) -> list[Fraction]:
+        """What is left below each ceiling of a group."""
+        return [most - self._used(inside, j) for inside, j, most in self.users.ceilings]
+
+    @cached_property
+    def _remains(self) -> list[list[list[Fraction]]]:
+        """What is left on a machine, (m,), of each class and pattern of its packing; the empty machine last."""
+        found: list[list[list[Fraction]]] = [[] for _ in self.instance.machine_names]
+        free = [int(count) for count in self.instance.counts]
+        capacity, demands = self.instance.exact_machine_capacity, self.cluster.exact_demands
+        for k, count, pattern in self.allocation.certificate.evidence.packing or []:
+            free[k] -= count
+            used = [sum((x * demands[q][j] for q, x in pattern.items()), Fraction(0)) for j in range(self.instance.m)]
+            found[k].append([c - x for c, x in zip(capacity[k], used, strict=True)])
+        return [left + ([list(capacity[k])] if free[k] else []) for k, left in enumerate(found)]
 
     def _groups(self, i: int, demand: Sequence[Fraction]) -> Iterator[tuple[str, Fraction]]:
         """Yield the ceilings of the groups that a user is in, and by how much its next task is above each."""
         rules = self.instance.organisation
         names = [(group.name, resource) for group in rules.groups for resource in group.ceiling] if rules else []
-        for (group, resource), (inside, j, most) in zip(names, self.users.ceilings, strict=False):
+        for (group, resource), (inside, j, _), spare in zip(names, self.users.ceilings, self._spare, strict=False):
             if self.place[i] in inside and demand[j]:
-                used = sum((self.users.use(p, self.tasks[self.users.members[p]], j) for p in inside), Fraction(0))
-                yield f"{group} ceiling of {resource}", used + demand[j] - most
+                yield f"{group} ceiling of {resource}", demand[j] - spare
 
     def _nearest(self, k: int, demand: Sequence[Fraction]) -> dict[str, Fraction]:
         """Return what is missing on the machine of a class where least is, in parts of the task."""
-        packing = self.allocation.certificate.evidence.packing or []
-        here = [(count, pattern) for c, count, pattern in packing if c == k]
-        empty = int(self.instance.counts[k]) - sum(count for count, _ in here)
         best: dict[str, Fraction] = {}
-        for pattern in [pattern for _, pattern in here] + ([{}] if empty else []):
-            short = {}
-            for j, (c, d) in enumerate(zip(self.instance.exact_machine_capacity[k], demand, strict=True)):
-                left = c - sum((x * self.cluster.exact_demands[q][j] for q, x in pattern.items()), Fraction(0))
-                if d > left:
-                    short[self.instance.resources[j]] = d - left
+        for remains in self._remains[k]:
+            rooms = zip(self.instance.resources, demand, remains, strict=True)
+            short = {name: d - left for name, d, left in rooms if d > left}
             if not short:
                 # There is room in all, but not on one device.
                 devices = (self.instance.machines[k].devices if self.instance.machines else None) or {}
