@@ -300,7 +300,7 @@ ENGINES = Registry(
     ),
     Engine(
         "group-sweep",
-        "whole.groups",
+        "whole.frontier:solve_groups",
         "guarantees, tiers and groups of whole tasks: all best ways to choose who stops, swept together",
         LEXIMIN,
         ANYWHERE,
@@ -321,7 +321,7 @@ ENGINES = Registry(
     ),
     Engine(
         "nash-halves",
-        "whole.nash_halves",
+        "whole.totals:solve_by_halves",
         "Nash product by exact search near the continuous prices",
         ALPHA,
         POOL,
@@ -329,7 +329,7 @@ ENGINES = Registry(
     ),
     Engine(
         "nash-milp",
-        "whole.nash_milp",
+        "whole.totals:solve_product",
         "Nash product over HiGHS, log by its chords between integers",
         ALPHA,
         ANYWHERE,

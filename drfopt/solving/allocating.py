@@ -16,7 +16,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, bounds, chain, duals, prices, servers, stops, whole
+from ..certificates import bottleneck, bounds, chain, duals, prices, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -373,9 +373,9 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
     """Certify every machine by itself."""
     instance, found = problem.instance, answer.exact
     if found is None:
-        return servers.certify(instance, tasks, placement)
+        return bottleneck.certify_servers(instance, tasks, placement)
     exact = _spread(problem, found, exact=True)
-    proof = servers.certify(instance, exact, _placed(problem, found))
+    proof = bottleneck.certify_servers(instance, exact, _placed(problem, found))
     return exactly.rounded(proof, instance, problem.policy, exact, tasks, placement)
 
 

@@ -14,7 +14,7 @@ from drfopt.certificates import chain, duals
 from drfopt.certificates.document import certificate_document
 from drfopt.engines.problem import Problem
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import slow_sum
+from drfopt.solving.methods import slow_market
 from drfopt.solving.verifying import verify
 
 MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
@@ -222,7 +222,7 @@ def test_a_ceiling_lowers_all_types_in_proportion():
 def test_sums_are_those_of_rows_written_out(instance: Instance, policy: str):
     allocation, chosen = solve(instance, policy), policy_named(policy)
     assert allocation.certificate.valid
-    best = chosen.rates(instance) @ slow_sum.tasks(Problem(instance, chosen))
+    best = chosen.rates(instance) @ slow_market.sum_tasks(Problem(instance, chosen))
     assert allocation.levels.sum() == pytest.approx(best, rel=1e-7, abs=1e-9)
 
 
