@@ -1,7 +1,7 @@
 """An allocation and its proof as the data of a certificate file: self-contained, every amount exact.
 
 Schema, version 1 (``"schema": "drfopt certificate 1"``).  Every amount is text such as ``"63/25"``, or ``"0x3f/0x19"``
-where it is long; in a file of floats tasks and levels are numbers.
+where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of floats tasks and levels are numbers.
 
     schema, program           what this is, and what wrote it
     instance                  the keys of an instance file
@@ -9,6 +9,7 @@ where it is long; in a file of floats tasks and levels are numbers.
     users                     in the instance's order: name, tasks (or lower and upper), level
     placement                 {user: {class: tasks}}, for machines
     types                     {user: [{tasks, placement: {class: tasks}}]} of task types on machines, in their order
+    long                      {name: amount}: long amounts that others are multiples of, such as L1
     proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level, and of
                               ceilings of groups {group: {resource: price}}
     proof.promises            markets and sums under rules: rounds that keep the guarantees, of prices alone
@@ -33,8 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.numbers.enclosures import Enclosure
-from ..base.numbers.enclosures import text as decimal_text
+from ..base.numbers.enclosures import Enclosure, LongNumbers
 from ..model.allocation import Allocation
 from ..model.document import as_text
 from ..model.document import document as instance_document
@@ -132,10 +132,6 @@ def level_trees(
     return [list(nodes(claim, proof)) for claim, proof in proven]
 
 
-def _text(value: Any) -> Any:
-    return decimal_text(value, hexadecimal=True)
-
-
 def _plain(value: Any) -> Any:
     return {"lower": value.lower, "upper": value.upper} if isinstance(value, Enclosure) else value
 
@@ -170,7 +166,8 @@ def document(
     What is not to be `written` keeps its fractions as such, for a verifier in the same program.
     """
     exact = tasks.dtype == object
-    text: Text = _text if written else _plain
+    long = LongNumbers()
+    text: Text = long.text if written else _plain
 
     def amount(value: Any) -> Any:
         return text(value) if exact else value.item() if isinstance(value, np.generic) else value
@@ -207,4 +204,4 @@ def document(
             for user, row in zip(instance.users, placement, strict=True)
         }
     found["proof"] = evidence.written(instance, text)
-    return found
+    return found | ({"long": long.table} if long.table else {})

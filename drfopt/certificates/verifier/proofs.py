@@ -10,7 +10,7 @@ from .clock import by_the_clock
 from .cluster import Cluster
 from .order import ROUNDING, in_order, kept, rounds_of
 from .possible import PossibleClaim
-from .reading import Report, number, shown, total
+from .reading import Report, long_numbers, number, shown, total, with_long
 from .trees import Undecided
 from .whole import better, score
 from .whole_levels import levels_refuted
@@ -272,7 +272,7 @@ def verify(
     """
     report = Report()
     try:
-        with metered(bounded):
+        with metered(bounded), with_long(long_numbers(document)):
             given: Any = document.get("cluster", document.get("instance"))
             if instance is None and not isinstance(given, dict):
                 raise ValueError("not a certificate, but an answer without its instance: name that one before the file")
