@@ -136,8 +136,8 @@ def test_skewed_markets_are_answered():
 
 
 @pytest.mark.slow
-def test_thousands_of_skewed_markets_are_answered():
-    for _, policy, instance in skewed_markets(4, range(2000)):
+def test_thousands_of_skewed_markets_are_answered(some):
+    for _, policy, instance in skewed_markets(4, range(some(5_000))):
         answers(instance, policy)
 
 
