@@ -11,6 +11,7 @@ import pytest
 from drfopt import Group, Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
 from drfopt.base.numbers.enclosures import Enclosure, upper
 from drfopt.certificates import bounds, stops
+from drfopt.certificates.document import certificate_document
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
@@ -94,6 +95,17 @@ def test_guarantees_that_do_not_fit_are_kept_to_one_part_and_named():
     found = solve(pool(guarantees={"A": {"cpu": 5}, "B": {"cpu": 6}}), "alpha:2")
     assert found.tasks == pytest.approx([45 / 11, 27 / 11, 0], rel=1e-12)
     assert [row.owner for row in found.broken] == ["A", "B"]
+
+
+def test_guarantees_of_groups_are_not_decided_by_the_verifier_which_says_so():
+    rules = Organisation(paths={"a": "g"}, groups=(Group("g", guarantee={"cpu": 3}),))
+    pool = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    said = verify(certificate_document(solve(pool, "ceei")))
+    assert said.valid is None
+    assert {check.worst for check in said.checks if not check.holds} == {
+        "what ceei makes of guarantees of groups is not known here",
+        "what ceei makes of guarantees of groups is not followed here: only feasibility was checked",
+    }
 
 
 @pytest.mark.parametrize("policy", [*MARKETS, *SUMS])
