@@ -27,4 +27,19 @@ QUESTIONS = (
             "time: the more objects there are at once, the longer the collector of garbage looks at them."
         ),
     ),
+    Question(
+        name="growth-files",
+        question=(
+            "By which power of the number of queues, from a quarter of them to all, do CPU seconds grow of writing an "
+            "allocation for every other scheduler, and of reading what was written?"
+        ),
+        expectation=(
+            "Each looks at every queue once: exponents of 1, and up to 1.15 where caches fill. (Written after a first "
+            "look at all of them, by which one was quadratic, the reading of capacity-scheduler.xml at 1.5: for every "
+            "setting it sorted all queues. It finds them by name now.)"
+        ),
+        sizes=(4_000,),
+        run=costs.files,
+        smoke=(40,),
+    ),
 )
