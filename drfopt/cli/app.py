@@ -7,15 +7,13 @@ import typer
 from .audit import audit, search
 from .compare import compare, crosscheck, verify
 from .convert import convert
-from .explain import explain
+from .explain import explain, price
 from .export import export
 from .listing import engines, formats, library, new, policies, schema, theorems
 from .output import versions
-from .price import price
-from .rebalance import rebalance
 from .report import report
 from .simulate import rules, scenarios, simulate
-from .size import size
+from .size import rebalance, size
 from .solve import schedule, solve
 from .status import Program
 from .whatif import sweep, whatif

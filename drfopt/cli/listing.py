@@ -166,6 +166,8 @@ def theorems(
     """
     out = Output.from_options(format, json, output)
     if number is not None:
+        if policy is not None or property is not None:
+            raise USAGE_ERROR(f"theorem {number} is told whole: leave --policy and --property out, or the number")
         from ..axioms.theorems import theorem
         from ..base.tables import Sheet
 

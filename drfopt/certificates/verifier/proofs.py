@@ -232,8 +232,8 @@ class Proof(PossibleClaim):
             why = "what is best is the formulation file's own claim"
         elif self.mixed:
             why = "what is best of whole tasks of several types of one user is not followed here"
-        elif self.c.ruled or self.c.ordered or self.c.excluded:
-            why = "what is fair is for the rules of its organisation to say, which are not followed here"
+        elif self.beyond:
+            why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
 
 

@@ -105,6 +105,8 @@ DOCUMENTS = Registry(
         "read": "conversion",
         "solve_many": "batch",
         "theorems": "theorem",
+        "new": "instance",
+        **dict.fromkeys(("engines", "policies", "library", "formats", "rules", "scenarios", "schema"), "listing"),
     },
 )
 """The documents; a command's name stands for what it prints."""
