@@ -53,6 +53,20 @@ class Audit(Result):
         """The findings that show a violation."""
         return tuple(finding for finding in self.results if finding.verdict == FAILS)
 
+    def certificate(self) -> dict[str, Any]:
+        """Return what ``drfopt audit --certificate`` writes: the verdicts with proofs, for `drfopt.verify`.
+
+        Raises
+        ------
+        PolicyError
+            When the findings are about all instances, or about a formulation file.
+        """
+        from .certified import audits_document, proof_of
+
+        if self.instance is None:
+            raise PolicyError("a file proves verdicts on one instance: name one")
+        return audits_document([proof_of(self.instance, self.policy, self.integer, self.results)])
+
     def named(self) -> dict[str, Any]:
         """Return the findings by property: ``audit["envy-freeness"]``."""
         return {finding.property: finding for finding in self.results}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
+from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, solve
 from drfopt.certificates import verifier
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
@@ -206,7 +206,25 @@ def out_of_time():
     return grouped([4, 4, 4])
 
 
+def no_loss():
+    """A user who loses nothing is said to."""
+    found = audit(Instance.library("thm1"), "asset", "sharing-incentive").certificate()
+    found["audits"][0]["findings"][0]["user"] = "u1"
+    return loads(json.dumps(found))
+
+
+def loss_of_nothing():
+    """A loss, in a division that is not the policy's."""
+    found = audit(pool(), "drf", "sharing-incentive").certificate()
+    truth = without_levels(found["audits"][0]["truth"])
+    row(truth, 0, tasks="0")
+    found["audits"][0]["findings"][0] |= {"verdict": "fails", "user": truth["users"][0]["name"]}
+    return loads(json.dumps(found))
+
+
 FORGED = [
+    no_loss,
+    loss_of_nothing,
     late,
     out_of_time,
     overfull_types,
@@ -258,7 +276,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("possible.py", "order.py", "clock.py", "proofs.py")
+    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "judging.py", "audited.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]

@@ -29,7 +29,18 @@ from ..case import AuditCase
 from ..economy import Economy, Number, below, low, shown, times, total
 from ..verdicts import FAILS, Count, Finding, Witness
 
-__all__ = ["FACTORS", "NAME", "POPULATION", "Harmed", "Shrunk", "asks", "asks_population", "check", "check_population"]
+__all__ = [
+    "FACTORS",
+    "NAME",
+    "POPULATION",
+    "Harmed",
+    "Shrunk",
+    "asks",
+    "asks_population",
+    "check",
+    "check_population",
+    "grown",
+]
 
 POPULATION = "population-monotonicity"
 
@@ -167,6 +178,12 @@ def check(case: AuditCase) -> Finding:
                     return finding
                 by_a_tie = by_a_tie or finding
     return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(case), tied=tied)
+
+
+def grown(case: AuditCase, witness: Shrunk) -> Economy:
+    """Return the larger cluster of which a witness speaks."""
+    told = (witness.resource, witness.capacity, witness.raised, witness.machines)
+    return next(c.cluster for c in _changes(case) if (c.resource, c.before, c.after, c.machines) == told)
 
 
 def _idle(case: AuditCase) -> frozenset[int]:

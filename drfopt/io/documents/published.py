@@ -16,6 +16,7 @@ from ...base.registry import Registry
 from ..native.entries import InstanceFile
 from .allocation_models import (
     AllocationDocument,
+    AuditCertificateFile,
     AuditDocument,
     BatchDocument,
     CertificateFile,
@@ -66,6 +67,7 @@ DOCUMENTS = Registry(
     Document("allocation", AllocationDocument, "solve"),
     Document("partitioned-allocation", PartitionedDocument, "solve, of users in Parquet"),
     Document("certificate", CertificateFile, "solve --certificate"),
+    Document("audit-certificate", AuditCertificateFile, "audit --certificate, theorems --certificate"),
     Document("comparison", ComparisonDocument, "compare"),
     Document("cross-check", CrossCheckDocument, "crosscheck"),
     Document("verification", VerificationDocument, "verify"),
