@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from drfopt.base.errors import DrfoptError
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named, shares_per_task
 

@@ -141,8 +141,8 @@ def documents() -> None:
         "# Documents\n",
         "Every JSON says what it is under `schema`: a kind and a version, which grows when a key goes or changes its",
         "meaning. `drfopt schema NAME` prints the whole JSON Schema, `drfopt.schema(NAME)` returns it. An exact",
-        'value is text such as `"63/25"` or the two ends between which it lies; null is what is not defined, not',
-        "known or not finite.\n",
+        'value is text such as `"63/25"`, or `"63/25*L1"` for a multiple of L1 under `long`, or the two ends between',
+        "which it lies; null is what is not defined, not known or not finite.\n",
     ]
     for document in DOCUMENTS:
         found = schema(document.name)

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ..base.numbers.enclosures import Enclosure
-from ..engines.reference.filling import progressive_filling
+from ..engines.reference.path_filling import progressive_filling
 from ..model.instance import Instance
 from ..solving.allocating import solve
 from .economy import Economy, Number, Row, low

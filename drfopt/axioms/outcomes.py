@@ -23,8 +23,7 @@ from ..base.solvers.exact_lp import largest
 from ..base.tolerances import LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.algorithm1 import Machines
-from ..engines.reference.filling import progressive_filling
-from ..engines.reference.path_filling import path_filling
+from ..engines.reference.path_filling import path_filling, progressive_filling
 from ..model.paths import Traveller
 from ..model.policies import Policy
 from ..solving.allocating import solve

@@ -38,6 +38,8 @@ whatever else stopped her would be full before z, so be tied and in her pattern,
 too.  So these hold exp(up_g - w) times what was found, and with the others more than there is of j.
 
 Rounding is an estimate, of sums whose errors grow with the root of their length; all else is a bound.
+
+Leximin on every class of machines by itself, `certify_servers`: each class is a pool, and has the certificate of one.
 """
 
 import math
@@ -45,6 +47,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -53,10 +56,12 @@ from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence
 from ..model.instance import Instance
-from ..model.policies import Policy
+from ..model.policies import Policy, policy_named
+from .exact import certify_filling
+from .feasibility import infeasibility
 from .holders import FirstLook, Holders, Marks, Tops
 
-__all__ = ["certify", "certify_parts"]
+__all__ = ["ON_EACH", "certify", "certify_parts", "certify_servers", "pool_of"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 """Relative: of a level it counts `SAME` times, of a sum of n products a quarter of the root of n times more."""
@@ -283,3 +288,42 @@ class _Proof:
         held = np.sum(self.parts.each(Holders.at_the_top, highest * (1 - LEVEL), what="proof"), axis=0)
         used = (held > 0) & (highest > 0) & (self.capacity > 0)
         return np.divide(slack, held, where=used, out=np.full(len(highest), np.inf))
+
+
+ON_EACH = policy_named("drf")
+"""What every machine does by itself."""
+
+
+def pool_of(instance: Instance, users: np.ndarray, k: int, exact: bool = False) -> Instance:
+    """Return all machines of class k as a pool of the users (rows of the instance) who may run something there."""
+    demands: Any = instance.demands[users]
+    room: Any = instance.room[k]
+    weights: Any = instance.weights[users] if instance.weighted else None
+    if exact:
+        demands = [instance.exact_demands[i] for i in users.tolist()]
+        weights = [instance.exact_weights[i] for i in users.tolist()] if instance.weighted else None
+        room = instance.exact_capacity
+        if instance.machines is not None:
+            room = [instance.machines[k].count * c for c in instance.exact_machine_capacity[k]]
+    return Instance(demands, room, resources=instance.resources, weights=weights)
+
+
+def certify_servers(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> Certificate:
+    """Return the certificate of tasks (n,), placed as (n, k): the worst of the classes'; of fractions in fractions."""
+    exact = tasks.dtype == object
+    if placement is None:
+        return certify_filling(instance, ON_EACH, tasks) if exact else certify(instance, ON_EACH, tasks)
+    if exact:
+        fine = (placement.sum(axis=1) == tasks).all() and not placement[~instance.fits].any() and (placement >= 0).all()
+        violation, reason = (0.0, "") if fine else (float("inf"), "tasks are not those placed where they fit")
+    else:
+        violation, reason = infeasibility(instance, tasks, placement)
+    valid = violation <= CAPACITY
+    for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
+        users = np.flatnonzero(instance.fits[:, k])
+        pool = pool_of(instance, users, k, exact)
+        one = (certify_filling if exact else certify)(pool, ON_EACH, placement[users, k])
+        if not one.valid and not reason:
+            reason = f"on {instance.machine_names[k]!r}, whose users are {users.tolist()}: {one.reason}"
+        violation, valid = max(violation, one.violation), valid and bool(one.valid)
+    return Certificate(kind="bottleneck", valid=valid, violation=violation, reason=reason)

@@ -14,20 +14,27 @@ by adding the prices times the constraints.  The right side less value(y) is the
 m_i = q_i between floor and limit, m_i <= q_i at the floor and m_i >= q_i at the limit, and what is priced is used up.
 As in `prices` a gap of e bounds levels by sqrt(e) only, so that of a market these conditions are held to `FIRST_ORDER`.
 
+In fractions the same sum decides without tolerances: a sum of levels is largest where the right side is value(y), and
+of a market the point y of the enclosures is so near to the optimum x that by concavity
+``sum_i loss_i(x_i) <= right side - value(y)``, where loss_i is what the tangent at y_i overestimates i's utility by:
+whose enclosure ends where she would lose more than that has the optimum in it.
+
 The floors are judged apart: tasks that all promises are worth are floors as they stand; where they do not fit together
 the stops of the first stage are replayed (`stops`), which prove how far each can be kept.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..base.numbers.enclosures import Enclosure, lower, upper
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import BoundsEvidence
-from ..model.hierarchy import broken
+from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import MarketRules, market_rules
 from ..model.instance import Instance
 from ..model.policies import Policy
@@ -35,7 +42,7 @@ from . import stops
 from .chain import cell_names, cheapest_costs, excess, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify"]
+__all__ = ["certify", "certify_exactly", "most_alone", "tangent_loss"]
 
 AT = 1e-12
 """Relative distance from a floor or limit at which somebody counts as at it: a few roundings."""
@@ -103,6 +110,100 @@ def certify(
         evidence=proof,
         reason=reason,
     )
+
+
+def certify_exactly(
+    instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, evidence: BoundsEvidence
+) -> Certificate:
+    """Return the certificate of exact tasks (n,), fractions or enclosures, placed as (n, k) or by type.
+
+    `evidence` has exact prices of one unit (k, m), prices of ceilings, and the breakpoints that keep the guarantees;
+    of enclosures a point in them, which is what is placed.
+    """
+    leximin = replace(policy, objective="leximin")
+    rules = market_rules(instance, policy, exact=True) if "organisation" in instance.features else None
+    clock = rules.clock if rules is not None else Clock(instance, leximin, exact=True)
+    point = tasks if evidence.point is None else evidence.point
+    zero, one = Fraction(0), Fraction(1)
+    if not clock.playing.any():
+        prices, beta = np.full(stops.exact_room(instance).shape, zero), np.full(len(clock.ceilings), zero)
+    else:
+        prices, beta = np.asarray(evidence.prices), np.asarray(evidence.bounds)
+    fault = stops.exceeded(clock, point, placement)
+    floors, stuck = np.full(instance.n, zero), ~clock.playing
+    if rules is not None:
+        rates, incomes = rules.rates, rules.incomes
+        floors, stuck, wrong = _floors(rules, point, evidence)
+        fault = fault or wrong
+    else:
+        rates = np.array(policy.exact_rates(instance), dtype=object)
+        incomes = np.array(instance.exact_weights, dtype=object)
+    if not fault and min([*prices.ravel().tolist(), *beta.tolist()], default=zero) < 0:
+        fault = "some price is negative"
+    cost = stops.costs(clock, prices * stops.exact_room(instance), beta)
+    playing = [i for i in np.flatnonzero(~stuck).tolist() if not fault]
+    left = (prices * stops.exact_room(instance)).sum() + beta.sum()
+    left -= sum((cost[i] * point[i] for i in np.flatnonzero(point).tolist()), zero)
+    limits, market, worth = instance.exact_limits, policy.objective == "alpha", dict[int, Fraction]()
+    if market and playing and not all(point[i] for i in playing):
+        fault, playing = "somebody of the market has nothing", []
+    if not market and playing:
+        # Nobody without a limit may gain by what is free to it: prices rise until nobody does.
+        gains = [rates[i] / cost[i] if cost[i] else None for i in playing if limits[i] is None]
+        if None in gains:
+            fault, playing = "a task of somebody without a limit costs nothing", []
+        rise = max([one, *(gain for gain in gains if gain is not None)])
+        cost, left = cost * rise, left * rise
+    gain = left
+    for i in playing:
+        worth[i] = incomes[i] * rates[i] * (rates[i] * point[i]) ** -int(policy.alpha) if market else rates[i]
+        most = most_alone(instance, i)
+        gain += max((worth[i] - cost[i]) * (most - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
+    ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
+    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most_alone(instance, i)]
+    lost = ((i, tangent_loss(worth[i], point[i], end, int(policy.alpha))) for i, end in ends if market)
+    outside = [i for i, loss in lost if loss < gain]
+    astray = [i for i in range(instance.n) if not lower(tasks[i]) <= point[i] <= upper(tasks[i])]
+    if not fault and (astray or outside or gain < 0 or (not market and gain)):
+        who = instance.users[[*astray, *outside, 0][0]]
+        fault = f"the prices do not prove what user {who!r} has: {float(gain):.1e} could be gained"
+    widths = [float(x.width / x.upper) for x in tasks if isinstance(x, Enclosure) and x.upper]
+    stopped_by = partial(
+        _bottlenecks,
+        instance,
+        None if rules is None else market_rules(instance, policy),
+        prices.astype(np.float64),
+        beta.astype(np.float64),
+        point.astype(np.float64),
+        instance.limits,
+        stuck,
+    )
+    return Certificate(
+        kind="bounds",
+        valid=not fault,
+        violation=float("inf") if fault else 0.0,
+        gap=max(widths, default=0.0),
+        stopped_by=stopped_by,
+        evidence=replace(evidence, broken=() if rules is None else broken(clock, point)),
+        rigorous=True,
+        reason=fault,
+    )
+
+
+def most_alone(instance: Instance, i: int) -> Fraction:
+    """Return the tasks of user i for which there would be room if everything were its, or its limit."""
+    room, limit = stops.exact_room(instance), instance.exact_limits[i]
+    found = [] if limit is None else [limit]
+    for part, demand, fits in stops.kinds(instance, i):
+        there = [min(c / d for c, d in zip(room[k], demand, strict=True) if d) for k in np.flatnonzero(fits)]
+        found.append(sum(there, Fraction(0)) / part)
+    return min(found)
+
+
+def tangent_loss(worth: Fraction, tasks: Fraction, other: Fraction, alpha: int) -> Fraction:
+    """Return what, at least, the tangent at some tasks overestimates a utility by at others."""
+    s = other / tasks
+    return worth * tasks * alpha * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * alpha * (s - 1))
 
 
 def _judged(
@@ -177,14 +278,18 @@ def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> 
     start = clock.start()
     out = ~clock.playing
     if not start.promising:
-        return np.zeros(len(tasks)), out, ""
+        return np.full(len(tasks), clock.zero), out, ""
     has, stopped, fault = stops.floors(clock, tasks, evidence.breakpoints)
     for prices, bounds in evidence.full:
-        price = np.nan_to_num(stops.costs(clock, prices, bounds), posinf=0.0)
-        left = excess(np.concatenate([prices.ravel(), bounds]), price, has)
+        price = stops.costs(clock, prices, bounds)
+        price = price if clock.exact else np.nan_to_num(price, posinf=0.0)
         held = np.where(has > 0, has, clock.leaves.most)
         paying = (price > 0) & ~stopped
-        if prices.min() < 0 or (paying & (left > LEVEL * price * held)).any():
+        if clock.exact:
+            left, allowed = prices.sum() + bounds.sum() - price @ has, 0.0
+        else:
+            left, allowed = excess(np.concatenate([prices.ravel(), bounds]), price, has), LEVEL
+        if prices.min() < 0 or (paying & (left > allowed * price * held)).any():
             fault = fault or "the floors do not cost all that there is at the prices that are to prove it"
         stopped = stopped | paying
     return has, stopped, fault

@@ -1,8 +1,11 @@
-"""Has anything a strictly larger product or sum than these whole tasks of a pool? An exact search, without a solver.
+"""Has anything a strictly larger product or sum than these whole tasks?  Exact searches, without a solver.
 
-Users in turn, each with every number of tasks, the rest bounded by what each could have alone.
+Of a pool: users in turn, each with every number of tasks, the rest bounded by what each could have alone.
 
-The weighted product of whole tasks as something that can be compared: users served first, then the product.
+Under rules, or of several types: compared is first what is kept of guarantees (sorted parts, 1 at most), then the sum,
+or users served and the product.  All of it only grows with the tasks of anybody, and whatever fits leaves room for all
+that is less.  So users are given numbers of tasks in turn, most first; the rest is bounded by what each could have
+alone beside those.  Whether tasks fit is decided in integers (`packable`).
 """
 
 import math
@@ -16,9 +19,11 @@ from ..base.deadline import NEVER, Deadline
 from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
 from ..model.policies import Policy
+from ..model.whole_values import WholeUsers
+from .packable import Packable
+from .refutation import Inconclusive
 
-__all__ = ["better", "exactly", "playing", "powers", "products"]
-
+__all__ = ["better", "better_under_rules", "exactly", "playing", "powers", "products", "worth"]
 
 EXPONENT = 1000
 """Largest exponent to which tasks are raised exactly; weights such as 0.3333333333333333 would need one of 10^16."""
@@ -67,16 +72,15 @@ def products(weights: Sequence[Fraction]) -> Callable[[Sequence[int]], tuple]:
     return value
 
 
-NODES = 50_000
-"""Branches looked at before the search gives up: some seconds."""
-
+NODES, ALLOCATIONS = 50_000, 20_000
+"""Branches of a pool, and allocations under rules, looked at before a search gives up: some seconds."""
 
 USERS = 400
 """Users beyond which the search, which looks at one after the other, is not begun."""
 
 
 class _TooLong(Exception):
-    """The search has looked at more branches than it may."""
+    """The search has looked at more than it may."""
 
 
 def playing(instance: Instance) -> list[int]:
@@ -110,14 +114,14 @@ class _Budget:
         self.left, self.deadline = nodes, deadline
 
     def spend(self) -> None:
-        """Count a branch."""
+        """Count a branch, or an allocation."""
         self.left -= 1
         if self.left < 0:
             raise _TooLong
         self.deadline.check("the exact search for something better")
 
 
-def _sums(rates: list[Fraction]) -> Callable[[Sequence[int]], tuple]:
+def _sums(rates: Sequence[Fraction]) -> Callable[[Sequence[int]], tuple]:
     return lambda tasks: (sum((r * x for r, x in zip(rates, tasks, strict=False)), Fraction(0)),)
 
 
@@ -156,3 +160,51 @@ class _Product:
 
     def _alone(self, i: int, left: tuple[int, ...]) -> int:
         return min(self.most[i], min(f // d for f, d in zip(left, self.demands[i], strict=True) if d))
+
+
+def worth(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
+    """Return the function from the members' tasks to what is compared, larger is better, in exact numbers."""
+    value = _sums(users.rates) if users.policy.objective == "sum" else products(users.incomes)
+    promised = [(p, f) for p, f in enumerate(users.promises) if f]
+    if not promised:
+        return value
+    return lambda tasks: (tuple(sorted(min(Fraction(tasks[p], f), Fraction(1)) for p, f in promised)), *value(tasks))
+
+
+def better_under_rules(
+    users: WholeUsers, tasks: Sequence[int], deadline: Deadline = NEVER, nodes: int = ALLOCATIONS
+) -> bool | None:
+    """Say whether some allocation is strictly better than the members' tasks; None when there are too many."""
+    try:
+        return _Search(users, tasks, _Budget(nodes, deadline)).extend([])
+    except (_TooLong, Inconclusive):
+        return None
+
+
+class _Search:
+    def __init__(self, users: WholeUsers, tasks: Sequence[int], budget: _Budget):
+        self.budget = budget
+        self.most, self.worth, self.packable = users.most, worth(users), Packable(users)
+        self.own = self.worth(tasks)
+
+    def extend(self, chosen: list[int]) -> bool:
+        """Say whether something better begins with these tasks, which fit."""
+        if len(chosen) == len(self.most):
+            return bool(self.worth(chosen) > self.own)
+        if not self.worth([*chosen, *self.most[len(chosen) :]]) > self.own:
+            return False
+        alone = [self._alone(chosen, p) for p in range(len(chosen), len(self.most))]
+        if not self.worth([*chosen, *alone]) > self.own:
+            return False
+        return any(self.extend([*chosen, x]) for x in range(alone[0], -1, -1))
+
+    def _alone(self, chosen: list[int], p: int) -> int:
+        """Return the most tasks of a member that fit beside these."""
+        self.budget.spend()
+        low, high = 0, self.most[p]
+        while low < high:
+            middle = (low + high + 1) // 2
+            tasks = [*chosen, *(0 for _ in range(len(chosen), p)), middle]
+            fits = self.packable.fits([*tasks, *(0 for _ in range(p + 1, len(self.most)))], self.budget.deadline)
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return low

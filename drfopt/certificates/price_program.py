@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.solvers.rows import program
+from ..base.solvers.table import program
 from ..model.instance import Instance
 from ..model.packings import shapes
 from .packing_bound import Machines, PackingProgram, Pool

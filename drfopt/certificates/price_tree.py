@@ -31,11 +31,10 @@ from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
 from ..model.whole_values import WholeUsers
-from .document import document
+from .document import Names, Node, document
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram
-from .trees import Names, Node
 from .verifier.claims import Claim
 from .verifier.cluster import Cluster
 from .verifier.trees import Bounds, Undecided

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..base.solvers.rows import program
+from ..base.solvers.table import program
 from .level_claims import ABOVE, LevelClaim
 from .packing_bound import Machines, PackingProgram, Pool, Prices, cheapest
 

@@ -30,7 +30,7 @@ from ..model.instance import Instance
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
 
-__all__ = ["certify", "costs", "exact_room", "exceeded", "floors", "replayed"]
+__all__ = ["certify", "costs", "exact_room", "exceeded", "floors", "kinds", "replayed"]
 
 HIDDEN = float(np.finfo(float).eps)
 """Part of all money that the rounding of tasks and of their sum can hide."""
@@ -80,7 +80,7 @@ def floors(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint, ...])
     if not fault and (worst := float(replay.violations.max(initial=0.0))) > (0 if clock.exact else LEVEL):
         i = int(replay.violations.argmax())
         fault = f"the guarantee of user {clock.instance.users[i]!r} is not proven to be kept so far: {worst:.1e}"
-    if not fault and (short := np.flatnonzero(tasks < has * (1 - CAPACITY))).size:
+    if not fault and (short := np.flatnonzero(tasks < has * (1 if clock.exact else 1 - CAPACITY))).size:
         fault = f"user {clock.instance.users[short[0]]!r} has less than its guarantee is worth"
     return has, stopped, fault
 
@@ -259,13 +259,14 @@ def exact_room(instance: Instance) -> np.ndarray:
     return np.array([[machine.count * c for c in row] for machine, row in rows], dtype=object)
 
 
-def _kinds(instance: Instance, i: int) -> list[tuple[Fraction, tuple[Fraction, ...], np.ndarray]]:
-    """Return part, demand (m,) and classes (k,) of every type of a user on machines."""
-    kinds = None if instance.task_types is None else instance.task_types[i]
-    if not kinds:
-        return [(Fraction(1), instance.exact_demands[i], instance.fits[i])]
-    total = sum(kind.count for kind in kinds)
-    rows = zip(kinds, instance.type_fits[i], strict=True)
+def kinds(instance: Instance, i: int) -> list[tuple[Fraction, tuple[Fraction, ...], np.ndarray]]:
+    """Return part, demand (m,) and classes (k,) of every type of a user; in a pool all its tasks are as the average."""
+    mine = None if instance.task_types is None or instance.machines is None else instance.task_types[i]
+    if not mine:
+        fits = np.ones(1, dtype=bool) if instance.machines is None else instance.fits[i]
+        return [(Fraction(1), instance.exact_demands[i], fits)]
+    total = sum(kind.count for kind in mine)
+    rows = zip(mine, instance.type_fits[i], strict=True)
     return [(Fraction(kind.count, total), tuple(kind.demand), fits) for kind, fits in rows]
 
 
@@ -280,7 +281,7 @@ def _exact_costs(clock: Clock, prices: np.ndarray) -> np.ndarray:
         return np.asarray(clock.demands @ np.array(each[0], dtype=object))
     found = np.full(instance.n, clock.zero)
     for i in np.flatnonzero(clock.playing).tolist():
-        for part, demand, fits in _kinds(instance, i):
+        for part, demand, fits in kinds(instance, i):
             on = [sum((d * p for d, p in zip(demand, each[k], strict=True)), clock.zero) for k in np.flatnonzero(fits)]
             found[i] += part * min(on)
     return found
@@ -292,7 +293,7 @@ def _misplaced(instance: Instance, tasks: np.ndarray, placement: np.ndarray | No
         return "" if instance.machines is None else "the placement is not known"
     used, room, row = exact_room(instance) * 0, exact_room(instance), 0
     for i in range(instance.n):
-        for part, demand, fits in _kinds(instance, i):
+        for part, demand, fits in kinds(instance, i):
             amounts = placement[row]
             row += 1
             if sum(amounts) != part * tasks[i] or min(amounts) < 0 or any(amounts[~fits]):

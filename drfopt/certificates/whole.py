@@ -4,7 +4,7 @@ Feasibility is decided in integers, machine by machine.  Leximin is a list of cl
 proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
 by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
 large, small sums and products of a pool are searched exhaustively (`exhaustive_search`; under rules or of several
-types, on machines too, `whole_totals`), and then a second solver is asked for something better on a program of its own
+types, on machines too), and then a second solver is asked for something better on a program of its own
 (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
 
 A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
@@ -35,7 +35,8 @@ from ..model.instance import Instance
 from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from . import exhaustive_search, price_tree, second_solver, whole_totals
+from . import exhaustive_search, price_tree, second_solver
+from .document import level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
 from .group_sweep import GroupSweep, TooManyWays
@@ -44,7 +45,6 @@ from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
-from .trees import level_trees
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
@@ -97,7 +97,7 @@ def score(instance: Instance, policy: Policy, tasks: list[int]) -> Score:
     playing = exhaustive_search.playing(instance)
     if policy.objective == "leximin":
         return _leximin(WholeUsers(instance, policy, playing), tasks)
-    return whole_totals.worth(WholeUsers(instance, policy, playing))([tasks[i] for i in playing])
+    return exhaustive_search.worth(WholeUsers(instance, policy, playing))([tasks[i] for i in playing])
 
 
 def _leximin(users: WholeUsers, tasks: list[int]) -> Score:
@@ -317,7 +317,7 @@ def _largest_under_rules(
     own = [tasks[i] for i in users.members]
     judge = "exact search" if own else "nobody to judge"
     try:
-        found = whole_totals.better(users, own, deadline)
+        found = exhaustive_search.better_under_rules(users, own, deadline)
         if found is None:
             judge = finder.second
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)

@@ -4,26 +4,18 @@ from typing import Annotated
 
 import typer
 
-from .audit import audit
-from .compare import compare
+from .audit import audit, search
+from .compare import compare, crosscheck, verify
 from .convert import convert
-from .crosscheck import crosscheck
-from .explain import explain
+from .explain import explain, price
 from .export import export
-from .listing import engines, formats, library, new, policies, schema
+from .listing import engines, formats, library, new, policies, schema, theorems
 from .output import versions
-from .price import price
-from .rebalance import rebalance
 from .report import report
-from .scenarios import rules, scenarios
-from .schedule import schedule
-from .search import search
-from .simulate import simulate
-from .size import size
-from .solve import solve
+from .simulate import rules, scenarios, simulate
+from .size import rebalance, size
+from .solve import schedule, solve
 from .status import Program
-from .theorems import theorems
-from .verify import verify
 from .whatif import sweep, whatif
 
 __all__ = ["app"]

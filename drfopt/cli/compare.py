@@ -1,13 +1,16 @@
-"""``drfopt compare``: policies side by side."""
+"""``drfopt compare``, ``crosscheck``, ``verify``: policies side by side, and an answer beside others and its proof."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from . import options
 from .output import Output, versions
-from .status import FAILED
+from .status import DISAGREED, FAILED
 from .working import working
 
-__all__ = ["compare"]
+__all__ = ["compare", "crosscheck", "verify"]
 
 
 def compare(
@@ -40,3 +43,68 @@ def compare(
     out.write(comparison.sheet(), document)
     if comparison.failed:
         raise typer.Exit(FAILED)
+
+
+VERDICTS = {True: 0, False: DISAGREED, None: FAILED}
+"""Exit status by what computations say: they agree, they do not, there are fewer than two; a proof: likewise."""
+
+
+def crosscheck(
+    instance: options.InstanceName,
+    policy: options.PolicyName = "drf",
+    integer: options.WholeTasks = False,
+    exact: options.Exact = False,
+    time_limit: options.TimeLimit = None,
+    formulation: Annotated[
+        str | None,
+        options.valued("--formulation", "FILE", "A *.py file that states the same."),
+    ] = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Solve with every engine and the reference; exit 1 when they disagree.
+
+    Example: drfopt crosscheck nsdi2011 --policy asset
+    """
+    out = Output.from_options(format, json, output)
+    cluster = options.read(instance)
+    from ..solving.crosschecking import crosscheck as checked
+
+    with working(f"cross-checking {policy}"):
+        found = checked(cluster, policy, integer=integer, exact=exact, time_limit=time_limit, formulation=formulation)
+    out.write(found.sheet(), found.to_dict)
+    if status := VERDICTS[found.agree]:
+        raise typer.Exit(status)
+
+
+AnswerFile = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE",
+        help="What 'solve --json' or 'solve --certificate' wrote; alone, a certificate file, which has its instance.",
+        show_default=False,
+    ),
+]
+
+
+def verify(
+    instance: options.InstanceName,
+    file: AnswerFile = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Check an answer in exact arithmetic, without any solver; exit 1 when it is wrong, 3 when it lacks a proof.
+
+    Example: drfopt verify nsdi2011 answer.json
+    """
+    out = Output.from_options(format, json, output)
+    path = Path(instance) if file is None else file
+    from ..solving.verifying import verify as verified
+
+    with working(f"verifying {path}"):
+        found = verified(path, None if file is None else options.read(instance))
+    out.write(found.sheet())
+    if status := VERDICTS[found.valid]:
+        raise typer.Exit(status)

@@ -1,5 +1,7 @@
 """``drfopt engines``, ``policies``, ``library``, ``formats`` and ``schema``: what there is.
 
+``drfopt theorems``: the table of claims, proven again as it is printed, or one theorem of the DRF paper told.
+
 ``drfopt new``: an instance file to begin with, or a scenario.
 """
 
@@ -12,9 +14,10 @@ import typer
 from ..base.tables import Column, Sheet
 from . import options
 from .output import Output, check, deliver
-from .status import USAGE_ERROR
+from .status import DISAGREED, USAGE_ERROR
+from .working import working
 
-__all__ = ["engines", "formats", "library", "new", "policies", "schema"]
+__all__ = ["engines", "formats", "library", "new", "policies", "schema", "theorems"]
 
 
 def _documents(incomplete: str) -> list[str]:
@@ -137,3 +140,53 @@ def new(
     from ..simulation import scenario_files
 
     deliver(scenario_files.template() if scenario else writing.text(), output)
+
+
+def theorems(
+    number: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[N]",
+            help="A theorem of the DRF paper, or path, kalai-smorodinsky; all claims when left out.",
+            show_default=False,
+        ),
+    ] = None,
+    policy: Annotated[str | None, options.valued("--policy", "POLICY", "Claims on one policy.", "-p")] = None,
+    property: Annotated[
+        str | None,
+        options.valued("--property", "NAME", "Claims on one property."),
+    ] = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Prove every claim again: its instance audited, or every small one; exit 1 when one does not stand.
+
+    Example: drfopt theorems 4
+    """
+    out = Output.from_options(format, json, output)
+    if number is not None:
+        from ..axioms.theorems import theorem
+        from ..base.tables import Sheet
+
+        with working(f"theorem {number}"):
+            found = theorem(number).checked()
+        if out.format == "table":
+            deliver(str(found), out.path)
+        else:
+            out.write(Sheet(str(found), (), []), found.to_dict)
+        if not found.confirmed:
+            raise typer.Exit(DISAGREED)
+        return
+    from ..axioms import claims
+    from ..base.progress import report
+
+    with working("proving claims"):
+        standings = []
+        chosen = claims.selected(policy, property)
+        for k, claim in enumerate(chosen):
+            report(f"claim {k + 1} of {len(chosen)}: {claim.policy}, {claim.property}")
+            standings.append(claims.proven(claim))
+    out.write(claims.sheet(standings), rows=len(standings))
+    if not all(standing.stands for standing in standings):
+        raise typer.Exit(DISAGREED)

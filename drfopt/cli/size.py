@@ -1,4 +1,7 @@
-"""``drfopt size``: what to buy so that the fair allocation gives users what they need."""
+"""``drfopt size``: what to buy so that the fair allocation gives users what they need.
+
+``drfopt rebalance``: from what runs today to the fair allocation in few moves.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +13,7 @@ from .output import Output, check
 from .status import DISAGREED, FAILED, USAGE_ERROR
 from .working import stoppable, working
 
-__all__ = ["size"]
+__all__ = ["rebalance", "size"]
 
 SECONDS = 100.0
 """After which the command stops with the best purchase of machines known and a bound, unless told otherwise."""
@@ -107,3 +110,42 @@ def _amounts(texts: list[str] | None, option: str) -> dict[str, str]:
             raise USAGE_ERROR(f"{option}: {name.strip()!r} is given twice: give it once")
         found[name.strip()] = amount.strip()
     return found
+
+
+def rebalance(
+    instance: options.InstanceName,
+    current: Annotated[
+        Path,
+        options.valued(
+            "--current", "FILE", 'What runs today: JSON, {"placement": {user: {class: tasks}}} or machine by machine.'
+        ),
+    ],
+    moves: Annotated[
+        int | None,
+        typer.Option(
+            "--moves",
+            metavar="K",
+            min=0,
+            help="The fairest that at most K moves and evictions reach.",
+            show_default="the optimum",
+        ),
+    ] = None,
+    policy: options.PolicyName = "drf",
+    time_limit: options.TimeLimit = None,
+    json: options.Json = False,
+    format: options.FormatName = None,
+    output: options.OutputFile = None,
+) -> None:
+    """Find the fewest moves and evictions that make what runs today fair, in whole tasks.
+
+    Example: drfopt rebalance cluster.toml --current today.json --moves 10
+    """
+    out = Output.from_options(format, json, output)
+    cluster = options.read(instance)
+    from ..planning.rebalancing.rebalancing import rebalance as rebalanced
+
+    with stoppable(), working(f"rebalancing {policy}"):
+        found = rebalanced(cluster, current, moves=moves, policy=policy, time_limit=time_limit)
+    out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))
+    if found.status != "optimal":
+        raise typer.Exit(FAILED)

@@ -1,14 +1,16 @@
 """What guarantees are to a market or a sum: floors, found by the first stage of the clock of an organisation."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ..certificates.chain import firm
-from ..certificates.stops import costs
+from ..certificates.stops import costs, exact_room
 from ..model.hierarchy.clock import Breakpoint, Clock
 from ..model.hierarchy.market import market_rules
-from .hierarchy import Programs, stops
+from .hierarchy import ExactPrograms, Programs, stops
 from .problem import Problem
 
 __all__ = ["Promised", "kept"]
@@ -45,13 +47,18 @@ class Promised:
     full: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
-def kept(problem: Problem) -> Promised:
-    """Return what is promised in a problem; without an organisation there is nothing but weights."""
+def kept(problem: Problem, exact: bool = False) -> Promised:
+    """Return what is promised in a problem, in floats or fractions; without rules there is nothing but weights."""
     n = problem.n
     if "organisation" not in problem.instance.features:
-        none = np.zeros(n)
-        return Promised(none, none > 0, problem.weights, problem.rates, np.zeros((0, n)), ())
-    rules = market_rules(problem.instance, problem.policy)
+        none, weights, rates = np.zeros(n), problem.weights, problem.rates
+        if exact:
+            none = np.full(n, Fraction(0), dtype=object)
+            given = zip(problem.instance.exact_weights, problem.policy.exact_rates(problem.instance), strict=True)
+            both = np.array([[w, r] for w, r in given], dtype=object)[problem.members]
+            weights, rates = (both[:, 0], both[:, 1]) if n else (none, none)
+        return Promised(none, none > 0, weights, rates, np.zeros((0, n), dtype=none.dtype), ())
+    rules = market_rules(problem.instance, problem.policy, exact)
     clock = rules.clock
     state, breakpoints = clock.start(), list[Breakpoint]()
     if state.promising:
@@ -64,7 +71,8 @@ def kept(problem: Problem) -> Promised:
     stopped, full = state.finished | ~clock.playing, list[tuple[np.ndarray, np.ndarray]]()
     while state.has.any() and (found := _filled(problem, clock, state.has, stopped)) is not None:
         full.append(found)
-        stopped |= np.nan_to_num(costs(clock, *found), posinf=0.0) > 0
+        price = costs(clock, *found)
+        stopped |= (price > 0) & (price < np.inf)
     rows = problem.members
     return Promised(
         state.has[rows],
@@ -83,16 +91,19 @@ def _filled(
     """Return prices at which floors cost all there is and somebody pays who is not stopped yet; None for none."""
     instance, rising = problem.instance, ~stopped & (floors < clock.leaves.most)
     rows = [c for c in clock.room if c < instance.m or c > instance.m]
-    over = [c for c in rows if floors @ clock.columns[:, c] >= clock.room[c] * (1 - FULL)]
+    one, zero = clock.zero + 1, clock.zero
+    over = [c for c in rows if floors @ clock.columns[:, c] >= clock.room[c] * (1 if clock.exact else 1 - FULL)]
     over = [c for c in over if (clock.columns[rising, c] > 0).any()]
     if over:
-        capacity = np.where(instance.capacity > 0, instance.capacity, 1.0)
-        paid = np.array([1.0 if j in over else 0.0 for j in range(instance.m)])
-        bounds = np.array([1.0 if instance.m + 1 + b in over else 0.0 for b in range(len(clock.ceilings))])
-        return instance.room / capacity * paid, bounds
+        capacity = np.array([clock.room[j] or one for j in range(instance.m)])
+        paid = np.array([one if j in over else zero for j in range(instance.m)])
+        bounds = np.array([one if instance.m + 1 + b in over else zero for b in range(len(clock.ceilings))])
+        return (exact_room(instance) if clock.exact else instance.room) / capacity * paid, bounds
     if instance.machines is None or not rising.any():
         return None
-    way, _, prices = Programs(problem).reach(floors, np.where(rising, clock.leaves.most, floors))
-    prices = firm(prices)
-    pays = costs(clock, prices, np.zeros(len(clock.ceilings)))
-    return (prices, np.zeros(len(clock.ceilings))) if way <= FULL and (pays[rising] > 0).any() else None
+    programs: Any = (ExactPrograms if clock.exact else Programs)(problem)
+    way, _, prices = programs.reach(floors, np.where(rising, clock.leaves.most, floors))
+    prices = prices if clock.exact else firm(prices)
+    none = np.array([zero] * len(clock.ceilings))
+    pays = costs(clock, prices, none)
+    return (prices, none) if way <= (0 if clock.exact else FULL) and (pays[rising] > 0).any() else None

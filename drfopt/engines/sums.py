@@ -19,6 +19,7 @@ from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
 from ..base.tolerances import SPARE
+from ..certificates.stops import exact_room
 from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence
 from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
@@ -137,11 +138,17 @@ def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.nd
 
 def solve_exactly(problem: Problem) -> Answer:
     """Return an allocation of the largest sum as `Fraction`s, and the prices that prove it."""
-    rates, limits = problem.policy.exact_rates(problem.instance), problem.instance.exact_limits
-    members = problem.members.tolist()
-    worth, most = [rates[i] for i in members], [limits[i] for i in members]
+    limits, members = problem.instance.exact_limits, problem.members.tolist()
+    most = [limits[i] for i in members]
+    if "organisation" in problem.instance.features:
+        promised = kept(problem, exact=True)
+        found, amounts, prices, bounds = _of_types(problem, promised.rates.tolist(), most, promised)
+        proof = BoundsEvidence(prices=prices, bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
+        return Answer(found, amounts=amounts, prices=prices, evidence=proof, levels=promised.rates * found)
+    rates = problem.policy.exact_rates(problem.instance)
+    worth = [rates[i] for i in members]
     if problem.instance.type_table is not None:
-        found, amounts, prices = _of_types(problem, worth, most)
+        found, amounts, prices, _ = _of_types(problem, worth, most)
         return Answer(found, amounts=amounts, prices=prices, evidence=PriceEvidence(prices=prices))
     amounts, prices = largest(problem, worth, most)
     tasks = np.full(problem.n, Fraction(0), dtype=object)
@@ -186,7 +193,7 @@ def _near_one(stated: ExactProgram) -> highspy.Highs:
     HiGHS takes no coefficient beyond 1e15, and exact ones are integers of as many digits as demands have.  A row is
     counted in its bound, or in what columns give to it at most, and a column in the most that its rows let it be.
     """
-    room = list(stated.b)
+    room = [abs(value) for value in stated.b]
 
     def most(column: dict[int, Fraction]) -> Fraction:
         bounds = [room[r] / a for r, a in column.items() if a > 0 and room[r]]
@@ -216,16 +223,26 @@ def _near_one(stated: ExactProgram) -> highspy.Highs:
 
 
 def _of_types(
-    problem: Problem, worth: Sequence[Fraction], limits: Sequence[Fraction | None]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return tasks (n,), amounts (pairs,) and prices (k, m) where users have several types on machines.
+    problem: Problem,
+    worth: Sequence[Fraction],
+    limits: Sequence[Fraction | None],
+    promised: Promised | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return tasks (n,), amounts (pairs,), prices (k, m) and of ceilings (b,) with several types, or rules.
 
     maximise    sum_i v_i x_i
     subject to  sum_q d_qj z_qk            <=  c_kj    resource j of class k
                 part_q x_i - sum_k z_qk    <=  0       type q of user i
-                x_i                        <=  u_i     user i has a limit
+                x_i                        <=  u_i     user i has a limit, or is stopped while guarantees are kept
+              - x_i                        <=  -l_i    user i is promised l_i
+                sum_i b_ci x_i             <=  1       ceiling c of a group
     """
     by_type, instance = problem.by_type, problem.instance
+    floors, ceilings = [Fraction(0)] * problem.n, np.zeros((0, problem.n), dtype=object)
+    if promised is not None:
+        floors, ceilings = promised.floors.tolist(), promised.ceilings
+        held = zip(promised.stopped.tolist(), floors, limits, strict=True)
+        limits = [floor if stopped else limit for stopped, floor, limit in held]
     parts, demands_of = exact_types(problem)
     demands, scales = integer_columns(demands_of, problem.m)
     rows = capacity_rows(by_type)
@@ -233,18 +250,23 @@ def _of_types(
     row_of, types = {cell: r for r, cell in enumerate(cells)}, len(cells)
     limited = [i for i, u in enumerate(limits) if u is not None]
     limit_row = {i: types + by_type.n + r for r, i in enumerate(limited)}
+    given = [i for i, floor in enumerate(floors) if floor]
+    floor_row = {i: types + by_type.n + len(limited) + r for r, i in enumerate(given)}
+    last = types + by_type.n + len(limited) + len(given)
     columns: list[dict[int, Fraction]] = []
     for q, k in zip(*(part.tolist() for part in by_type.pairs), strict=True):
         uses = {row_of[k, j]: Fraction(d) for j, d in enumerate(demands[q]) if d}
         columns.append(uses | {types + q: Fraction(-1)})
     pairs = len(columns)
-    columns += [{limit_row[i]: Fraction(1)} if i in limit_row else {} for i in range(problem.n)]
+    for i in range(problem.n):
+        column = {last + c: Fraction(b) for c, b in enumerate(ceilings[:, i].tolist()) if b}
+        column |= {limit_row[i]: Fraction(1)} if i in limit_row else {}
+        columns.append(column | ({floor_row[i]: Fraction(-1)} if i in floor_row else {}))
     for q, (i, part) in enumerate(zip(by_type.user.tolist(), parts, strict=True)):
         columns[pairs + i][types + q] = part
-    room = instance.exact_machine_capacity
-    counts = [machine.count for machine in instance.machines or ()]
-    b = [counts[k] * room[k][j] * scales[j] for k, j in cells] + [Fraction(0)] * by_type.n
-    b += [limits[i] or Fraction(0) for i in limited]
+    room = exact_room(instance)
+    b = [room[k, j] * scales[j] for k, j in cells] + [Fraction(0)] * by_type.n
+    b += [limits[i] or Fraction(0) for i in limited] + [-floors[i] for i in given] + [Fraction(1)] * len(ceilings)
     stated = ExactProgram(columns, b, [Fraction(0)] * pairs + list(worth))
     highs = _near_one(stated)
     run(highs, "the largest sum", problem.deadline)
@@ -261,4 +283,5 @@ def _of_types(
         less = min(surplus[q], amounts[at])
         amounts[at] -= less
         surplus[q] -= less
-    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices
+    bounds = np.array(optimum.prices[last:], dtype=object)
+    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices, bounds

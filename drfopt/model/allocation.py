@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..base.errors import CertificateError
-from ..base.numbers.enclosures import Enclosure, text
+from ..base.numbers.enclosures import Enclosure, LongNumbers, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.numbers.shown import in_units
 from ..base.registry import door
@@ -396,34 +396,46 @@ class Allocation(Result):
     def to_dict(self, *, instance: bool = True, proof: bool | None = None) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``.
 
+        One of more than 4096 bits stands once, under ``long``, in hexadecimal (``"0x3f/0x19"``), and others by their
+        short multiples of it: ``"63/25*L1"``.
         Besides, `from_dict` needs the `instance`, under ``cluster`` with the keys of its file, and what the certificate
         says in full.  Under ``proof`` stands what `drfopt.verify` needs beyond prices of a pool; it is left out where
         the instance is, unless it is asked for.
         """
-        found = self._document()
-        written = self.certificate.evidence.written(self.instance, _plain)
+        long = LongNumbers()
+        found = self._document(long)
+        written = self.certificate.evidence.written(self.instance, partial(_plain, long=long))
         if (instance if proof is None else proof) and written.keys() - {"prices"}:
             found["proof"] = written
         if instance:
             found["certificate"] |= {"rigorous": self.certificate.rigorous, "reason": self.certificate.reason}
             found["cluster"] = as_text(instance_document(self.instance))
-        return found
+        return found | ({"long": long.table} if long.table else {})
 
-    def _document(self) -> dict[str, Any]:
+    def _document(self, long: LongNumbers) -> dict[str, Any]:
+        plain = partial(_plain, long=long)
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
         pool, short, weights = self.instance.machines is None, self.shortfall, self.weights
+        levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
+        demands = None if self._started or not self.exact else self._demands
+
+        def usage(i: int) -> dict[str, Any]:  # Of long fractions the products are not made: they would fill the memory.
+            if demands is None:
+                return dict(zip(self.resources, map(plain, self.usage[i]), strict=True))
+            return {r: long.product(d, self.tasks[i]) for r, d in zip(self.resources, demands[i], strict=True)}
+
         users = [
             {
                 "name": name,
-                "tasks": _plain(self.tasks[i]),
-                "level": _plain(self.levels[i]),
+                "tasks": (tasks := plain(self.tasks[i])),
+                "level": levels[i],
                 "dominant_resource": self.dominant_resources[i],
-                "dominant_share": _plain(self.dominant_shares[i]),
-                "usage": {r: _plain(value) for r, value in zip(self.resources, self.usage[i], strict=True)},
+                "dominant_share": shares[i],
+                "usage": usage(i),
                 "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
                 "weight": weights[i],
-                "asked": None if (asked := self._asked(i)) is None else _plain(asked),
-                "got": _plain(self.tasks[i]),
+                "asked": None if (asked := self._asked(i)) is None else plain(asked),
+                "got": tasks,
                 "met": _number(short.met[i]),
             }
             for i, name in enumerate(self.users)
@@ -432,9 +444,9 @@ class Allocation(Result):
             {
                 "name": name,
                 "capacity": float(self.instance.capacity[j]),
-                "used": _plain(self.used[j]),
+                "used": plain(self.used[j]),
                 "utilization": float(self.utilization[j]),
-                "price": None if self.prices is None or self.prices.ndim > 1 else _plain(self.prices[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else plain(self.prices[j]),
             }
             for j, name in enumerate(self.resources)
         ]
@@ -460,7 +472,7 @@ class Allocation(Result):
         classes = self.instance.machine_names
         if self.placement is not None:
             document["placement"] = {
-                user: {c: _plain(z) for c, z in zip(classes, row, strict=True) if z}
+                user: {c: plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
         if (types := self.types) is not None:
@@ -469,7 +481,7 @@ class Allocation(Result):
             document["closed_forms"] = forms
         if self.prices is not None and self.prices.ndim > 1:
             document["prices"] = {
-                c: {r: _plain(p) for r, p in zip(self.resources, row, strict=True)}
+                c: {r: plain(p) for r, p in zip(self.resources, row, strict=True)}
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
@@ -640,8 +652,10 @@ class Allocation(Result):
         return notes
 
 
-def _plain(value: Any) -> float | str | int | dict[str, str]:
+def _plain(value: Any, long: LongNumbers | None = None) -> float | str | int | dict[str, str]:
     """Return a number as JSON prints it: a float in full precision, a Fraction as text, an Enclosure as its ends."""
+    if isinstance(value, Fraction) and long is not None:
+        return long.text(value)
     if isinstance(value, Fraction | Enclosure):
         return text(value)
     if isinstance(value, int | np.integer):

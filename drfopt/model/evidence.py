@@ -168,18 +168,21 @@ class StopEvidence(Evidence):
 class BoundsEvidence(StopEvidence):
     """Prices (k, m) of one unit and `bounds` (b,) of ceilings as wholes; the breakpoints that keep the guarantees.
 
-    `full` has prices (k, m) and (b,) at which the floors cost all that there is.
+    `full` has prices (k, m) and (b,) at which the floors cost all that there is.  Of enclosures a `point` (n,) in them.
     """
 
     prices: np.ndarray | None = None
     bounds: np.ndarray | Sequence[float] = ()
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+    point: np.ndarray | None = None
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the prices, and those that keep the guarantees."""
         found = {} if self.prices is None else {"prices": prices_by_name(instance, np.asarray(self.prices), text)}
         if ceilings := _ceilings_by_name(instance, self.bounds, text):
             found["ceilings"] = ceilings
+        if self.point is not None:
+            found["point"] = {user: text(x) for user, x in zip(instance.users, self.point, strict=True)}
         promises = [*self._rounds(instance, text), *(_paid(instance, *each, text) for each in self.full)]
         return found | ({"promises": promises} if promises else {}) | Evidence.written(self, instance, text)
 

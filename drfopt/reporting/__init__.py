@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["page", "plot_comparison", "plot_shares", "study"]
 
-HOMES = {"page": "html", "plot_comparison": "plots", "plot_shares": "plots", "study": "findings"}
+HOMES = {"page": "pages", "plot_comparison": "plots", "plot_shares": "plots", "study": "findings"}
 """Where the public names live; opened when they are asked for."""
 
 

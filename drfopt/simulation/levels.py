@@ -6,10 +6,12 @@ all, large enough, all of these are integers; comparing them costs no fraction a
 What users are guaranteed, in a plan's integers.
 
 What users ask for: what runs and what waits.
+
+Amounts of resources by name, exact, as the schedulers' decisions take them.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -20,7 +22,19 @@ from numpy.typing import NDArray
 from .plan import ENDLESS, Plan
 from .state import ClusterState
 
-__all__ = ["Requests", "quick", "rows_of", "whole_guarantees", "whole_rates", "whole_weights"]
+__all__ = [
+    "Amount",
+    "Amounts",
+    "Requests",
+    "added",
+    "dominant_share",
+    "fits",
+    "quick",
+    "rows_of",
+    "whole_guarantees",
+    "whole_rates",
+    "whole_weights",
+]
 
 
 @lru_cache(maxsize=2**14)
@@ -108,3 +122,33 @@ def _wanted(cluster: ClusterState, user: int) -> list[int]:
         for j, need in enumerate(cluster.demands[lot.kind]):
             row[j] += need * lot.waiting if lot.waiting < ENDLESS // 2 else cluster.totals[j] * bool(need)
     return row
+
+
+Amount = int | Fraction
+
+Amounts = Mapping[str, Amount]
+"""Resource to amount; a resource that is not listed is 0."""
+
+
+def added(*parts: Amounts) -> dict[str, Amount]:
+    """Return the sum, resource by resource."""
+    total = dict(parts[0]) if parts else {}
+    for part in parts[1:]:
+        for resource, amount in part.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def dominant_share(held: Amounts, total: Amounts, excluded: Collection[str] = ()) -> Fraction:
+    """Return the largest fraction of a resource that is held; resources of no amount, or excluded, do not count."""
+    shares = [
+        Fraction(held.get(resource, 0)) / Fraction(amount)
+        for resource, amount in total.items()
+        if amount > 0 and resource not in excluded
+    ]
+    return max(shares, default=Fraction(0))
+
+
+def fits(need: Amounts, room: Amounts) -> bool:
+    """Return whether everything needed is there."""
+    return all(amount <= room.get(resource, 0) for resource, amount in need.items())

@@ -16,7 +16,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers, one_thread
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, bounds, chain, duals, prices, servers, stops, whole
+from ..certificates import bottleneck, bounds, chain, duals, prices, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -322,7 +322,7 @@ def _kind(problem: Problem, pool: bool, exact: bool) -> str:
     if problem.policy.objective in ("alpha", "sum") and not problem.integer:
         # Types on machines have no prices of their own in a market; sums with them have.
         typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
-        kind = "bounds" if bounded or typed else kind
+        kind = ("exact bounds" if exact else "bounds") if bounded or typed else kind
     elif bounded and not problem.integer:
         kind = "organisation"
     return "formulation" if problem.policy.objective == "formulation" else kind
@@ -374,9 +374,9 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
     """Certify every machine by itself."""
     instance, found = problem.instance, answer.exact
     if found is None:
-        return servers.certify(instance, tasks, placement)
+        return bottleneck.certify_servers(instance, tasks, placement)
     exact = _spread(problem, found, exact=True)
-    proof = servers.certify(instance, exact, _placed(problem, found))
+    proof = bottleneck.certify_servers(instance, exact, _placed(problem, found))
     return exactly.rounded(proof, instance, problem.policy, exact, tasks, placement)
 
 
@@ -441,6 +441,7 @@ PROOFS: dict[str, Proof] = {
         p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
+    "exact bounds": lambda p, x, z, a: bounds.certify_exactly(p.instance, p.policy, x, z, _bounded(a)),
     "servers": _servers,
     # Where nobody plays no engine was asked, and nothing was rounded.
     "path": lambda p, x, z, a: (

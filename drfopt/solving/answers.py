@@ -13,7 +13,7 @@ import numpy as np
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.enclosures import Enclosure
 from ..certificates.feasibility import infeasibility
-from ..certificates.verifier import number
+from ..certificates.verifier import Multiple, long_numbers, number, with_long
 from ..io.native.reading import built
 from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
@@ -57,32 +57,37 @@ def allocation_of(
             raise InstanceError(f"{part.place}: has no 'cluster': give the instance that it is the answer of")
         instance = built(part["cluster"].value, part["cluster"].place)
     read: Number = _number if exact else _float
-    reading = _Reading(instance, part, read)
-    tasks, levels = reading.columns("tasks"), reading.columns("level")
-    placement, by_type = reading.placement(), None
-    if placement is not None and instance.type_table is not None:
-        by_type = reading.by_type(placement)
-    _, reason = infeasibility(
-        instance, _ends(tasks), _ends(placement if by_type is None else by_type), part["integer"].true()
-    )
-    if reason:
-        raise InstanceError(f"{part.place}: {reason}: it is no answer for this instance")
-    return Allocation(
-        instance,
-        part["policy"].text("drf"),
-        tasks,
-        levels,
-        reading.certificate(),
-        placed=partial(_as_it_is, placement),
-        placed_by_type=by_type,
-        prices=reading.prices(),
-        unplaced=tuple(part["unplaced"].texts()),
-        integer=part["integer"].true(),
-        engine=part["engine"].text(),
-        solver=part["solver"].text(),
-        status=part["status"].text("optimal"),
-        seconds=float(part["seconds"].number()),
-    )
+    try:
+        table = long_numbers(part.value)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InstanceError(f"{part['long'].place}: {error}: write positive numbers by their names") from None
+    with with_long(table):
+        reading = _Reading(instance, part, read)
+        tasks, levels = reading.columns("tasks"), reading.columns("level")
+        placement, by_type = reading.placement(), None
+        if placement is not None and instance.type_table is not None:
+            by_type = reading.by_type(placement)
+        _, reason = infeasibility(
+            instance, _ends(tasks), _ends(placement if by_type is None else by_type), part["integer"].true()
+        )
+        if reason:
+            raise InstanceError(f"{part.place}: {reason}: it is no answer for this instance")
+        return Allocation(
+            instance,
+            part["policy"].text("drf"),
+            tasks,
+            levels,
+            reading.certificate(),
+            placed=partial(_as_it_is, placement),
+            placed_by_type=by_type,
+            prices=reading.prices(),
+            unplaced=tuple(part["unplaced"].texts()),
+            integer=part["integer"].true(),
+            engine=part["engine"].text(),
+            solver=part["solver"].text(),
+            status=part["status"].text("optimal"),
+            seconds=float(part["seconds"].number()),
+        )
 
 
 class _Reading:
@@ -198,7 +203,8 @@ def _number(part: TreePart) -> Any:
         if isinstance(value, dict):
             return Enclosure(number(value["lower"]), number(value["upper"]))
         if isinstance(value, str):
-            return number(value)
+            found = number(value)
+            return found.value() if isinstance(found, Multiple) else found
     except (KeyError, ValueError):
         raise part.wrong("write a number, a fraction such as '63/25', or its lower and upper ends") from None
     if value is None:

@@ -21,7 +21,7 @@ from ..base.tables import Bar, Column, Sheet, finite
 from ..certificates.chain import cell_name
 from ..engines.leximin.saturation import MOST_RESOURCES
 from ..io.user_tables.cluster import BareCluster
-from ..io.user_tables.names import check_names
+from ..io.user_tables.columns import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
 from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence, ChainEvidence, PriceEvidence

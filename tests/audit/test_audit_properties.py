@@ -337,10 +337,10 @@ def test_resource_monotonicity_of_sums_of_shares_is_decided_by_polynomials(seed,
 
 
 def test_a_loss_that_no_listed_multiple_shows_is_found_by_polynomials(monkeypatch):
-    from drfopt.axioms.properties import resource_monotonicity
+    from drfopt.axioms.properties import monotonicity
 
-    monkeypatch.setattr(resource_monotonicity, "FACTORS", ())
-    monkeypatch.setattr(resource_monotonicity, "_switches", lambda cluster, j: [])
+    monkeypatch.setattr(monotonicity, "FACTORS", ())
+    monkeypatch.setattr(monotonicity, "_switches", lambda cluster, j: [])
     found = audit(Instance([[1, 1], [1, 2]], [1, 1]), "asset", RM).results[0]
     assert found.verdict == FAILS
     assert found.exact

@@ -7,7 +7,7 @@ import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, PolicyError, SolverError, solve, solve_many
 from drfopt.base.tolerances import FIRST_ORDER, LEVEL
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.policies import policy_named
 from drfopt.solving.batches.batch import fill
 from drfopt.solving.batches.equilibrium import clear

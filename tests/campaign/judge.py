@@ -22,7 +22,7 @@ from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.base.tolerances import CAPACITY, LEVEL, LEVEL_CEEI
 from drfopt.engines.reference.tree_filling import Ambiguous
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import slow_tree
+from drfopt.solving.methods import slow_exact
 
 __all__ = ["Verdict", "judge"]
 
@@ -206,7 +206,7 @@ def _organised(case: Case, tasks: Sequence[Fraction]) -> Verdict:
     pool = _as_a_pool(case)
     if pool is not None:
         try:
-            expected = slow_tree.tasks(pool.instance(), policy_named(case.policy))
+            expected = slow_exact.tree_tasks(pool.instance(), policy_named(case.policy))
             _near(tasks, expected, accuracy, "tasks (by the reference)")
             judged = True
         except Ambiguous:

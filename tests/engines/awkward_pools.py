@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 

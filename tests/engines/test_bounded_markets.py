@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from drfopt import Group, Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
+from drfopt.base.numbers.enclosures import Enclosure, upper
 from drfopt.certificates import bounds, stops
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
@@ -177,6 +178,55 @@ def test_rules_on_machines_in_fractions(seed):
     found = solve(instance, exact=True)
     assert found.certificate.valid and found.certificate.rigorous
     assert [float(x) for x in found.tasks] == pytest.approx(solve(instance).tasks, rel=1e-9, abs=1e-12)
+
+
+def _exactly(seed):
+    """Of a small cluster exact markets and sums are those of floats; what is off by 1e-20 is rejected."""
+    try:
+        instance = random_cluster(seed)
+    except InstanceError:
+        return
+    ruled = "organisation" in instance.features or instance.type_table is not None
+    for policy in ("ceei", "alpha:2", *SUMS) if ruled else ():
+        floats, found = solve(instance, policy), solve(instance, policy, exact=True)
+        assert found.certificate.valid and found.certificate.rigorous
+        assert verify(found.to_dict(), instance).valid is not False
+        if policy in SUMS:
+            assert float(sum(found.levels)) == pytest.approx(floats.levels.sum(), rel=1e-9)
+            continue
+        assert [float(x) for x in found.tasks] == pytest.approx(floats.tasks, rel=1e-8, abs=1e-12)
+        if found.certificate.kind != "bounds":
+            continue
+        chosen, evidence, placed = policy_named(policy), found.certificate.evidence, found.placed_by_type
+        placed = found.placement if placed is None else placed
+        for i in np.flatnonzero(found.tasks):
+            tasks = found.tasks.copy()
+            tasks[i] = upper(tasks[i]) * (1 + Fraction(1, 10**20))
+            assert not bounds.certify_exactly(instance, chosen, tasks, placed, evidence).valid
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_markets_and_sums_with_bounds_in_fractions(seed):
+    _exactly(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10, 40))
+def test_markets_and_sums_with_bounds_in_fractions_many(seed):
+    _exactly(seed)
+
+
+def test_an_irrational_market_with_a_floor_is_enclosed():
+    """A has its 4 tasks; B and C share 5 cpu, and 1 / (2/9 x^2) = 2 p, 1 / (2/9 y^2) = p: y is sqrt 2 times x."""
+    users = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 2, "memory": 1}, "C": {"cpu": 1, "memory": 8}}
+    rules = Organisation(guarantees={"A": {"cpu": 4}})
+    instance = Instance(users, {"cpu": 9, "memory": 36}, organisation=rules)
+    found = solve(instance, "alpha:2", exact=True)
+    a, b, c = found.tasks
+    assert a.lower == 4 and isinstance(b, Enclosure) and b.width < Fraction(1, 10**29)
+    x = 5 / (2 + 2**0.5)
+    assert float(b) == pytest.approx(x, rel=1e-12)
+    assert float(c) == pytest.approx(5 - 2 * x, rel=1e-12)
 
 
 def test_an_exact_division_that_is_not_placed_or_not_fair_is_rejected():

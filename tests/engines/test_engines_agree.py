@@ -7,7 +7,7 @@ import pytest
 from clusters import clusters, pools
 from hypothesis import given, settings
 
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
 from drfopt.solving.crosschecking import crosscheck

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from drfopt.base.numbers import rationals
 from drfopt.engines.leximin import filling
 from drfopt.engines.problem import Problem
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve

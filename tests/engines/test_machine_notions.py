@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from drfopt.base.errors import EngineError, PolicyError
 from drfopt.base.tolerances import LEVEL
-from drfopt.certificates import servers
+from drfopt.certificates import bottleneck
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named
@@ -61,7 +61,7 @@ def test_moved_tasks_are_rejected(size):
     for i in range(3):
         factor = np.ones(3)
         factor[i] += size
-        moved = servers.certify(instance, allocation.tasks * factor, allocation.placement * factor[:, None])
+        moved = bottleneck.certify_servers(instance, allocation.tasks * factor, allocation.placement * factor[:, None])
         assert not moved.valid
         assert moved.reason
 
@@ -73,11 +73,11 @@ def test_every_machine_by_itself_in_fractions():
     assert floats.engine == "servers"
     assert floats.tasks == pytest.approx(exact.tasks.astype(float), rel=LEVEL)
     assert verify(exact).valid
-    assert not servers.certify(instance, exact.tasks, exact.placement + Fraction(1, 10**6)).valid
+    assert not bottleneck.certify_servers(instance, exact.tasks, exact.placement + Fraction(1, 10**6)).valid
     for i in range(3):
         moved = exact.placement.copy()
         moved[i] *= 1 + Fraction(1, 10**30)
-        assert not servers.certify(instance, moved.sum(axis=1), moved).valid
+        assert not bottleneck.certify_servers(instance, moved.sum(axis=1), moved).valid
 
 
 def test_tiny_users_of_every_machine_are_answered_in_fractions():
@@ -91,7 +91,7 @@ def test_the_same_tasks_from_another_machine_are_rejected():
     instance = Instance([[1], [1]], machines=[Machine("a", [2]), Machine("b", [4])])
     placement = np.array([[2.0, 1.0], [0.0, 3.0]])
     assert solve(instance, "per-server").tasks == pytest.approx(placement.sum(axis=1))
-    assert not servers.certify(instance, placement.sum(axis=1), placement).valid
+    assert not bottleneck.certify_servers(instance, placement.sum(axis=1), placement).valid
 
 
 def test_what_they_say_no_to():

@@ -11,13 +11,13 @@ from drfopt.base.tolerances import LEVEL
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
 from drfopt.engines.problem import Problem
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.engines.reference.tree_filling import Ambiguous
 from drfopt.io.native.reading import built
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
-from drfopt.solving.methods import slow_tree
+from drfopt.solving.methods import slow_exact
 
 POLICIES = ("drf", "drf", "asset", "tasks", "tsf")
 
@@ -44,7 +44,7 @@ def test_fractions_and_the_step_by_step_reference_are_equal():
     compared = ambiguous = 0
     for instance, policy, exact in answers(range(400)):
         try:
-            assert exact.tasks.tolist() == slow_tree.tasks(instance, policy_named(policy))
+            assert exact.tasks.tolist() == slow_exact.tree_tasks(instance, policy_named(policy))
             compared += 1
         except Ambiguous:
             ambiguous += 1
@@ -150,7 +150,7 @@ def test_a_group_guarantee_promises_nothing_to_who_uses_none_of_it(limit: int):
     )
     for exact in (True, False):
         assert solve(pool, exact=exact).tasks.tolist() == [6, 6, limit]
-    assert slow_tree.tasks(pool, policy_named("drf")) == [6, 6, limit]
+    assert slow_exact.tree_tasks(pool, policy_named("drf")) == [6, 6, limit]
 
 
 def test_what_rounding_leaves_of_a_promise_goes_to_nobody():

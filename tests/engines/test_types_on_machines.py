@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from drfopt import EngineError, Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
+from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, compare, crosscheck, solve
 from drfopt.certificates import chain, duals
 from drfopt.certificates.document import certificate_document
 from drfopt.engines.problem import Problem
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import slow_sum
+from drfopt.solving.methods import slow_market
 from drfopt.solving.verifying import verify
 
 MACHINES = [Machine("cpu", {"cpu": 16, "memory": 64}, 2), Machine("gpu", {"cpu": 8, "memory": 32, "gpu": 4})]
@@ -192,11 +192,6 @@ def test_the_slow_chain_agrees():
 
 def test_who_was_not_taught_types_says_so():
     for ask, error, words in (
-        (
-            lambda: solve(cluster(), "ceei", exact=True),
-            EngineError,
-            "several task types of one user with divisible tasks, exactly",
-        ),
         (lambda: solve(cluster(), "tsf"), PolicyError, "tsf compares numbers of tasks that are alike"),
         (lambda: solve(cluster(), "per-server", integer=True), PolicyError, "with whole tasks is asked"),
     ):
@@ -227,7 +222,7 @@ def test_a_ceiling_lowers_all_types_in_proportion():
 def test_sums_are_those_of_rows_written_out(instance: Instance, policy: str):
     allocation, chosen = solve(instance, policy), policy_named(policy)
     assert allocation.certificate.valid
-    best = chosen.rates(instance) @ slow_sum.tasks(Problem(instance, chosen))
+    best = chosen.rates(instance) @ slow_market.sum_tasks(Problem(instance, chosen))
     assert allocation.levels.sum() == pytest.approx(best, rel=1e-7, abs=1e-9)
 
 

@@ -449,7 +449,7 @@ REGISTER = "GPU-1,10,32768,100,NVIDIA-A100,0,true:GPU-2,10,32768,100,NVIDIA-A100
         ),
         "koordinator": (
             gpu_node("n", "koordinator.sh/gpu-core", "200"),
-            shared("p", **{"koordinator.sh/gpu-core": "60"}),
+            shared("p", **{"koordinator.sh/gpu.shared": "1", "koordinator.sh/gpu-core": "60"}),
         ),
     }.values(),
     ids=lambda item: item["kind"],
@@ -473,3 +473,9 @@ def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
     several["metadata"]["annotations"]["gpu-fraction-num-devices"] = "2"
     found = read("kubernetes", [write(tmp_path / "c.json", gpu_node("n"), several)])
     assert found.instance.demands[0].max() and any("several GPUs" in str(note) for note in found.notes)
+    memory, both = pod("m", annotations={"gpu-memory": "2000"}), {"koordinator.sh/gpu.shared": "2"}
+    both |= {"koordinator.sh/gpu-core": "100"}
+    found = read("kubernetes", [write(tmp_path / "d.json", gpu_node("n"), memory, shared("k", **both))])
+    notes = " ".join(map(str, found.notes))
+    assert "memory of a shared GPU (gpu-memory)" in notes and "several GPUs are counted as of one" in notes
+    assert "koordinator.sh/gpu.shared" not in found.instance.resources

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from drfopt.base.errors import InstanceError
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
-from drfopt.io.text import yaml_tree
+from drfopt.io.text import yaml_xml
 from drfopt.model.document import document as instance_document
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
@@ -140,7 +140,7 @@ def test_odd_names(name: str, form: str) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_without_the_c_library(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(yaml, "CSafeDumper", raising=False)
-    monkeypatch.setattr(yaml_tree, "LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(yaml_xml, "LOADER", yaml.SafeLoader)
     for name in ODD:
         instance = Instance({name: {name: 1}}, {name: 0.5}, source=name)
         assert reader.loads(writer.dumps(instance, form), form) == instance

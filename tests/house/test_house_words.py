@@ -30,10 +30,9 @@ SAME = {
         "koordinator",
         "yunikorn",
     },
-    "reads the files of one program": {"reader", "reading", "rows"},
-    "one subject: the engine, and what else is to be said of it": {"document", "filling", "hierarchy"},
-    "a command is called as what it shows": {"theorems"},
-    "trees and amounts of a program's queues, read and written": {"amounts", "queues", "tree"},
+    "reads the files of one program": {"reading", "rows"},
+    "one subject: the engine, and what else is to be said of it": {"document", "hierarchy"},
+    "trees and amounts of a program's queues, read and written": {"queues", "tree"},
     "drawn, or read, from what bears the name": {"changes", "columns"},
 }
 """Names of modules in several rooms, and what they mean in each of them."""

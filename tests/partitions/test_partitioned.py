@@ -154,7 +154,7 @@ def test_rows_are_counted_in_the_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("names", [["a", "bc", "", "d", "abc", "bc"], [3, 1, None, 2, None, 1]], ids=["text", "number"])
 def test_a_name_that_two_users_share_is_told_with_both(tmp_path, monkeypatch, names):
-    monkeypatch.setattr("drfopt.io.user_tables.names.AT_ONCE", 2)
+    monkeypatch.setattr("drfopt.io.user_tables.columns.AT_ONCE", 2)
     columns = {"cpu": [1.0] * 6, "memory": [1.0] * 6, "name": names}
     users = write(tmp_path / "users", columns, files=2)
     shown = repr(names[1])

@@ -7,7 +7,7 @@ from degenerate_pools import pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 

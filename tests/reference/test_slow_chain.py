@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drfopt.base.errors import EngineError, PolicyError
-from drfopt.engines.reference.filling import progressive_filling
+from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from drfopt import Instance, solve
+from drfopt import Allocation, Instance, solve
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, number, verify
 
@@ -101,16 +101,36 @@ def test_a_table_of_which_a_file_says_nothing_ends_undecided(document):
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [(500, 8), pytest.param((1_000, 8), marks=pytest.mark.slow), pytest.param((2_000, 4), marks=pytest.mark.slow)],
+    ("shape", "written"),
+    [
+        ((300, 8), certificate_document),
+        ((300, 8), Allocation.to_dict),
+        pytest.param((2_000, 4), certificate_document, marks=pytest.mark.slow),
+    ],
 )
-def test_a_genuine_certificate_of_long_fractions_is_decided(shape):
-    """Demands of 16 digits make levels of thousands: 7 MB, 32 MB and 116 MB of them."""
+def test_a_genuine_certificate_of_long_fractions_is_decided(shape, written):
+    """Demands of 16 digits make levels of thousands, of which all tasks are short multiples: files of a megabyte."""
     n, m = shape
     chance = np.random.default_rng(0)
     instance = Instance(chance.uniform(1, 9, shape), chance.uniform(5, 9, m) * n)
-    document = certificate_document(solve(instance, "drf", exact=True))
+    text = json.dumps(written(solve(instance, "drf", exact=True)))
+    assert len(text) < 2_500_000
     began = time.process_time()
+    assert verify(loads(text)).valid
+    assert time.process_time() - began < 20
+    times, _, long = json.loads(text)["users"][7]["tasks"].partition("*")
+    wrong = text.replace(f'"{times}*{long}"', f'"1{times}*{long}"')
+    assert wrong != text and verify(loads(wrong)).valid is False
+
+
+def test_levels_that_no_level_is_a_multiple_of():
+    """Limits that are met, and resources that some users need none of: several levels, and short numbers between."""
+    chance = np.random.default_rng(1)
+    demands = chance.uniform(1, 9, (300, 3)) * (chance.uniform(size=(300, 3)) < 0.5)
+    demands[~demands.any(axis=1)] = 1
+    instance = Instance(demands, [50, 60, 70], max_tasks=[0.1 if i % 4 == 0 else np.inf for i in range(300)])
+    found = solve(instance, "drf", exact=True)
+    document = certificate_document(found)
+    assert len(document["long"]) >= 1
     assert verify(loads(json.dumps(document))).valid
-    if n <= 1_000:
-        assert time.process_time() - began < 20
+    assert Allocation.from_dict(json.loads(json.dumps(found.to_dict()))).tasks.tolist() == found.tasks.tolist()

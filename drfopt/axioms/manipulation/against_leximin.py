@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...engines.reference.filling import progressive_filling
+from ...engines.reference.path_filling import progressive_filling
 from ...model.paths import Traveller
 from ..case import AuditCase
 from ..economy import low

@@ -12,17 +12,7 @@ from ..case import AuditCase
 from ..economy import Economy
 from ..outcomes import Outcome
 from ..verdicts import UNDECIDED, Finding
-from . import (
-    bottleneck_fairness,
-    envy_freeness,
-    group_strategy_proofness,
-    no_justified_complaints,
-    pareto_efficiency,
-    population_monotonicity,
-    resource_monotonicity,
-    sharing_incentive,
-    strategy_proofness,
-)
+from . import bottleneck_fairness, envy_freeness, monotonicity, pareto_efficiency, sharing_incentive, strategy_proofness
 
 __all__ = ["EIGHT", "PROPERTIES", "Property", "findings", "properties_named"]
 
@@ -69,22 +59,22 @@ PROPERTIES = Registry(
         bottleneck_fairness.check,
     ),
     Property(
-        population_monotonicity.NAME, "PM", "nobody loses when another leaves", population_monotonicity.check,
-        slow=True, asks=population_monotonicity.asks,
+        monotonicity.POPULATION, "PM", "nobody loses when another leaves", monotonicity.check_population,
+        slow=True, asks=monotonicity.asks_population,
     ),
     Property(
-        resource_monotonicity.NAME, "RM", "nobody loses when the cluster grows", resource_monotonicity.check,
-        slow=True, asks=resource_monotonicity.asks,
+        monotonicity.NAME, "RM", "nobody loses when the cluster grows", monotonicity.check,
+        slow=True, asks=monotonicity.asks,
     ),
     Property(
         envy_freeness.UP_TO_ONE, "EF1", "envy ends when one task is taken away", envy_freeness.check_up_to_one
     ),
     Property(
-        no_justified_complaints.NAME, "NJC", "everybody has its part of something used up",
-        no_justified_complaints.check,
+        sharing_incentive.NO_COMPLAINTS, "NJC", "everybody has its part of something used up",
+        sharing_incentive.check_complaints,
     ),
     Property(
-        group_strategy_proofness.NAME, "GSP", "no two users gain by misreporting", group_strategy_proofness.check,
+        strategy_proofness.PAIRS, "GSP", "no two users gain by misreporting", strategy_proofness.check_pairs,
         slow=True,
     ),
     what="property", error=PolicyError,

@@ -1,21 +1,74 @@
 """Strategy-proofness: nobody runs more tasks, by her true demand, after a misreport about it.
 
 Her report may claim any demand; what it brings is worth min over j of (bundle[j] / d[i, j]) to her, at most her
-limit.  How the best misreport is found is said in `drfopt.axioms.manipulation.best_response`, one file for each kind of
-policy. Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
+limit.  The best misreport is exact where the policy's structure allows it, by trials elsewhere: the folder
+`drfopt.axioms.manipulation` has a file for each kind of policy.
+Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
+
+Group strategy-proofness, for groups of two: no two users can misreport together so that both run more tasks.
+Who gains and who merely does not lose differs between authors; here both must gain.  For policies that fill a pool by
+levels of bundles every pair is decided (`drfopt.axioms.manipulation.against_leximin`); elsewhere pairs of reports are
+tried, and that nothing is found proves nothing.  Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness,
+TEAC 2015 (DRF is group strategy-proof).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations, islice
 
 from ...base.progress import report as say
 from ..case import AuditCase
-from ..economy import Number, Row, below, shown
-from ..manipulation.best_response import best_response
+from ..economy import Number, Row, below, shown, times, total
+from ..manipulation import (
+    against_leximin,
+    against_markets,
+    against_sums,
+    against_two_prices,
+    against_whole_tasks,
+    misreports,
+)
+from ..manipulation.misreports import Response, nearby
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 
-__all__ = ["NAME", "Misreport", "check"]
+__all__ = ["NAME", "PAIRS", "Conspiracy", "Misreport", "best_response", "check", "check_pairs"]
+
+
+def best_response(case: AuditCase, i: int) -> Response:
+    """Return user i's best response to the truth of the others."""
+    return next(best for takes, best in KINDS if takes(case))(case, i)
+
+
+def _pool(case: AuditCase) -> bool:
+    return not case.integer and case.cluster.machines is None
+
+
+def _two_resources(case: AuditCase) -> bool:
+    cluster = case.cluster
+    unlimited = all(limit is None for limit in cluster.limits)
+    return _pool(case) and cluster.m == 2 and all(cluster.pool) and unlimited
+
+
+def _one_resource(case: AuditCase, i: int) -> Response:
+    """What one resource brings a user depends on her weight and not on her report."""
+    return Response(None, None, case.truth.tasks[i])
+
+
+KINDS: tuple[tuple[Callable[[AuditCase], bool], Callable[[AuditCase, int], Response]], ...] = (
+    (lambda s: s.integer, against_whole_tasks.best),
+    (lambda s: _pool(s) and s.policy.objective in ("leximin", "servers"), against_leximin.best),
+    (lambda s: _pool(s) and s.policy.path is not None, against_leximin.along_path),
+    (lambda s: not s.integer and s.policy.objective == "servers", against_leximin.on_servers),
+    (lambda s: _pool(s) and s.policy.objective == "alpha" and s.cluster.m == 1, _one_resource),
+    (lambda s: _two_resources(s) and s.policy.alpha == 1, against_two_prices.best),
+    (lambda s: s.market and s.fair_market, against_markets.best),
+    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "tasks", against_sums.most_tasks),
+    (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", against_sums.best),
+    (lambda s: True, misreports.best),
+)
+"""The first row that takes the case decides it."""
+
 
 NAME = "strategy-proofness"
 
@@ -77,3 +130,63 @@ def check(case: AuditCase) -> Finding:
 def _rounded_up(within: Fraction) -> str:
     """Return the power of ten that is not below."""
     return f"1e{math.ceil(math.log10(within))}"
+
+
+PAIRS = "group-strategy-proofness"
+
+REPORTS = 8
+"""Reports of each member that are tried with each of the other's."""
+
+
+@dataclass(frozen=True)
+class Conspiracy(Witness):
+    """Two users who misreport together, and both run more tasks."""
+
+    property = PAIRS
+    users: tuple[str, ...]
+    reports: tuple[Row, ...]
+    tasks: tuple[Number, ...]
+    instead: tuple[Number, ...]
+
+    def __str__(self) -> str:
+        claims = " and ".join(f"user {u} reports {row(r)}" for u, r in zip(self.users, self.reports, strict=True))
+        gains = " and ".join(
+            f"{shown(got)} tasks instead of {shown(had)}" for had, got in zip(self.tasks, self.instead, strict=True)
+        )
+        return f"{claims}, and they run {gains}"
+
+
+def check_pairs(case: AuditCase) -> Finding:
+    """Try pairs of reports for every two users."""
+    cluster, truth, trials = case.cluster, case.truth, 0
+    if _filled(case) and all(against_leximin.pair_gains_nothing(case, *p) for p in combinations(range(cluster.n), 2)):
+        return Finding(PAIRS, HOLDS)
+    for pair in combinations(range(cluster.n), 2):
+        claims = [[cluster.demands[i], *islice(nearby(case, i, cluster.demands[i]), REPORTS)] for i in pair]
+        for one in claims[0]:
+            for other in claims[1]:
+                trials += 1
+                reports = dict(zip(pair, (one, other), strict=True))
+                found = case.run(cluster.reporting_all(reports))
+                got = [_worth(case, i, reports[i], found.amounts(i)) for i in pair]
+                if all(below(truth.tasks[i], value) for i, value in zip(pair, got, strict=True)):
+                    witness = Conspiracy(
+                        tuple(cluster.users[i] for i in pair),
+                        (one, other),
+                        tuple(truth.tasks[i] for i in pair),
+                        tuple(got),
+                    )
+                    tied = truth.tied or found.tied
+                    return Finding(PAIRS, FAILS, witness, exact=not truth.computed, trials=trials, tied=tied)
+    return Finding(PAIRS, UNDECIDED, exact=False, trials=trials)
+
+
+def _filled(case: AuditCase) -> bool:
+    """Say whether a filling of a pool by levels of bundles decides the outcome."""
+    pool = not case.integer and case.cluster.machines is None
+    return pool and case.policy.objective in ("leximin", "servers", "path") and case.policy.measure != "tasks"
+
+
+def _worth(case: AuditCase, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:
+    mine = {k for k, _ in case.cluster.classes(i)}
+    return case.limited(i, times(case.per_task(i, report), total(z for k, z in enumerate(amounts) if k in mine)))

@@ -11,12 +11,18 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-from .rationals import digits
+from .rationals import digits, short_ratio
 
-__all__ = ["Enclosure", "Exact", "above", "at_least", "equal", "least", "lower", "text", "upper"]
+__all__ = ["Enclosure", "Exact", "LongNumbers", "above", "at_least", "equal", "least", "lower", "text", "upper"]
 
 LONG_BITS = 4096
 """Bits beyond which a certificate file has an integer in hexadecimal."""
+
+TABLE = 16
+"""Long fractions that a document writes once: of a pool one a saturated resource is enough."""
+
+MISSES = 64
+"""Long fractions that are no multiples of those in the table, after which no more are tried."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,50 @@ def text(value: Exact, hexadecimal: bool = False) -> str | dict[str, str]:
     if isinstance(value, Enclosure):
         return {"lower": _written(value.lower, hexadecimal), "upper": _written(value.upper, hexadecimal)}
     return _written(_fraction(value), hexadecimal)
+
+
+class LongNumbers:
+    """The long fractions of one document: each is written once, and what is a short multiple of it by that.
+
+    All tasks of a pool's leximin are: one level, or one for every saturated resource, times what a user needs.  Levels
+    of 10,000 users with 16 digits have 80,000 digits each, and there are as many users to write them for.
+
+    Attributes
+    ----------
+    table : dict
+        The names of the fractions that others are multiples of, with their text; empty where nothing is long.
+    """
+
+    def __init__(self) -> None:
+        self.missed = 0
+        self.table: dict[str, Any] = {}
+        self.values: dict[str, Fraction] = {}
+        self._last: tuple[Any, Fraction, str] | None = None
+
+    def text(self, value: Exact) -> str | dict[str, str]:
+        """Return an exact value as `text` does, a long fraction as ``"63/25*L1"``, or in hexadecimal."""
+        if isinstance(value, Enclosure):
+            return text(value, hexadecimal=True)
+        value = _fraction(value)
+        if max(end.bit_length() for end in value.as_integer_ratio()) <= LONG_BITS:
+            return text(value)
+        for name, long in self.values.items() if self.missed < MISSES else ():
+            if (times := short_ratio(value, long)) is not None:
+                self._last = value, times, name
+                return f"{times}*{name}"
+        self.missed += bool(self.values)
+        if len(self.values) == TABLE or self.missed >= MISSES:
+            return text(value, hexadecimal=True)
+        name = f"L{len(self.values) + 1}"
+        self.values[name], self.table[name] = value, text(value, hexadecimal=True)
+        self._last = value, Fraction(1), name
+        return f"1*{name}"
+
+    def product(self, factor: Fraction, value: Any) -> str | dict[str, str]:
+        """Return the text of a short multiple of a number: it is not multiplied out where that was the last written."""
+        if self._last is None or self._last[0] is not value or not factor:
+            return self.text(factor * value)
+        return f"{factor * self._last[1]}*{self._last[2]}"
 
 
 def at_least(x: Exact, y: Exact) -> bool | None:

@@ -14,10 +14,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["FLINT", "digits", "fraction", "integer_columns", "number", "over_one", "weighted_sums", "whole"]
+__all__ = [
+    "FLINT",
+    "digits",
+    "fraction",
+    "integer_columns",
+    "number",
+    "over_one",
+    "short_ratio",
+    "weighted_sums",
+    "whole",
+]
 
 SHORT = 2048
 """Bits up to which an integer is written at once: the time that takes grows with the square of their number."""
+
+RATIOS = 192, 640
+"""Bits that a ratio of long fractions may have to be looked for as a short one: most have few."""
 
 FLINT: Any = None
 """The module of python-flint, or None where it is not installed."""
@@ -48,6 +61,40 @@ class _Reduced:
 
     numerator: int
     denominator: int
+
+
+def short_ratio(value: Fraction, other: Fraction) -> Fraction | None:
+    """Return value / other where that has at most `RATIOS` bits above and below, else None; `other` is positive.
+
+    Euclid's algorithm on the leading bits proposes it, as long fractions take the square of their length to be reduced;
+    whether it is so, their product says.
+    """
+    if value is other or value == other:
+        return Fraction(1)
+    above, below = (value.numerator, other.denominator), (value.denominator, other.numerator)
+    for short in RATIOS:
+        lost = [max(end.bit_length() - 3 * short, 0) for end in above + below]
+        a, c, b, d = (abs(end) >> spare for end, spare in zip(above + below, lost, strict=True))
+        power = lost[0] + lost[1] - lost[2] - lost[3]
+        found = _short_quotient(a * c << max(power, 0), b * d << max(-power, 0), short)
+        if found is not None:
+            found = found if value > 0 else -found
+            return found if found * other == value else None
+    return None
+
+
+def _short_quotient(a: int, b: int, short: int) -> Fraction | None:
+    """Return the fraction of at most so many bits that a / b is but for its rounding in three times as many."""
+    enough, (p, old_p), (q, old_q) = b.bit_length() + 8 - 2 * short, (1, 0), (0, 1)
+    while b:
+        most, rest = divmod(a, b)
+        (p, old_p), (q, old_q) = (most * p + old_p, p), (most * q + old_q, q)
+        if max(p, q).bit_length() > short:
+            return None
+        a, b = b, rest
+        if b.bit_length() <= enough:
+            return Fraction(p, q)
+    return None
 
 
 def digits(value: int) -> str:

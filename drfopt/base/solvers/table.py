@@ -1,13 +1,20 @@
-"""Solvers of integer programs by name: HiGHS driven directly, and what PuLP can drive on this machine."""
+"""Solvers of integer programs by name: HiGHS driven directly, and what PuLP can drive on this machine.
+
+A linear program for HiGHS from rows of terms, as counting programs and their refutations write them.
+"""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..errors import EngineError
 from ..registry import Registry
 
-__all__ = ["DIRECT", "SOLVERS", "Solver", "interface", "quiet"]
+__all__ = ["DIRECT", "SOLVERS", "Solver", "interface", "program", "quiet"]
+
 
 DIRECT = "highs"
 """The solver that is asked where none is named; no PuLP is between."""
@@ -73,3 +80,31 @@ def _of_pulp(here: bool) -> list[str]:
 def quiet() -> Any:
     """Return a context in which PuLP 3.3 does not warn of 4.0: which of the two is installed was not our choice."""
     return warnings.catch_warnings(action="ignore", category=DeprecationWarning)
+
+
+def program(
+    cost: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    rows: Sequence[tuple[float, float, Mapping[int, float]]],
+) -> Any:
+    """Return the `HighsLp` of columns (n,) between bounds and of rows ``low <= sum of factor * column <= high``."""
+    import highspy
+
+    starts: list[int] = [0]
+    index: list[int] = []
+    values: list[float] = []
+    for _, _, terms in rows:
+        index.extend(terms)
+        values.extend(terms.values())
+        starts.append(len(index))
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(low), len(rows)
+    model.col_cost_, model.col_lower_, model.col_upper_ = (np.array(v, dtype=float) for v in (cost, low, high))
+    model.row_lower_ = np.array([least for least, _, _ in rows], dtype=float)
+    model.row_upper_ = np.array([most for _, most, _ in rows], dtype=float)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
+    model.a_matrix_.index_ = np.array(index, dtype=np.int32)
+    model.a_matrix_.value_ = np.array(values, dtype=np.float64)
+    return model

@@ -6,7 +6,8 @@ here imports anything of the rest of the package, so that the folder can be read
 """
 
 from .claims import SCHEMA
+from .exact_sums import Multiple
 from .proofs import verify
-from .reading import Check, Report, loads, number
+from .reading import Check, Report, loads, long_numbers, number, with_long
 
-__all__ = ["SCHEMA", "Check", "Report", "loads", "number", "verify"]
+__all__ = ["SCHEMA", "Check", "Multiple", "Report", "loads", "long_numbers", "number", "verify", "with_long"]

@@ -109,6 +109,7 @@ class Claim:
         self.bounds = self.ceilings(self.proof.get("ceilings", {}))
         self.p = None if prices is None or (self.enclosed and not point) else self.prices(prices)
         self.z = [{0: x} for x in self.x] if cluster.pool else place
+        self.sums: dict[tuple[int, int], Fraction] = {}
         self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
         """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
 
@@ -182,13 +183,16 @@ class Claim:
 
     def used(self, k: int, j: int) -> Fraction:
         """Return what the tasks placed on class k use of resource j."""
+        if (k, j) in self.sums:
+            return self.sums[k, j]
         if k not in self.held:
             here = [at for at, z in enumerate(self.z or []) if z.get(k) or self.c.pool]
             unit, scaled = self.scaled if self.c.pool else over_one([(self.z or [])[at][k] for at in here])
             self.held[k] = unit, list(zip(here, scaled, strict=True))
         unit, tasks = self.held[k]
         terms = [(z, need) for at, z in tasks if (need := self.c.needs[at][j])]
-        return dot((unit, [z for z, _ in terms]), (self.c.unit, [need for _, need in terms]))
+        self.sums[k, j] = dot((unit, [z for z, _ in terms]), (self.c.unit, [need for _, need in terms]))
+        return self.sums[k, j]
 
     def ends(self) -> tuple[list[Fraction], list[Fraction]]:
         """Return the ends of the enclosures, a number of tasks being both of its own."""

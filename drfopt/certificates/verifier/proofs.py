@@ -10,7 +10,7 @@ from .clock import by_the_clock
 from .cluster import Cluster
 from .order import ROUNDING, in_order, kept, rounds_of
 from .possible import PossibleClaim
-from .reading import Report, number, shown, total
+from .reading import Report, long_numbers, number, shown, total, with_long
 from .trees import Undecided
 from .whole import better, score
 from .whole_levels import levels_refuted
@@ -172,18 +172,17 @@ class Proof(PossibleClaim):
         x, a, c = self.x, self.alpha, self.c
         alone = {i: min(self.alone(at) / c.kinds[at].part for at in c.kinds_of[i]) for i in m}
         most = {i: alone[i] if self.u[i] is None else min(alone[i], self.u[i]) for i in m}
-        gain = unspent + total(_up(max((m[i] - q[i]) * (most[i] - x[i]), (q[i] - m[i]) * x[i])) for i in m)
+        low = {i: min(c.floor[i], x[i]) for i in m}
+        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
+        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
 
         def loss(i: int, s: Fraction) -> Fraction:
             return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
 
-        low, high = self.ends()
-        wide = (
-            i
-            for i in m
-            if (low[i] > 0 and loss(i, low[i] / x[i]) < gain) or (high[i] < most[i] and loss(i, high[i] / x[i]) < gain)
-        )
-        self.report.add("no optimum is outside of an enclosure", self.names(wide, low, high))
+        first, last = self.ends()
+        ends = [(i, first[i]) for i in m if first[i] > low[i]] + [(i, last[i]) for i in m if last[i] < most[i]]
+        wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
+        self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))
 
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""
@@ -273,7 +272,7 @@ def verify(
     """
     report = Report()
     try:
-        with metered(bounded):
+        with metered(bounded), with_long(long_numbers(document)):
             given: Any = document.get("cluster", document.get("instance"))
             if instance is None and not isinstance(given, dict):
                 raise ValueError("not a certificate, but an answer without its instance: name that one before the file")

@@ -2,16 +2,30 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from .exact_sums import LONG_BITS, dot, over_one, products, total
+from .exact_sums import LONG_BITS, Multiple, dot, over_one, products, total
 from .work import bits, grant, spend
 
-__all__ = ["Check", "Report", "dot", "loads", "number", "over_one", "products", "shown", "total"]
+__all__ = [
+    "Check",
+    "Report",
+    "dot",
+    "loads",
+    "long_numbers",
+    "number",
+    "over_one",
+    "products",
+    "shown",
+    "total",
+    "with_long",
+]
 
 
 LARGEST_EXPONENT = 400
@@ -28,6 +42,14 @@ BITS_A_DIGIT = 6
 
 HALF_A_DIGIT = 2
 """Of a hexadecimal one: only that its halves have no common divisor costs more than a pass."""
+
+
+KNOWN: ContextVar[dict[str, Fraction]] = ContextVar("known")
+"""The long numbers of the document that is read."""
+
+
+MULTIPLE = 12_000
+"""Bits of a long number that a multiple of one brings at most: it stands for one, and is much shorter."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +86,8 @@ def number(value: Any) -> Fraction:
         raise ValueError(f"{value!r} is not a number")
     given = repr(value) if isinstance(value, float) else value
     if isinstance(given, str):
+        if "*" in given:
+            return _multiple(given)
         hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
         grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
         spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))
@@ -79,6 +103,33 @@ def number(value: Any) -> Fraction:
             top, _, bottom = given.partition("/")
             return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
     return Fraction(given)
+
+
+def long_numbers(document: dict[str, Any]) -> dict[str, Fraction]:
+    """Return the long numbers that a document writes once."""
+    table = {name: number(value) for name, value in document.get("long", {}).items()}
+    if low := [name for name, value in table.items() if value <= 0]:
+        raise ValueError(f"{low[0]!r} is not positive, of which others are multiples")
+    return table
+
+
+@contextmanager
+def with_long(table: dict[str, Fraction]) -> Iterator[None]:
+    """Read multiples of these numbers in the block."""
+    token = KNOWN.set(table)
+    try:
+        yield
+    finally:
+        KNOWN.reset(token)
+
+
+def _multiple(given: str) -> Fraction:
+    """Return a multiple of a long number of the document."""
+    times, _, name = given.partition("*")
+    if (long := KNOWN.get({}).get(name)) is None:
+        raise ValueError(f"{given[:40]!r} is a multiple of {name[:40]!r}, which is not under 'long'")
+    grant(min(bits(long), MULTIPLE))
+    return Multiple(number(times), long)
 
 
 def shown(value: Any) -> str:

@@ -4,12 +4,13 @@ Work is counted, not timed, so that a verdict is the same on every machine.  Num
 their length, as dividing them does; all others a step.  A file is granted more the more numbers it has.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["Unfinished", "bits", "grant", "metered", "spend"]
+__all__ = ["Unfinished", "bits", "grant", "metered", "spend", "to_multiply"]
 
 LONG_WORK = 2**42
 """Squared bits that long numbers may cost: some seconds."""
@@ -25,6 +26,10 @@ LONG_GRANTS = 2**44
 
 SHORT_BITS = 2_000
 """Bits of a number that costs a step."""
+
+
+SCHOOLBOOK, KARATSUBA = 2_100, 0.585
+"""Bits up to which Python multiplies as it divides, and how the time to multiply by more grows with them."""
 
 
 class Unfinished(Exception):
@@ -82,3 +87,9 @@ def spend(size: int, steps: int = 1) -> None:
 def bits(value: object) -> int:
     """Return the length of a fraction or an integer."""
     return value.numerator.bit_length() + value.denominator.bit_length()  # type: ignore[attr-defined]
+
+
+def to_multiply(one: int, other: int) -> int:
+    """Return the bits of numbers that it takes as long to divide as to multiply two of so many bits."""
+    short, long = sorted((one, other))
+    return math.isqrt(int(long * min(short, SCHOOLBOOK) * max(short / SCHOOLBOOK, 1) ** KARATSUBA))

@@ -45,7 +45,7 @@ import numpy as np
 
 from ...base.numbers.rationals import integer_columns, weighted_sums
 from ...base.partitions import Partitions
-from ...certificates.servers import ON_EACH, pool_of
+from ...certificates.bottleneck import ON_EACH, pool_of
 from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
 from .saturation import MANY, MOST_RESOURCES, Rising, magnification, saturation, set_type, tasks_at

@@ -8,6 +8,8 @@ end is the lexicographically largest vector of sorted levels, and no solver was 
 
 Without ties there is one state.  Where many users tie the states can be too many to list: from there on the counting
 program of `leximin_milp` decides, begun at the best state.
+
+Of several groups, all best ways to choose who stops are swept by `drfopt.certificates.group_sweep`.
 """
 
 from collections.abc import Iterator
@@ -16,14 +18,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...base.deadline import Deadline
-from ...base.errors import TimeLimitError
+from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
+from ...certificates.group_sweep import GroupSweep, TooManyWays
+from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
+from .integer_program import Model
 from .leximin_milp import Counting
-from .milp import SEARCH
+from .milp import SEARCH, placed, supply
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
-__all__ = ["best_ways", "solve"]
+__all__ = ["best_ways", "solve", "solve_groups"]
 
 STATES = 30
 """States that are kept at most: beyond, the counting program is faster than to sweep them all."""
@@ -131,3 +136,29 @@ def _finished(pool: KindPool, state: State, level: int) -> np.ndarray:
     stops = state.stops()
     stops += [(stopping, spot.tasks) for spot, stopping in pool.finish(state.active, state.left, level)]
     return np.array(pool.tasks(stops), dtype=np.int64)
+
+
+def solve_groups(problem: Problem) -> Answer:
+    """Return the end of a best way; where there are too many ways, or time runs out, the end of one."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    sweep = GroupSweep(users)
+    try:
+        tasks, status = sweep.best(problem.deadline.part(SEARCH))[0], "optimal"
+    except TooManyWays as error:
+        tasks, status = error.tasks, "feasible"
+    except TimeLimitError:
+        tasks, status = sweep.greedy(), "time_limit"
+    if problem.instance.machines is None:
+        return Answer(np.array(tasks, dtype=np.int64), status=status)
+    return _packed(problem, users, list(tasks), status)
+
+
+def _packed(problem: Problem, users: WholeUsers, tasks: list[int], status: str) -> Answer:
+    """Return tasks, which can be packed, with which machines run what."""
+    model, rows = Model(problem.solver), problem.by_type
+    supplied, counts = supply(model, rows), users.counts(users.spread(tasks))
+    supplied.within(model, [model.column(counts[q], low=counts[q]) for q in rows.members.tolist()])
+    values = model.solve(problem.deadline)
+    if values is None:
+        raise SolverError("the program of machines is called infeasible for tasks that fit: the solver is not believed")
+    return placed(problem, supplied, values, tasks, status, users)

@@ -11,8 +11,7 @@ import numpy as np
 
 from ...base.deadline import NEVER, Deadline
 from ...base.errors import EngineError, SolverError, TimeLimitError
-from ...base.solvers.rows import program
-from ...base.solvers.table import DIRECT, quiet
+from ...base.solvers.table import DIRECT, program, quiet
 from ...certificates.second_solver import variable
 
 __all__ = ["ASKING", "COLUMNS", "INTEGRAL", "MET", "ROUNDED", "Model", "Terms", "TooLarge", "UnfinishedProgram", "stop"]

@@ -1,16 +1,27 @@
-"""The largest sum of levels with whole tasks (utilitarian, throughput), as one integer program over HiGHS.
+"""The largest sum of levels (utilitarian, throughput), or Nash product, with whole tasks: integer programs over HiGHS.
 
-Its columns of tasks, under rules and of several types too, are those of the Nash product as well (`nash_milp`).
+Of a product, when the placed users cannot all have a task at once, as many as possible get one, and the weighted
+product is over them.  The logarithm is replaced by its chords between neighbouring integers, which is exact on
+integers; chords are added where a solution needs them, until none is missing.
+
+The Nash product in one pool is also found by an exact search near the prices of the continuous optimum.  Allocations
+whose loss against a bound is at most R are listed by `drfopt.certificates.meet_in_the_middle`; R grows until one is
+found, and the best of all that lose no more than it is the optimum.  The work grows steeply with R and little with the
+number of users: with more of them the optimum is nearer to the bound.  Where not all users can have a task at once, or
+there are too many allocations to list, the program decides.
 """
 
 import contextlib
+import heapq
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...base.errors import SolverError
+from ...base.errors import SolverError, TimeLimitError
+from ...base.progress import report
+from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ...certificates.packable import Packable
 from ...certificates.refutation import Inconclusive
 from ...model.packings import program_rows, program_values
@@ -20,7 +31,7 @@ from . import frontier, leximin_milp
 from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
 
-__all__ = ["TaskColumns", "kept_parts", "solve", "task_columns"]
+__all__ = ["solve", "solve_by_halves", "solve_product"]
 
 
 @dataclass
@@ -140,3 +151,175 @@ def solve(problem: Problem) -> Answer:
     if values is None:
         raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
     return placed(problem, columns.supplied, values, columns.tasks(values), status, users)
+
+
+ROUNDS = 200
+
+BETTER = 1e-6
+"""Part by which a program with more chords may seem better than the one before it: solvers print eight digits."""
+
+
+def solve_product(problem: Problem) -> Answer:
+    """Return whole tasks of the largest product."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    kept = kept_parts(problem, users)
+    chords = [_first_chords(u) for u in users.most]
+    served = _served(problem, users, kept)
+    deadline = problem.deadline.part(SEARCH)
+    best = -math.inf
+    for attempt in range(ROUNDS):
+        report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
+        model, columns, _ = _product_program(problem, users, kept, chords, served)
+        try:
+            values = model.solve(deadline)
+        except UnfinishedProgram as error:
+            if error.point is None:
+                raise
+            tasks = columns.tasks(error.point)
+            return placed(problem, columns.supplied, error.point, tasks, "time_limit", users)
+        if values is None:
+            raise SolverError(
+                "the product's program is called infeasible, which has a solution: the solver is not believed"
+            )
+        if (value := model.value(values)) < best - BETTER * max(1.0, abs(best)):
+            raise SolverError(
+                "with more chords the product is larger than an earlier optimum: the solver is not believed"
+            )
+        best = value
+        tasks = columns.tasks(values)
+        missing = 0
+        for p, x in enumerate(tasks):
+            # A chord is exact at both of its ends, and every other one is above it there.
+            if x > 1 and not columns.numbers[p] and not chords[p] & {x - 1, x}:
+                fresh = {q for q in (x - 1, x) if q < users.most[p]}
+                chords[p] |= fresh
+                missing += len(fresh)
+        if not missing:
+            return placed(problem, columns.supplied, values, tasks, users=users)
+    raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
+
+
+def _first_chords(most: int) -> set[int]:
+    """Return the integers q whose chord, from log q to log(q + 1), is there from the start: powers of two."""
+    return {2**e for e in range(most.bit_length()) if 2**e < most}
+
+
+def _served(problem: Problem, users: WholeUsers, kept: dict[int, int]) -> int:
+    """Return how many users can have a task at once."""
+    model, _, has = _product_program(problem, users, kept, [set() for _ in users.most], None)
+    for terms in has:
+        for column, x in terms.items():
+            model.cost[column] = -x
+    values = model.solve(problem.deadline)
+    if values is None:
+        raise SolverError("the program of whole tasks is called infeasible, though an allocation is known")
+    return round(sum(x * values[column] for terms in has for column, x in terms.items()))
+
+
+def _product_program(
+    problem: Problem, users: WholeUsers, kept: dict[int, int], chords: list[set[int]], served: int | None
+) -> tuple[Model, TaskColumns, list[Terms]]:
+    """Return the model, the columns of tasks, and for each member whether it has a task.
+
+    `served` is how many are to have one; None for a model without a product.
+    """
+    model = Model(problem.solver)
+    columns = task_columns(model, problem, users, kept)
+    served_by = []
+    incomes = [float(w) for w in users.incomes]
+    for p, (most, income, numbers) in enumerate(zip(users.most, incomes, columns.numbers, strict=True)):
+        if numbers:
+            # Of several types every number of tasks has a column, and its logarithm is known.
+            served_by.append({column: 1.0 for x, column in numbers.items() if x})
+            for x, column in numbers.items() if served is not None else ():
+                model.cost[column] = -income * math.log(x) if x > 1 else 0.0
+            continue
+        has, tasks = model.column(1.0), columns.terms[p]
+        served_by.append({has: 1.0})
+        model.row(0, math.inf, tasks | {has: -1.0})
+        model.row(-math.inf, 0, tasks | {has: -float(most)})
+        if served is None:
+            continue
+        log = model.column(math.log(most) if most > 1 else 0.0, -income, whole=False)
+        for q in sorted(chords[p]):
+            slope = math.log1p(1 / q)
+            # log <= log q + slope (x - q) for who has a task, and 0 for who has none.
+            line = {column: -slope * x for column, x in tasks.items()}
+            model.row(-math.inf, 0, {log: 1.0} | line | {has: slope * q - math.log(q)})
+        if most == 1:
+            model.row(-math.inf, 0, {log: 1.0})
+    if served is not None:
+        model.row(served, served, {column: x for terms in served_by for column, x in terms.items()})
+    return model, columns, served_by
+
+
+GROWTH = ((1_000, 2.0), (50_000, 1.35), (math.inf, 1.15))
+"""Factors by which the loss grows after a search with so many choices at most: a longer list must not be overshot."""
+
+EVEN = 0.6
+"""Part of the loss that a half may take in the search for a first allocation."""
+
+SMALLEST = 1e-7
+"""First loss, of the greedy allocation's and per unit of weight: next to nothing is listed."""
+
+
+def solve_by_halves(problem: Problem) -> Answer:
+    """Return whole tasks of the largest product; where time runs out, those of a greedy filling."""
+    try:
+        halves = MeetInTheMiddle(problem.instance, problem.members.tolist())
+    except TooManyChoices:
+        return _program(problem)
+    if not halves.fit:
+        return _program(problem)
+    tasks = _greedy(halves)
+    most = halves.loss(tasks)
+    deadline = problem.deadline.part(SEARCH)
+    loss = SMALLEST * float(halves.weights.sum())
+    try:
+        while True:
+            loss = min(loss, most)
+            report(f"product: allocations within {loss:.3g} of the bound")
+            found = halves.within(loss, deadline, EVEN)
+            if found is not None or loss >= most:
+                tasks = found or tasks
+                report(f"product: all allocations within {halves.loss(tasks):.3g} of the bound")
+                best = halves.within(max(0.0, halves.loss(tasks)), deadline)
+                return Answer(np.array(best or tasks, dtype=np.int64))
+            loss *= next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed)
+    except TooManyChoices:
+        return _program(problem)
+    except TimeLimitError:
+        return Answer(np.array(tasks, dtype=np.int64), status="time_limit")
+
+
+def _program(problem: Problem) -> Answer:
+    return replace(solve_product(problem), engine="nash-milp")
+
+
+def _greedy(halves: MeetInTheMiddle) -> list[int]:
+    """Return tasks that fit: each user's best, scaled down, then one task after the other where it gains most."""
+    room, rows = halves.room, halves.rows
+
+    def fits(tasks: list[int]) -> bool:
+        return all(sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) <= total for j, total in enumerate(room))
+
+    low, high = 0, 1 << 40
+    best = halves.best.tolist()
+
+    def scaled(part: int) -> list[int]:
+        return [max(1, x * part >> 40) for x in best]
+
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(scaled(middle)) else (low, middle)
+    tasks = scaled(high) if fits(scaled(high)) else scaled(low)
+    left = [total - sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) for j, total in enumerate(room)]
+    queue = [(-w * math.log1p(1 / x), i) for i, (w, x) in enumerate(zip(halves.weights.tolist(), tasks, strict=True))]
+    heapq.heapify(queue)
+    while queue:
+        _, i = heapq.heappop(queue)
+        if tasks[i] < halves.most[i] and all(d <= f for d, f in zip(rows[i], left, strict=True)):
+            tasks[i] += 1
+            left = [f - d for d, f in zip(rows[i], left, strict=True)]
+            heapq.heappush(queue, (-halves.weights[i] * math.log1p(1 / tasks[i]), i))
+    return tasks

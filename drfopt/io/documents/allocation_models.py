@@ -27,6 +27,7 @@ __all__ = [
     "Fraction",
     "Headed",
     "Keyed",
+    "Long",
     "MethodRow",
     "PackingRow",
     "PartitionedDocument",
@@ -47,8 +48,9 @@ __all__ = [
 ]
 
 Fraction = Annotated[
-    str, Field(pattern=r"^-?(0x[0-9a-f]+|[0-9]+)(\.[0-9]+)?([eE][+-]?[0-9]+)?(/(0x[0-9a-f]+|[0-9]+))?$")
+    str, Field(pattern=r"^-?(0x[0-9a-f]+|[0-9]+)(\.[0-9]+)?([eE][+-]?[0-9]+)?(/(0x[0-9a-f]+|[0-9]+))?(\*L[0-9]+)?$")
 ]
+Long = Annotated[dict[str, Fraction], Field(description="long amounts, of which others are multiples such as 1/2*L1")]
 ByName = dict[str, float]
 Placement = Annotated[dict[str, dict[str, "Amount"]], Field(description="user, then machine class, then tasks")]
 Anything = dict[str, Any]
@@ -209,6 +211,7 @@ class AllocationDocument(Headed):
     prices: dict[str, dict[str, Amount]] = {}
     proof: ProofTable | None = None
     cluster: InstanceFile | None = None
+    long: Long = {}
 
 
 class Claimed(Keyed):
@@ -231,6 +234,7 @@ class CertificateFile(Keyed):
     placement: Placement = {}
     types: dict[str, list[TypeRow]] = {}
     proof: ProofTable
+    long: Long = {}
 
 
 class PoolDocument(Headed):

@@ -13,9 +13,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from ...base.numbers.quantities import LONGEST
-from ..text import yaml_tree
+from ..text import yaml_xml
 from ..text.files import failure
-from ..text.yaml_tree import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP
+from ..text.yaml_xml import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP
 
 __all__ = ["sniff", "tree", "trees"]
 
@@ -58,7 +58,7 @@ def tree(text: str, form: str, place: str) -> Any:
     InstanceError
         On a syntax error, with line and column.
     """
-    return {"toml": _toml, "json": _json, "yaml": yaml_tree.tree}[form](text, place)
+    return {"toml": _toml, "json": _json, "yaml": yaml_xml.tree}[form](text, place)
 
 
 def trees(text: str, place: str) -> list[Any]:
@@ -69,7 +69,7 @@ def trees(text: str, place: str) -> list[Any]:
     InstanceError
         On a syntax error, with line and column; on nesting deeper than `DEEPEST_DOCUMENT`.
     """
-    return _json_values(text, place) if text.lstrip()[:1] in ("{", "[") else yaml_tree.trees(text, place)
+    return _json_values(text, place) if text.lstrip()[:1] in ("{", "[") else yaml_xml.trees(text, place)
 
 
 def sniff(text: str) -> str:

@@ -85,7 +85,7 @@ def yaml_text(data: Mapping[str, Any]) -> str:
     """Return a tree as YAML that says the same to every reader of it."""
     import yaml
 
-    from ..text.yaml_tree import resolve
+    from ..text.yaml_xml import resolve
 
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 

@@ -17,8 +17,8 @@ from typing import Any
 from ...base.errors import InstanceError, suggestion
 from ..native.entries import validated
 from ..native.syntax import sniff, tree
-from ..text.csv_rows import first_line, with_header
 from ..text.files import FORMATS, File, failure
+from ..text.parts import first_line, with_header
 from .conversion import Amounts, Contents, ListedMachine, Task
 from .table import machine_row
 

@@ -3,9 +3,13 @@
 A reader lists `Node`s and `Task`s and says which tasks a node takes. Identical nodes become one class, alike tasks of a
 user one type, and what nobody asks for is left out and noted. The instance goes through the same door as an instance
 file: what is built is the tree of one.
+
+Tasks that fit nowhere are noted with what the nearest class of machines lacks. Who has several types of tasks runs all
+of them in proportion, so that one type that fits nowhere would take the others with it: it becomes a user of its own,
+``user: type``, in the same group and promised nothing, which every answer names as unplaced.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,10 +17,76 @@ from typing import Any
 from ...base.errors import InstanceError
 from ..native import reading
 from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
-from .fitting import split
-from .machine_classes import AlikeTasks, MachineClass, classes_of, devices_of, types_of
+from .machine_classes import AlikeTasks, MachineClass, amount_text, classes_of, devices_of, distinct, types_of
 
 __all__ = ["assemble"]
+
+
+EXPLAINED = 12
+"""Notes on single types of tasks; what comes after is counted."""
+
+
+def _split(
+    cluster: Contents, users: dict[str, list[AlikeTasks]], classes: list[MachineClass], resources: list[str]
+) -> dict[str, str]:
+    """Take the types that fit nowhere out of the lists of `users`, and return whose each new user was.
+
+    A user of whom nothing fits stays one user. Every type that fits nowhere is noted with its reason.
+    """
+    above: dict[str, str] = {}
+    explained = 0
+    for user, types in list(users.items()):
+        lost = [one for one in types if not _fits(cluster, one, classes, resources)]
+        for one in lost:
+            explained += 1
+            name = user if len(types) == 1 else f"{user}: {one.name}"
+            reason = (
+                _reason(cluster, one, classes, resources) if explained <= EXPLAINED else "for reasons like those above"
+            )
+            cluster.notes.assumed(f"fits nowhere: {reason}", name)
+        if not lost or len(lost) == len(types):
+            continue
+        users[user] = [one for one in types if one not in lost]
+        for one in lost:
+            one.owner = distinct([*users, f"{user}: {one.name}"])[-1]
+            above[one.owner] = user
+            users[one.owner] = [one]
+    return above
+
+
+def _fits(cluster: Contents, one: AlikeTasks, classes: list[MachineClass], resources: list[str]) -> bool:
+    if cluster.pool is not None:
+        return all(cluster.pool.get(resource) for resource in one.demand)
+    open_to = classes if one.classes is None else [classes[k] for k in one.classes]
+    return any(not _lacks(one, has, resources) for has in open_to)
+
+
+def _lacks(one: AlikeTasks, has: MachineClass, resources: Iterable[str]) -> dict[str, Fraction]:
+    """Return what of each resource is there and too little."""
+    return {r: there for r, there in zip(resources, has.capacity, strict=True) if one.demand.get(r, 0) > there}
+
+
+def _reason(cluster: Contents, one: AlikeTasks, classes: list[MachineClass], resources: list[str]) -> str:
+    """Return in words what the nearest class lacks: one that is open, otherwise one that is large enough."""
+    if cluster.pool is not None:
+        return "there is no " + " and no ".join(r for r in one.demand if not cluster.pool.get(r))
+    open_to = classes if not one.classes else [classes[k] for k in one.classes]
+    lacks = {id(has): _lacks(one, has, resources) for has in open_to}
+    nearest = min(open_to, key=lambda has: _distance(one, lacks[id(has)]))
+    words = [_short(one, resource, there) for resource, there in lacks[id(nearest)].items()]
+    if not one.classes and one.classes is not None:
+        words.append(cluster.missing(one.needs, nearest.nodes[0].features))
+    return f"{nearest.name}, the nearest class, {' and '.join(filter(None, words)) or 'is not open to it'}"
+
+
+def _distance(one: AlikeTasks, lacks: Mapping[str, Fraction]) -> tuple[Fraction, int]:
+    return max(((one.demand[r] - there) / one.demand[r] for r, there in lacks.items()), default=Fraction(0)), len(lacks)
+
+
+def _short(one: AlikeTasks, resource: str, there: Fraction) -> str:
+    if not there:
+        return f"has no {resource}"
+    return f"has {amount_text(resource, there)} of {amount_text(resource, one.demand[resource])}"
 
 
 def assemble(cluster: Contents) -> Conversion:
@@ -46,7 +116,7 @@ def assemble(cluster: Contents) -> Conversion:
     classes, allowed = classes_of(cluster, tasks, resources)
     home = {node.name: k for k, one in enumerate(classes) for node in one.nodes}
     users, type_of = types_of(tasks, resources, allowed, tuple(range(len(classes))), home)
-    above = split(cluster, users, classes, resources)
+    above = _split(cluster, users, classes, resources)
     tree: dict[str, Any] = {"name": cluster.title, "source": cluster.source}
     if cluster.pool is not None:
         tree["capacity"] = {resource: cluster.pool.get(resource, Fraction(0)) for resource in resources}

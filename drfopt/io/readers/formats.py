@@ -50,7 +50,7 @@ FORMATS = Registry(
         "kubernetes",
         "kubectl get nodes,pods,resourcequotas -A -o json (or yaml)",
         "FILES",
-        "kubernetes.reader",
+        "kubernetes",
         ("namespace", "label:KEY", "annotation:KEY"),
     ),
     Format(

@@ -17,7 +17,7 @@ SHORT_NAMES = {"vcores": "cpu", "cpus": "cpu", "gpus": "gpu", "memory-mb": "memo
 
 DEVICES = {
     **dict.fromkeys(("nvidia.com/gpu", "amd.com/gpu", "volcano.sh/vgpu-number"), 1),
-    **dict.fromkeys(("koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio"), 100),
+    **dict.fromkeys(("koordinator.sh/gpu", "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio"), 100),
 }
 """Resources that come on devices, and units of one device."""
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from ...base.errors import InstanceError, suggestion
-from ..text.csv_rows import CsvRow, with_header
 from ..text.files import File, failure, shown
+from ..text.parts import CsvRow, with_header
 from .conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 
 __all__ = ["machine_row", "read"]

@@ -31,6 +31,7 @@ __all__ = [
     "kubernetes",
     "kueue",
     "left_out",
+    "mesos",
     "quantity",
     "rounded",
     "shortfall",
@@ -153,8 +154,7 @@ KAI = _called(TargetName("cpu", Fraction(1000)), "memory", 10**6, TargetName("gp
 
 YARN = _called(TargetName("vcores"), "memory-mb", 2**20, TargetName("yarn.io/gpu"))
 SLURM = _called(TargetName("cpu"), "mem", 2**20, TargetName("gres/gpu"))
-MESOS = _called(TargetName("cpus"), "mem", 2**20, TargetName("gpus"))
-"""Only read: Mesos has no file of quotas that could be written."""
+MESOS = _called(TargetName("cpus", step=MILLI), "mem", 2**20, TargetName("gpus", step=MILLI), TargetName("disk"))
 
 RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*")
 
@@ -244,6 +244,11 @@ def slurm(allocation: Allocation, names: Names) -> Shares:
         As `kubernetes`.
     """
     return _shares(allocation, names, SLURM, lambda name: name.startswith(("gres/", "license/", "bb/", "fs/")))
+
+
+def mesos(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets in Mesos: cpus and gpus in thousandths, others whole, mem in MB."""
+    return _shares(allocation, names, MESOS, lambda name: False)
 
 
 def _shares(

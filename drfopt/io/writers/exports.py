@@ -57,6 +57,7 @@ EXPORTS = Registry(
     ),
     Export("slurm", "for sacctmgr load: its resources as GrpTRES; who is in a group is a user of the account", "slurm"),
     Export("slurm-accounts", "the same, where everybody is an account", "slurm:accounts"),
+    Export("mesos", "roles of Mesos as /roles prints them: weights, its resources as guarantee of a quota", "mesos"),
     what="export",
     error=InstanceError,
     package=__package__,

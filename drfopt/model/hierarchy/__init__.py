@@ -40,8 +40,7 @@ minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of th
 """
 
 from .clock import Breakpoint, Clock, SettledState, Trajectory
-from .promises import broken
-from .service_order import TreeLine
+from .service_order import TreeLine, broken
 from .tree import BranchPoint, Node, members_of
 
 __all__ = [

@@ -12,9 +12,8 @@ from ...base.errors import PolicyError
 from ..instance import Instance
 from ..organisation import Group, Organisation
 from ..policies import Policy
-from .counted import Counted
 from .curves import first_full
-from .tree import Branch, BranchPoint, Leaves, Node, Rank, has_used, members_of, nodes
+from .tree import Branch, BranchPoint, Counted, Leaves, Node, Rank, has_used, members_of, nodes
 
 __all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory"]
 

@@ -49,24 +49,28 @@ class MarketRules:
     names: tuple[str, ...]
 
 
-def market_rules(instance: Instance, policy: Policy) -> MarketRules:
-    """Return the rules of an instance's organisation under a market or a sum that takes them (`Policy.check`)."""
+def market_rules(instance: Instance, policy: Policy, exact: bool = False) -> MarketRules:
+    """Return the rules of an instance's organisation under a market or a sum that takes them (`Policy.check`).
+
+    Numbers are floats, or where it is to be `exact` fractions.
+    """
     leximin = replace(policy, objective="leximin")
-    clock = Clock(instance, leximin)
-    incomes = np.ones(instance.n)
+    clock = Clock(instance, leximin, exact)
+    kind: Any = object if exact else np.float64
+    weights = np.array([clock.zero + 1] * instance.n, dtype=kind)
+    incomes = weights
     if policy.weights != "none":
-        incomes = np.array(incomes_of(clock, np.array(instance.weights, dtype=float).tolist()))
+        weights = np.array(list(instance.exact_weights), dtype=kind) if exact else instance.weights
+        incomes = np.array(incomes_of(clock, weights.tolist()), dtype=kind)
     # The clock's rows count what is counted in shares; weighted, a level of a task is the largest of them.
-    shares = clock.leaves.rows.max(axis=1)
-    if policy.weights != "none":
-        shares = shares * instance.weights
+    shares = clock.leaves.rows.max(axis=1) * weights
     first = instance.m + 1
-    columns = [clock.columns[:, first + b] / (clock.room[first + b] or 1.0) for b in range(len(clock.ceilings))]
+    columns = [clock.columns[:, first + b] / (clock.room[first + b] or 1) for b in range(len(clock.ceilings))]
     return MarketRules(
         clock,
         incomes,
         shares / incomes,
-        np.array(columns).reshape(len(columns), instance.n),
+        np.array(columns, dtype=kind).reshape(len(columns), instance.n),
         tuple(f"{group} ceiling of {instance.resources[j]}" for group, j in clock.ceilings),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .amounts import Amount, Amounts
+from ..levels import Amount, Amounts
 
 __all__ = ["ArmadaQueue", "Entitlement", "cost", "entitlements", "fairness_error", "theoretical_share"]
 

@@ -37,10 +37,9 @@ from operator import add, mul, sub
 from typing import Any
 
 from ...base.errors import PolicyError, suggestion
-from ..levels import whole_guarantees
+from ..levels import Amount, Amounts, fits, whole_guarantees
 from ..state import ClusterState
 from ..turns import Turns
-from .amounts import Amount, Amounts, fits
 
 __all__ = ["MEASURES", "Hierarchy", "Leaf", "ShareNode", "ShareTree", "build", "hierarchical_filling"]
 

@@ -32,10 +32,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..levels import Requests, quick, rows_of, whole_guarantees, whole_weights
+from ..levels import Amount, Requests, quick, rows_of, whole_guarantees, whole_weights
 from ..state import ClusterState
 from ..turns import Ranked
-from .amounts import Amount
 
 __all__ = ["Kai", "KaiQueue", "divide"]
 

@@ -27,10 +27,9 @@ from fractions import Fraction
 from operator import sub
 from typing import NamedTuple
 
-from ..levels import whole_guarantees
+from ..levels import Amount, Amounts, added, whole_guarantees
 from ..state import ClusterState
 from ..turns import Turns
-from .amounts import Amount, Amounts, added
 
 __all__ = ["INFINITE", "CohortNode", "CohortTree", "Kueue", "Share", "borrowed_share", "tree_shares"]
 

@@ -25,11 +25,10 @@ Source: the allocation modules that Apache Mesos documents (docs/allocation-modu
 import math
 from collections.abc import Collection
 
-from ..levels import whole_guarantees
+from ..levels import Amount, Amounts, added, fits, whole_guarantees
 from ..places import Full
 from ..rule import Rule
 from ..state import ClusterState
-from .amounts import Amount, Amounts, added, fits
 from .mesos_offers import MesosOffer, Offering, RoleQuota
 from .mesos_order import Client
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .amounts import Amount, Amounts, added
+from ..levels import Amount, Amounts, added
 from .mesos_order import Client, RoleTree, together
 
 __all__ = ["MesosOffer", "Offering", "RoleQuota", "offers"]

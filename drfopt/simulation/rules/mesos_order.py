@@ -17,7 +17,7 @@ from fractions import Fraction
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from .amounts import Amount, Amounts, added
+from ..levels import Amount, Amounts, added
 
 __all__ = ["Client", "RoleTree", "Volume", "order", "shares", "together"]
 

@@ -49,8 +49,8 @@ from operator import mul
 from typing import Any
 
 from ...base.errors import PolicyError, suggestion
+from ..levels import Amount, Amounts
 from ..state import ClusterState
-from .amounts import Amount, Amounts
 from .hierarchy import Hierarchy, ShareNode
 
 __all__ = [

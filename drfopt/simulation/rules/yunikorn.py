@@ -24,8 +24,8 @@ from fractions import Fraction
 from itertools import zip_longest
 from operator import mul
 
+from ..levels import Amount, Amounts
 from ..state import ClusterState
-from .amounts import Amount, Amounts
 from .hierarchy import Hierarchy, ShareNode
 
 __all__ = ["Yunikorn", "YunikornQueue", "compare", "compare_sorted_shares", "fair_share"]

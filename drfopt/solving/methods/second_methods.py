@@ -22,8 +22,7 @@ from ...certificates import second_solver, whole
 from ...engines.problem import Problem
 from ...engines.promised import kept
 from ...engines.reference import enumeration
-from ...engines.reference.filling import progressive_filling
-from ...engines.reference.path_filling import path_filling
+from ...engines.reference.path_filling import path_filling, progressive_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
@@ -34,7 +33,7 @@ from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ..allocating import solve
 from ..scheduling import schedule
-from . import slow_chain, slow_dual, slow_exact, slow_market, slow_sum, slow_tree
+from . import slow_chain, slow_dual, slow_exact, slow_market
 
 __all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "second_authors"]
 
@@ -165,7 +164,7 @@ def _plain(problem: Problem) -> bool:
 def _tree(problem: Problem) -> Found:
     """Fill the tree step by step, in fractions."""
     try:
-        tasks = slow_tree.tasks(problem.instance, problem.policy)
+        tasks = slow_exact.tree_tasks(problem.instance, problem.policy)
     except Ambiguous:
         raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
     exact = Clock(problem.instance, problem.policy, exact=True)
@@ -268,7 +267,7 @@ def _sum_takes(problem: Problem) -> bool:
 
 
 def _sum(problem: Problem) -> Found:
-    tasks, rates = slow_sum.tasks(problem), np.zeros(problem.instance.n)
+    tasks, rates = slow_market.sum_tasks(problem), np.zeros(problem.instance.n)
     rates[problem.members] = kept(problem).rates
     return found(problem, rates * tasks, tasks)
 

@@ -71,8 +71,11 @@ def _larger(one: Amounts, other: Amounts) -> Amounts:
     return one | {resource: max(one.get(resource, Fraction(0)), amount) for resource, amount in other.items()}
 
 
-FRACTION, SEVERAL = "gpu-fraction", "gpu-fraction-num-devices"
-"""Annotations of KAI: the part of a GPU that a pod shares, and of how many GPUs it takes such a part."""
+FRACTION, SEVERAL, MEMORY = "gpu-fraction", "gpu-fraction-num-devices", "gpu-memory"
+"""Annotations of KAI: the part of a GPU that a pod shares, of how many GPUs it takes such a part; or MiB of one."""
+
+SHARES = "koordinator.sh/gpu.shared"
+"""On how many GPUs a pod's percent of cores and memory are, in Koordinator."""
 
 SHARED = {"nvidia.com/gpucores": "nvidia.com/gpu", "volcano.sh/vgpu-cores": "volcano.sh/vgpu-number"}
 """Resources that are the percent of each GPU's cores, and those that count the GPUs."""
@@ -103,6 +106,10 @@ def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Not
             notes.assumed("parts of several GPUs are whole ones", title)
             part = Fraction(number) if number.isdecimal() else Fraction(1)
         found["nvidia.com/gpu"] = part
+    elif MEMORY in marks:
+        notes.unused(f"memory of a shared GPU ({MEMORY}): which part of a GPU it is is not told", title)
+    if found.pop(SHARES, Fraction(1)) > 1:
+        notes.assumed("parts of several GPUs are counted as of one", title)
     for percent, counted in SHARED.items():
         cores = found.pop(percent, None)
         if cores is not None and 0 < cores < 100 and counted in found:

@@ -12,11 +12,11 @@ from ....base.errors import InstanceError
 from ....model.organisation import DEEPEST
 from ...text.files import File
 from ..conversion import Contents, Notes, ReadOptions, named
+from ..kubernetes import SOURCE
 from ..kubernetes.eligibility import ANYWHERE, allows, missing
 from ..kubernetes.nodes import machines_of, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
-from ..kubernetes.reader import SOURCE
 
 __all__ = ["QueueNode", "System", "organised"]
 

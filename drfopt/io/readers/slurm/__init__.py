@@ -13,6 +13,277 @@ on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, runnin
 allocation. Accounts are groups and users are users, or with ``--user-by account`` the accounts are. ``mem`` is in MiB.
 """
 
-from .reader import read
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from ....base.errors import InstanceError
+from ....base.numbers.quantities import parse
+from ...text.files import File, failure, shown
+from ...writers.amounts import SLURM
+from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
+from ..queues.tree import QueueNode, organised
+from .rows import DOWN, FLAGS, UP, SlurmRow, rows
+from .tres import array_size, gres, hosts, tres
 
 __all__ = ["read"]
+
+WAITING = ("PENDING", "REQUEUED")
+RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
+
+
+Needs = tuple[frozenset[str], frozenset[str]]
+"""Partitions, one of which will do, and types of devices, all of them; nothing for any."""
+
+
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
+    """Read nodes, jobs, shares and limits.
+
+    Parameters
+    ----------
+    files : sequence of File
+        In any order.
+    asked : ReadOptions
+        Users by ``user`` (the default) or ``account``.
+
+    Raises
+    ------
+    InstanceError
+        With file and line.
+    """
+    notes = Notes()
+    found: dict[str, list[SlurmRow]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
+    for file in files:
+        for row in rows(file):
+            found[row.kind].append(row)
+    names = _Names(found, by_account=asked.user_by == "account", notes=notes)
+    tasks = [task for row in _once(found["jobs"], notes) for task in _tasks(row, names, notes)]
+    queues = _queues(found["shares"], found["limits"], names, notes)
+    used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
+    asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
+    nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
+    groups: list[dict[str, Any]] = []
+    members: dict[str, dict[str, Any]] = {}
+    if queues:
+        groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
+    return Contents(
+        f"slurm, {files[0].stem}",
+        f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
+        nodes,
+        tasks,
+        notes,
+        lambda needs, features: not _missing(needs, features),
+        pool=asked.pool,
+        groups=groups,
+        members=members,
+        shape=asked.shape,
+        wants=lambda queue: (frozenset(), frozenset()),
+        missing=_missing,
+    )
+
+
+def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
+    """Yield every job once, as it is listed first: two files may list the same."""
+    seen = set()
+    for row in jobs:
+        job = row["JobIDRaw"] or row["JobID"]
+        if job and job in seen:
+            notes.unused("job that is listed again", job)
+            continue
+        seen.add(job)
+        yield row
+
+
+def _missing(needs: Needs, features: Needs) -> str:
+    """Return in words why a node does not take a task: it is in none of the partitions, or lacks a type of device."""
+    stated = []
+    if needs[0] and not needs[0] & features[0]:
+        stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
+    if not needs[1] <= features[1]:
+        stated.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
+    return " and ".join(stated)
+
+
+def _features(name: str, labels: Mapping[str, str]) -> Needs:
+    """Return the features of a machine of another file, by its columns ``label:partition`` and ``label:gres``."""
+    stated = [
+        frozenset(filter(None, labels.get(key, "").replace("+", ",").split(","))) for key in ("partition", "gres")
+    ]
+    return stated[0], stated[1]
+
+
+# ---- nodes -------------------------------------------------------------------------------------------------
+
+
+def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
+    """Return the nodes in use; a node is printed once for each of its partitions."""
+    partitions: dict[str, set[str]] = {}
+    first: dict[str, SlurmRow] = {}
+    for row in found:
+        # Without -N several hosts share a line, and what they have at least is printed with a plus.
+        for name in hosts(row["NODELIST"], row.place):
+            partitions.setdefault(name, set()).update(part.strip("*") for part in row["PARTITION"].split(",") if part)
+            first.setdefault(name, row)
+            if row["CPUS"].endswith("+") or row["MEMORY"].endswith("+"):
+                notes.assumed("node has no more than the least of its line: give sinfo -N", name)
+    nodes = []
+    for name, row in first.items():
+        state = row["STATE"].lower()
+        # In JSON states are joined by +; in text a mark may stand behind the state.
+        words = [word.strip(FLAGS) for word in state.split("+")]
+        if "*" in state or words[0] not in UP or set(words) & set(DOWN):
+            notes.unused(f"node that is {state or 'in no state'}", name)
+            continue
+        devices, types = gres(row["GRES"], row.place)
+        capacity = {"cpu": _amount(row, "CPUS"), "mem": _amount(row, "MEMORY")} | devices
+        features = (frozenset(partitions[name]), types)
+        labels = {"gres": "+".join(sorted(types)), "partition": "+".join(sorted(partitions[name]))}
+        nodes.append(ListedMachine(name, capacity, features=features, labels=labels))
+    return nodes
+
+
+def _amount(row: SlurmRow, column: str) -> Fraction:
+    text = row[column].rstrip("+")
+    try:
+        amount = parse(text)
+    except InstanceError:
+        raise failure(row.place, f"{column} is {shown(row[column])}: write a number") from None
+    if amount < 0:
+        raise failure(row.place, f"{column} is {shown(row[column])}: write 0 or more")
+    return amount
+
+
+# ---- jobs --------------------------------------------------------------------------------------------------
+
+
+class _Names:
+    """What users and accounts are called: a user of several accounts is told apart by them."""
+
+    def __init__(self, found: dict[str, list[SlurmRow]], by_account: bool, notes: Notes):
+        self.by_account = by_account
+        self.accounts: dict[str, set[str]] = {}
+        for row in [*found["jobs"], *found["shares"], *found["limits"]]:
+            if row["User"]:
+                self.accounts.setdefault(row["User"], set()).add(row["Account"])
+        several = [user for user, some in self.accounts.items() if len(some) > 1]
+        if several and not by_account:
+            notes.assumed("user of several accounts is a user in each of them", several[0], len(several))
+
+    def user(self, user: str, account: str) -> str:
+        """Return what tasks of a user in an account are called after."""
+        if self.by_account or not user:
+            return account or "no account"
+        return f"{user} ({account})" if len(self.accounts.get(user, ())) > 1 else user
+
+    def group(self, account: str) -> str:
+        """Return the name of an account as a queue."""
+        return account if self.by_account else f"account {account}"
+
+
+def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
+    job = row["JobIDRaw"] or row["JobID"]
+    state = (row["State"].split() or [""])[0]
+    if "." in job:
+        notes.unused("step of a job", job)
+        return []
+    if state not in WAITING + RUNNING:
+        notes.unused(f"job that is {state or 'in no state'}", job)
+        return []
+    running = state in RUNNING
+    size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
+    demand = _demand(row, running, size, job, notes)
+    _, types = tres(row["ReqTRES"], row.place)
+    user = names.user(row["User"], row["Account"])
+    needs = (frozenset(part for part in row["Partition"].split(",") if part), types)
+    title = row["JobName"] or f"job {job}"
+    homes = hosts(row["NodeList"], row.place) if running else []
+    if running and len(homes) == size:
+        return [Task(user, demand, 1, needs, title, home) for home in homes]
+    if running:
+        notes.unused("where a running job runs: its NodeList is not given", job)
+    return [Task(user, demand, size * array_size(job, row.place), needs, title)]
+
+
+def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
+    """Return what a job needs of each of its nodes: of its TRES, or where these are not told of its CPUs and memory."""
+    stated = (row["AllocTRES"] if running else "") or row["ReqTRES"] or row["AllocTRES"]
+    if stated:
+        return {resource: amount / size for resource, amount in tres(stated, row.place)[0].items()}
+    cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
+    demand = {"cpu": cpus / size}
+    memory = row["ReqMem"] or row["NodeMem"]
+    if memory:
+        amount = tres(f"mem={memory}", row.place)[0].get("mem", Fraction(0))
+        # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
+        each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
+        demand["mem"] = amount * each
+    else:
+        notes.assumed("job needs no memory: the columns do not tell", job)
+    devices, _ = gres(row["NodeGRES"].replace("gres/", "").replace("gres:", ""), row.place)
+    return demand | devices
+
+
+# ---- accounts ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Entry:
+    name: str
+    parent: str
+    weight: Fraction = Fraction(1)
+    ceiling: dict[str, Fraction] = field(default_factory=dict)
+    label: str = ""
+
+
+def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes: Notes) -> list[QueueNode]:
+    """Return accounts and users as queues: shares say the tree and the weights, limits the ceilings."""
+    entries: dict[str, _Entry] = {}
+    above: list[tuple[int, str]] = [(-1, "")]
+    for row in shares:
+        account, user = row["Account"], row["User"]
+        if account == "root" and not user:
+            continue
+        if user:
+            if names.by_account:
+                continue
+            entry = _Entry(names.user(user, account), names.group(account) if account != "root" else "")
+        else:
+            # sshare shows the tree by spaces before the account.
+            depth = len(row.cells["Account"]) - len(row.cells["Account"].lstrip())
+            while above[-1][0] >= depth:
+                above.pop()
+            parent = row["Parent"] if row["Parent"] != "root" else ""
+            entry = _Entry(names.group(account), names.group(parent) if parent else above[-1][1], label=account)
+            above.append((depth, entry.name))
+        entry.weight = _weight(row, "RawShares", notes)
+        entries[entry.name] = entry
+    for row in limits:
+        account, user = row["Account"], row["User"]
+        if (user and names.by_account) or (account == "root" and not user):
+            continue
+        name = names.user(user, account) if user else names.group(account)
+        over = account if user else row["Parent"].removeprefix("root")
+        parent = names.group(over) if over else ""
+        known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
+        known.ceiling, _ = tres(row["GrpTRES"], row.place)
+    for user, accounts in names.accounts.items() if entries and not names.by_account else ():
+        for account in accounts:
+            name = names.user(user, account)
+            entries.setdefault(name, _Entry(name, names.group(account) if account not in ("", "root") else ""))
+    for account in {entry.parent for entry in entries.values()} - entries.keys() - {""}:
+        notes.assumed("account without a share has weight 1", account)
+        entries[account] = _Entry(account, "", label=account.removeprefix("account "))
+    return [
+        QueueNode(entry.name, entry.parent, entry.weight, maximum=entry.ceiling, label=entry.label or entry.name)
+        for entry in entries.values()
+    ]
+
+
+def _weight(row: SlurmRow, column: str, notes: Notes) -> Fraction:
+    text = row[column]
+    if text in ("", "parent"):
+        if text:
+            notes.assumed("share 'parent' is a weight of 1", row["User"] or row["Account"])
+        return Fraction(1)
+    return _amount(row, column)

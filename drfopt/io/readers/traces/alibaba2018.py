@@ -11,8 +11,8 @@ batch (its tasks are her types) or an app (its containers). Of what is listed se
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.files import File, failure
+from ...text.parts import CsvRow, first_line, without_header
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task
 
 __all__ = ["read"]

@@ -10,8 +10,8 @@ that were not removed, and tasks that were submitted (0) or scheduled (1) and ha
 from collections.abc import Sequence
 
 from ....base.numbers.quantities import parse
-from ...text.csv_rows import CsvRow, first_line, without_header
 from ...text.files import File, failure
+from ...text.parts import CsvRow, first_line, without_header
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task
 
 __all__ = ["read"]

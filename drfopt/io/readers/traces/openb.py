@@ -21,8 +21,8 @@ import numpy as np
 from ....base.errors import InstanceError, suggestion
 from ....model.instance import Instance
 from ....model.machine import Machine
-from ...text.csv_rows import CsvRow, first_line, with_header
 from ...text.files import File, failure
+from ...text.parts import CsvRow, first_line, with_header
 from ..conversion import Conversion, Notes, ReadOptions
 
 __all__ = ["read"]

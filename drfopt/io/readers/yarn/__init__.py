@@ -13,6 +13,254 @@ A user is a queue, or with ``--user-by user`` who submitted. Resources are calle
 may use; in the simulator a node with an exclusive label takes only who asks for it.
 """
 
-from .reader import read
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from ...text.files import File, failure
+from ...text.parts import TreePart, parts
+from ...text.yaml_xml import root
+from ...writers.amounts import YARN
+from ..conversion import POOL, Contents, ListedMachine, Notes, ReadOptions, Task, named
+from ..queues.tree import QueueNode, organised
+from .capacity import DEFAULT, EVERY, CapacityQueue, properties_of, read_capacities, total_of
+from .queues import read_queues
+from .rest import (
+    SOMEWHERE,
+    NodeFeatures,
+    app_tasks,
+    capacity_queues,
+    cluster_total,
+    fair_queues,
+    machine,
+    simulated_nodes,
+    simulated_tasks,
+)
 
 __all__ = ["read"]
+
+Needs = tuple[str, frozenset[str] | None]
+"""The label that a task asks for, `EVERY` for any, and the labels that its queue may use, None for all."""
+
+
+@dataclass
+class _Files:
+    """What the files hold, before it is put together."""
+
+    nodes: list[ListedMachine] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    pages: list[TreePart] = field(default_factory=list)
+    allocations: list[File] = field(default_factory=list)
+    properties: list[tuple[dict[str, str], str]] = field(default_factory=list)
+    total: dict[str, Fraction] = field(default_factory=dict)
+    submitters: dict[str, set[str]] = field(default_factory=dict)
+
+
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
+    """Read nodes, apps and queues.
+
+    Parameters
+    ----------
+    files : sequence of File
+        In any order.
+    asked : ReadOptions
+        Users by ``queue`` (the default) or by ``user``.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    notes = Notes()
+    by_user = asked.user_by == "user"
+    found = _sorted_out(files, by_user, notes)
+    used = {resource for task in found.tasks for resource in task.demand}
+    asked = asked.called(YARN, used, lambda name: "/" in name, notes)
+    nodes = asked.nodes(found.nodes, _features, notes)
+    pool = asked.pool
+    if not nodes and pool is None and found.total:
+        notes.assumed("no node is listed: what the resource manager says that the cluster has is one pool")
+        pool = found.total
+    partitions = {DEFAULT: dict(pool)} if pool is not None else _partitions(nodes)
+    whole = total_of(partitions.values())
+    capacities = [
+        queue
+        for properties, place in found.properties
+        for queue in read_capacities(properties, _named_only(partitions, properties), notes, place)
+    ]
+    queues = [queue for file in found.allocations for queue in read_queues(file, whole, notes)]
+    queues += [_within(one, found.submitters, notes) for one in capacities]
+    queues = _with_pages(queues, found.pages, whole, notes)
+    groups: list[dict[str, Any]] = []
+    members: dict[str, dict[str, Any]] = {}
+    if by_user and queues:
+        notes.unused("queue: users are who submitted", queues[0].name, len(queues))
+    elif queues:
+        groups, members = organised(queues, dict.fromkeys(task.user for task in found.tasks), notes)
+    settings = {one.node.name: one for one in capacities}
+    return Contents(
+        f"yarn, {files[0].stem}",
+        f"YARN ({named(files)}): nodes {len(nodes):,}; memory-mb in MiB",
+        nodes,
+        [_asking(task, settings, by_user) for task in _placed(found.tasks, nodes, notes)],
+        notes,
+        lambda needs, features: not _missing(needs, features),
+        pool=pool,
+        groups=groups,
+        members=members,
+        shape=asked.shape,
+        wants=lambda queue: (EVERY, settings[queue].labels if queue in settings else None),
+        missing=_missing,
+    )
+
+
+def _sorted_out(files: Sequence[File], by_user: bool, notes: Notes) -> _Files:
+    found = _Files()
+    for file in files:
+        if file.text.lstrip().startswith("<"):
+            top = root(file)
+            if top.tag == "configuration":
+                found.properties.append((properties_of(top, file.place), file.place))
+            else:
+                found.allocations.append(file)
+            continue
+        for part in _documents(file):
+            if "nodes" in part and "rack" in part:
+                found.nodes += simulated_nodes(part, notes)
+            elif "nodes" in part:
+                found.nodes += filter(None, (machine(one, notes) for one in part["nodes"]["node"].each()))
+            elif "job.tasks" in part:
+                found.tasks += simulated_tasks(part, by_user, notes)
+            elif "scheduler" in part:
+                page = part["scheduler"]["schedulerInfo"]
+                found.pages.append(page)
+                found.total = found.total or cluster_total(page["rootQueue"]["clusterResources"])
+            elif "clusterMetrics" in part:
+                found.total = cluster_total(part["clusterMetrics"])
+            elif "apps" in part.value:
+                for one in part["apps"]["app"].each():
+                    found.submitters.setdefault(_queue_of(one), set()).add(one["user"].text())
+                    found.tasks += app_tasks(one, by_user, notes)
+            elif "nodes" not in part.value:
+                raise failure(
+                    part.place,
+                    "is neither nodes, apps nor scheduler, nor a file of the simulator: "
+                    "give what /ws/v1/cluster/nodes, apps and scheduler print, or the XML of the queues",
+                )
+    return found
+
+
+def _queue_of(app: TreePart) -> str:
+    return app["queue"].text("default").removeprefix("root.")
+
+
+# ---- labels ------------------------------------------------------------------------------------------------
+
+
+def _features(name: str, labels: Mapping[str, str]) -> NodeFeatures:
+    """Return the features of a machine of another file: its column ``label:label`` or ``label:partition``."""
+    stated = next((labels[key] for key in ("label", "partition", "node-label") if key in labels), "")
+    return NodeFeatures(frozenset(part.strip() for part in stated.split(",") if part.strip()))
+
+
+def _missing(needs: Needs, features: NodeFeatures) -> str:
+    """Return in words why a node does not take a task; one without a label may run on any that is not exclusive."""
+    label, open_to = needs
+    if open_to is not None and features.labels and not features.labels & open_to:
+        return f"has the label {'+'.join(sorted(features.labels))}, which its queue may not use"
+    if label in ("", EVERY):
+        return "" if label == EVERY or not features.exclusive else "is for tasks that ask for its label"
+    return "" if label in features.labels else f"has not the label {label}"
+
+
+def _partitions(nodes: Sequence[ListedMachine]) -> dict[str, dict[str, Fraction]]:
+    """Return what the nodes of each label have; of several labels the first counts, as a node has one in YARN."""
+    found: dict[str, dict[str, Fraction]] = {}
+    for node in nodes:
+        features: Any = node.features
+        there = found.setdefault(min(features.labels, default=DEFAULT), {})
+        for resource, amount in node.capacity.items():
+            there[resource] = there.get(resource, Fraction(0)) + amount * node.count
+    return found
+
+
+def _named_only(
+    partitions: Mapping[str, Mapping[str, Fraction]], properties: Mapping[str, str]
+) -> dict[str, dict[str, Fraction]]:
+    """Return the partitions that the file tells apart; all other nodes count with those without a label."""
+    known = {label: has for label, has in partitions.items() if any(f"-labels.{label}." in key for key in properties)}
+    rest = total_of([has for label, has in partitions.items() if label not in known])
+    return {**{label: dict(has) for label, has in known.items()}, DEFAULT: rest}
+
+
+def _within(one: CapacityQueue, submitters: Mapping[str, Collection[str]], notes: Notes) -> QueueNode:
+    """Return a queue, which its users together cannot use beyond their limits."""
+    queue = one.node
+    if one.factor is None:
+        return queue
+    users = len(submitters.get(queue.name, ()))
+    if not users:
+        notes.unused("user-limit-factor: how many users a queue has is not told", queue.name)
+        return queue
+    bound = {resource: amount * one.factor * users for resource, amount in queue.minimum.items()}
+    most = {r: min(amount, queue.maximum.get(r, amount)) for r, amount in bound.items()}
+    if most:
+        notes.assumed("queue has no more than user-limit-factor lets its users of today have", queue.name)
+    return replace(queue, maximum={**queue.maximum, **most})
+
+
+def _asking(task: Task, settings: Mapping[str, CapacityQueue], by_user: bool) -> Task:
+    """Return a task that asks for a label, its queue's where it names none, among those its queue may use."""
+    known = None if by_user else settings.get(task.user)
+    label = str(task.needs or "") or (known.expression if known else "")
+    return replace(task, needs=(label, known.labels if known else None))
+
+
+# ---- putting together --------------------------------------------------------------------------------------
+
+
+def _documents(file: File) -> list[TreePart]:
+    found: list[TreePart] = []
+    for part in parts(file):
+        found += list(part.each()) if isinstance(part.value, list) else [part]
+    for part in found:
+        if not isinstance(part.value, dict):
+            raise part.wrong("a table belongs here")
+    return found
+
+
+def _with_pages(
+    queues: list[QueueNode], pages: list[TreePart], whole: dict[str, Fraction], notes: Notes
+) -> list[QueueNode]:
+    """Return the queues of the XML, and those that only the scheduler's page lists with what it says of them."""
+    known = {queue.name for queue in queues}
+    for page in pages:
+        kind = page["type"].text()
+        if kind == "fairScheduler":
+            stated = list(fair_queues(page["rootQueue"], whole))
+            if not known:
+                notes.assumed(
+                    "queue has weight 1: the page does not tell weights, fair-scheduler.xml does", count=len(stated)
+                )
+        elif kind == "capacityScheduler":
+            stated = list(capacity_queues(page, "root", whole))
+        else:
+            notes.unused(f"queues of a scheduler of type {kind}: fairScheduler and capacityScheduler are read")
+            continue
+        queues += [queue for queue in stated if queue.name not in known]
+    names = {queue.name for queue in queues}
+    return [replace(queue, parent=queue.parent if queue.parent in names else "") for queue in queues]
+
+
+def _placed(tasks: list[Task], nodes: list[ListedMachine], notes: Notes) -> list[Task]:
+    """Return the tasks, those that run somewhere on the first node where all nodes are alike."""
+    running = [task for task in tasks if task.node == SOMEWHERE]
+    alike = len({(tuple(sorted(node.capacity.items())), tuple(node.labels.items())) for node in nodes}) == 1
+    if running and not alike:
+        count = sum(int(task.count) for task in running)
+        notes.unused(
+            "running container: on which of the unlike nodes is not told, so it is no current allocation", "", count
+        )
+    home = nodes[0].name if alike else None if nodes else POOL
+    return [replace(task, node=home) if task.node == SOMEWHERE else task for task in tasks]

@@ -22,7 +22,7 @@ from fractions import Fraction
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import failure, shown
-from ...text.xml_tree import Element
+from ...text.yaml_xml import Element
 from ..conversion import Notes
 from ..queues.tree import QueueNode
 from .queues import amounts

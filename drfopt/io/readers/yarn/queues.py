@@ -15,7 +15,7 @@ from fractions import Fraction
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import File, failure, shown
-from ...text.xml_tree import Element, root
+from ...text.yaml_xml import Element, root
 from ..conversion import Notes
 from ..queues.tree import QueueNode
 

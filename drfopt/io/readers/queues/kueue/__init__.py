@@ -14,6 +14,231 @@ without these either, a queue wants ever more of what it uses, or of its quota, 
 a weighted share, it is computed again and a difference is noted.
 """
 
-from .reader import read
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from .....base.errors import InstanceError
+from ....text.files import File
+from ....writers.amounts import KUBERNETES
+from ...conversion import Contents, ListedMachine, Notes, ReadOptions, named
+from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of, missing
+from ...kubernetes.objects import Objects, name
+from ..tree import QueueNode, organised
+from .quotas import API, QuotaNode, Quotas, quotas
+from .workloads import local_queues, tasks
 
 __all__ = ["read"]
+
+PODS = "pods"
+
+Class = tuple[str, str]
+"""A root and a flavor; the flavor is empty where all flavors of a root are one."""
+
+
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
+    """Read queues, cohorts and workloads.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    notes = Notes()
+    objects = Objects(files, notes)
+    objects.refuse_loose()
+    forest = quotas(objects)
+    if not forest.queues:
+        raise InstanceError("kueue: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
+    rooms = {} if asked.given else _rooms(forest, notes)
+    called = {room: "/".join(part for part in room if part) for room in rooms}
+    pool = next(iter(rooms.values())) if len(rooms) == 1 else None
+    local = local_queues(objects, asked.user_by == "localqueue", notes)
+    homes = {key: called.get(key, called.get((key[0], ""), "")) for key in _classes(forest)} if rooms else {}
+    wanted, endless = tasks(objects, forest, homes, local, asked.saturate, notes)
+    roots = {root for root, _ in rooms}
+    if any(forest.root(forest.queues[local.queue_of(task.user)]).name not in roots for task in wanted):
+        pool = None  # tasks of a queue without quota are not of the pool
+    # Who has no task keeps what is not lent; saturated queues have.
+    idle = set() if asked.saturate else forest.queues.keys() - {local.queue_of(task.user) for task in wanted}
+    if rooms:
+        _keep_unlent(rooms, forest, idle, notes)
+    flavors = _flavors(objects)
+    bounds = {resource for quota in forest.queues.values() for _, resource in quota.nominal}
+    asked = asked.called(KUBERNETES, bounds | {r for t in wanted for r in t.demand}, lambda name: "/" in name, notes)
+    nodes = [
+        ListedMachine(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
+        for room, amounts in rooms.items()
+    ]
+    nodes = asked.nodes(nodes, lambda called, labels: (None, features_of(labels, (), labels)), notes)
+    if all(PODS not in one for one in [*(node.capacity for node in nodes), asked.pool or {}]):
+        wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
+    _check_shares(forest, notes)
+    if objects.take("Node"):
+        notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
+    objects.tell_rest()
+    queues = _queues(forest, idle)
+    if local.users:
+        queues += [
+            QueueNode(local.user(queue, *key), queue, weight, label="|".join(key))
+            for key, (queue, weight) in local.queues.items()
+            if queue in forest.queues
+        ]
+    groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes)
+
+    def why(needs: tuple[str, PodNeeds], features: tuple[Class | None, Features | None]) -> str:
+        queue, asked_of = forest.queues[needs[0]], needs[1]
+        room, there = features
+        if room is None:
+            # A machine of another file: one of the flavors of the queue has to be of its kind.
+            for flavor in dict.fromkeys(key[0] for key in queue.nominal):
+                kind = flavors.get(flavor)
+                if kind is None or set(kind.labels) <= set(there.labels if there else ()):
+                    return missing(_of_flavor(asked_of, there), there) if there else ""
+            return f"is of no flavor of {queue.name}"
+        root, flavor = room
+        if forest.root(queue).name != root or (flavor and all(key[0] != flavor for key in queue.nominal)):
+            return f"is not of the quota of {queue.name}"
+        return "" if there is None else missing(_of_flavor(asked_of, there), there)
+
+    return Contents(
+        f"kueue, {files[0].stem}",
+        f"Kueue ({named(files)}): quotas of queues, {len(forest.queues):,}; cpu in cores, memory in bytes",
+        [] if pool is not None else nodes,
+        wanted,
+        notes,
+        lambda needs, features: not why(needs, features),
+        pool=pool if pool is not None else asked.pool,
+        groups=groups,
+        members=members,
+        endless=endless,
+        shape=asked.shape,
+        wants=lambda queue: (local.queue_of(queue), ANYWHERE),
+        usable=lambda queue: frozenset(key[1] for key in forest.queues[local.queue_of(queue)].nominal),
+        missing=why,
+    )
+
+
+def _classes(forest: Quotas) -> list[Class]:
+    """Return every root with each of its flavors."""
+    return [(forest.root(queue).name, key[0]) for queue in forest.queues.values() for key in queue.nominal]
+
+
+def _rooms(forest: Quotas, notes: Notes) -> dict[Class, dict[str, Fraction]]:
+    """Return what each class of quotas has: one a root, or one for each of its flavors."""
+    rooms: dict[Class, dict[str, Fraction]] = {}
+    roots = {forest.root(queue).name: forest.root(queue) for queue in forest.queues.values()}
+    for root in roots.values():
+        everything = forest.all_of(root)
+        apart = forest.apart(root)
+        if forest.several(root) and not apart:
+            notes.assumed("flavors are added up: queues have several resource groups", root.name)
+        for (flavor, resource), amount in everything.items():
+            room = rooms.setdefault((root.name, flavor if apart else ""), {})
+            room[resource] = room.get(resource, Fraction(0)) + amount
+    return rooms
+
+
+def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: Collection[str], notes: Notes) -> None:
+    """Take out of the rooms what queues without tasks do not lend: nobody can use it."""
+    for quota in [*forest.queues.values(), *forest.cohorts.values()]:
+        if not quota.lending:
+            continue
+        if not quota.parent or quota.name not in idle or quota.name in forest.cohorts:
+            notes.unused("lendingLimit: the whole quota is lent while its queue does not need it", quota.name)
+            continue
+        root = forest.root(quota).name
+        for (flavor, resource), amount in forest.unlent(quota).items():
+            rooms[(root, flavor) if (root, flavor) in rooms else (root, "")][resource] -= amount
+        notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
+
+
+def _queues(forest: Quotas, idle: Collection[str]) -> list[QueueNode]:
+    """Return queues and cohorts; a root that is the whole cluster is no group."""
+    found = []
+    for quota in forest.queues.values():
+        nominal = _by_resource(quota.nominal)
+        ceiling = {} if quota.parent else nominal
+        if quota.parent:
+            limited = {
+                resource: sum(
+                    (quota.borrowing.get(key, Fraction(0)) for key in _keys(quota, resource)), nominal[resource]
+                )
+                for resource in nominal
+                if all(key in quota.borrowing for key in _keys(quota, resource))
+            }
+            ceiling = limited
+        found.append(
+            QueueNode(quota.name, _group(quota.parent), quota.weight, nominal if quota.parent else {}, ceiling)
+        )
+    for quota in forest.cohorts.values():
+        ceiling = _by_resource(
+            {
+                key: forest.subtree(quota).get(key, Fraction(0)) + limit
+                for key, limit in quota.borrowing.items()
+                if quota.parent
+            }
+        )
+        promised = _by_resource(forest.all_of(quota, idle)) if quota.parent else {}
+        found.append(
+            QueueNode(_group(quota.name), _group(quota.parent), quota.weight, promised, ceiling, label=quota.name)
+        )
+    roots = [quota for quota in forest.cohorts.values() if not quota.parent]
+    if len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
+        return [
+            replace(queue, parent="" if queue.parent == _group(roots[0].name) else queue.parent)
+            for queue in found
+            if queue.name != _group(roots[0].name)
+        ]
+    return found
+
+
+def _group(cohort: str) -> str:
+    """Return a name for a cohort that no queue has."""
+    return f"cohort {cohort}" if cohort else ""
+
+
+def _keys(quota: QuotaNode, resource: str) -> list[tuple[str, str]]:
+    return [key for key in quota.nominal if key[1] == resource]
+
+
+def _by_resource(amounts: Mapping[tuple[str, str], Fraction]) -> dict[str, Fraction]:
+    total: dict[str, Fraction] = {}
+    for (_, resource), amount in amounts.items():
+        total[resource] = total.get(resource, Fraction(0)) + amount
+    return total
+
+
+def _flavors(objects: Objects) -> dict[str, Features]:
+    """Return labels and taints of the nodes of each flavor that says them."""
+    found = {}
+    for item in objects.take("ResourceFlavor", API):
+        labels = {key: part.text() for key, part in item["spec"]["nodeLabels"].pairs()}
+        found[name(item)] = features_of(labels, item["spec"]["nodeTaints"].each(), labels)
+    return found
+
+
+def _of_flavor(needs: PodNeeds, features: Features) -> PodNeeds:
+    """Return what concerns a flavor: only the labels that it names are compared."""
+    known = {label for label, _ in features.labels}
+    selector = tuple(one for one in needs.selector if one[0] in known)
+    terms = needs.terms
+    if terms is not None:
+        kept = tuple(tuple(one for one in term if one[0] in known) for term in terms)
+        terms = kept if all(kept) else None
+    return PodNeeds(selector, terms, needs.tolerations)
+
+
+def _check_shares(forest: Quotas, notes: Notes) -> None:
+    """Note every weighted share in the status that these quotas do not give."""
+    for quota in [*forest.queues.values(), *forest.cohorts.values()]:
+        if quota.reported is None:
+            continue
+        share = forest.share(quota)
+        # Older versions cut it to a whole number, newer ones round it up; an infinite one is the largest integer.
+        if share is None or quota.reported in (int(share), -int(-share // 1)):
+            continue
+        notes.assumed(
+            "weighted share in the status is not what these quotas give: is all of the cohort listed?",
+            f"{quota.name}: {quota.reported}, computed {float(share):g}",
+        )

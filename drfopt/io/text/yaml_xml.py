@@ -1,20 +1,25 @@
-"""YAML read event by event: scalars keep their text, and nothing is built that the file does not spell out.
+"""YAML and XML as trees, of which nothing is built that the file does not spell out.
 
-A YAML loader would turn 0.1 into a float, ``no`` into a boolean, keep the last of two equal keys, and let a
-small file expand without end through anchors. Here numbers are kept as written, ``no`` is a text, and the
-other two are refused.
+YAML is read event by event, and scalars keep their text.  A loader would turn 0.1 into a float, ``no`` into a boolean,
+keep the last of two equal keys, and let a small file expand without end through anchors.  Here numbers are kept as
+written, ``no`` is a text, and the other two are refused.
+
+XML is read by defusedxml: no document types, no entities, and no deeper than a tree of queues is.  The tree is built by
+a target of the parser, so that what is too deep is refused where it begins.
 """
 
 import re
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 import yaml
 
 from ...base.numbers.quantities import LONGEST
-from .files import failure, shown
+from .files import File, failure, shown
 
-__all__ = ["DEEPEST", "DEEPEST_DOCUMENT", "MUCH_TOO_DEEP", "TOO_DEEP", "resolve", "tree", "trees"]
+__all__ = ["DEEPEST", "DEEPEST_DOCUMENT", "MUCH_TOO_DEEP", "TOO_DEEP", "Element", "resolve", "root", "tree", "trees"]
 
 DEEPEST = 32
 """Levels of nesting that are read; an instance file has four."""
@@ -182,3 +187,87 @@ class _Builder:
 
 def _at(mark: Any) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+
+
+DEEPEST_XML = 64
+"""Levels of nesting that are read; a tree of queues is rarely deeper than six."""
+
+
+@dataclass
+class Element:
+    """An element: its tag, its attributes, its text without spaces around it, and the elements in it."""
+
+    tag: str
+    attributes: dict[str, str]
+    text: str = ""
+    children: "list[Element]" = field(default_factory=list)
+
+    def child(self, *tags: str) -> "Element | None":
+        """Return the first child with one of these tags."""
+        return next((child for child in self.children if child.tag in tags), None)
+
+
+class _TooDeepXml(Exception):
+    """Raised from inside the parser."""
+
+
+class _Elements:
+    """What the parser calls; the elements under construction are on a stack of our own."""
+
+    def __init__(self) -> None:
+        self.open: list[Element] = []
+        self.root: Element | None = None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        element = Element(tag.rpartition("}")[2], dict(attributes))
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+        if len(self.open) > DEEPEST_XML:
+            raise _TooDeepXml
+
+    def end(self, tag: str) -> None:
+        """End an element."""
+        element = self.open.pop()
+        element.text = element.text.strip()
+
+    def data(self, text: str) -> None:
+        """Add text to the element that is open."""
+        if self.open and (self.open[-1].text or text.strip()):
+            self.open[-1].text += text
+
+    def close(self) -> Element | None:
+        """Return the root."""
+        return self.root
+
+
+def root(file: File) -> Element:
+    """Return the root element of an XML file.
+
+    Raises
+    ------
+    InstanceError
+        When the file is not XML, declares a document type or an entity, or is nested too deep.
+    """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import DefusedXMLParser
+
+    place = file.place
+    parser: Any = DefusedXMLParser(target=_Elements(), forbid_dtd=True)
+    try:
+        parser.feed(file.text.encode("utf-8"))
+        found = parser.close()
+    except ParseError as error:
+        line, column = error.position
+        reason = str(error).partition(":")[0]
+        raise failure(place, f"line {line}, column {column + 1}: {reason}: correct the XML there") from None
+    except DefusedXmlException:
+        raise failure(place, "declares a document type or an entity: leave the declaration out") from None
+    except _TooDeepXml:
+        raise failure(place, f"elements are nested deeper than {DEEPEST_XML} levels: no tree of queues is") from None
+    if found is None:
+        raise failure(place, "holds no element: write <allocations> ... </allocations>")
+    return found

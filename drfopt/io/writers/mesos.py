@@ -1,0 +1,53 @@
+"""Roles of Mesos as ``/roles`` prints them: weights, what is given as the guarantee of a quota, a ceiling as its limit.
+
+    {"roles": [{"name": "eng/dev", "weight": 2, "quota": {"role": "eng/dev",
+                "guarantee": {"cpus": 24, "mem": 98304}, "limit": {"cpus": 32}}}]}
+
+A user in a group is a role inside the group's. An operator gives weights to ``PUT /weights`` and quotas to the call
+UPDATE_QUOTA, role by role. JSON has no comments, so that what is called otherwise stands under ``comments``.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...model.allocation import Allocation
+from .amounts import Names, Shares, mesos
+from .kubernetes import heading
+from .queues import RULES, exported_queues
+
+__all__ = ["text"]
+
+
+def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
+    """Return the roles, groups first.
+
+    Raises
+    ------
+    InstanceError
+        On names of users or resources that Mesos does not take.
+    """
+    shares = mesos(allocation, names)
+    if allocation.instance.weights_per_resource:
+        lines.append("weights differ by resource, which Mesos does not know: all roles have 1")
+    queues = exported_queues(allocation, shares, _name, lines, RULES)
+    if any(not queue.weight for queue in queues):
+        lines.append("a weight of 0 is left out: a role's is above 0")
+    roles = []
+    for queue in queues:
+        role = queue.full.replace(".", "/")
+        quota: dict[str, Any] = {"role": role, "guarantee": _amounts(queue.steps, shares)}
+        quota |= {"limit": _amounts(queue.ceiling, shares)} if queue.ceiling else {}
+        roles.append({"name": role, "weight": float(queue.weight) if queue.weight else 1.0, "quota": quota})
+    comments = heading(allocation, lines).replace("# ", "").splitlines()
+    return json.dumps({"comments": comments, "roles": roles}, indent=2) + "\n"
+
+
+def _amounts(steps: Mapping[int, int], shares: Shares) -> dict[str, float]:
+    return {shares.targets[j].name: float(amount * shares.targets[j].step) for j, amount in steps.items()}
+
+
+def _name(name: str) -> str:
+    """Return a name without white space, slashes and dots, which part roles and paths, and without a hyphen first."""
+    return re.sub(r"[\s/.]+", "-", name).lstrip("-")
