@@ -1,4 +1,4 @@
-"""The command line: one small file a command, the shared options in `options`, exit statuses in `status`."""
+"""The command line: a small file for a command or two, the shared options in `options`, exit statuses in `status`."""
 
 import sys
 from collections.abc import Sequence

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from drfopt.base.errors import SolverError
 from drfopt.base.numbers import rationals
-from drfopt.base.solvers.exact_lp import ExactProgram, maximise
-from drfopt.base.solvers.sparse_factors import Factors
+from drfopt.base.solvers.exact_lp import ExactProgram, Factors, maximise
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
 from drfopt.engines.leximin import rational_chain

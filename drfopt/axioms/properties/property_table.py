@@ -1,4 +1,4 @@
-"""The table of properties; each has its definition, its witness and how it is decided in a file of this folder."""
+"""The table of properties; files of this folder have their definitions, witnesses and how they are decided."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
