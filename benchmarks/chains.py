@@ -10,9 +10,9 @@ from drfopt.solving.allocating import solve
 
 from . import peers
 from .families import cluster, regions, uneven
-from .measure import Bench, Case, Row, Verdict, Way, proven, without
-from .pools import engine_way, levels_of, market, one_lp
-from .reference import attempt, lowest, off
+from .measure import Bench, Case, Row, Verdict, Way, proven
+from .pools import engine_way, levels_of, lowest_level, market, one_lp
+from .reference import attempt, off
 
 __all__ = ["Scale", "Uneven", "many_users", "scale"]
 
@@ -92,39 +92,37 @@ def many_users(bench: Bench, size: Uneven | Scale) -> list[Row]:
     bench = replace(bench, limit=MINUTES)
     levels = solve(size.build(), "drf").levels if size.n <= OTHERS else None
     ruler = one_lp(FIRST, MINUTES, levels)
-    leximin = Case(
-        group="drf",
-        name=str(size),
-        n=size.n,
-        build=size.build,
-        reference="complete leximin, proven",
-        yardstick="the first LP",
-        ways=(
-            _chain("auto", None),
-            replace(ruler, largest=RULER, why=WHY),
-            *(_conic(label, solver, levels, OTHERS) for label, solver in CONIC.items()),
-            _conic("one LP, dede", "dede", levels, DECOMPOSED),
-        ),
+    leximin = _case(
+        "drf",
+        size,
+        "complete leximin, proven",
+        "the first LP",
+        _chain("auto", None),
+        replace(ruler, largest=RULER, why=WHY),
+        *(_conic(label, solver, levels, OTHERS) for label, solver in CONIC.items()),
+        _conic("one LP, dede", "dede", levels, DECOMPOSED),
     )
     tasks = attempt(lambda: solve(size.build(), "ceei", engine="barrier").tasks) if size.n <= OTHERS else None
     conic = (market("CLARABEL", "yardstick", MINUTES, tasks), market("SCS", "peer", MINUTES, tasks))
-    nash = Case(
-        group="ceei",
-        name=str(size),
-        n=size.n,
-        build=size.build,
-        reference="the interior point, to 32 digits",
-        yardstick="cvxpy + Clarabel",
-        ways=(engine_way("ceei", "barrier", MINUTES), *(replace(way, largest=OTHERS, why=WHY) for way in conic)),
+    nash = _case(
+        "ceei",
+        size,
+        "the interior point, to 32 digits",
+        "cvxpy + Clarabel",
+        engine_way("ceei", "barrier", MINUTES),
+        *(replace(way, largest=OTHERS, why=WHY) for way in conic),
     )
     return bench.measure("many-users-on-machines", leximin) + bench.measure("many-users-on-machines", nash)
 
 
 def _conic(label: str, solver: str, levels: np.ndarray | None, largest: int) -> Way:
-    def judge(instance: Instance, level: float) -> Verdict:
-        return without(None if levels is None else abs(level / lowest(levels, instance) - 1))
+    way = lowest_level(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), levels)
+    return replace(way, largest=largest, why=WHY)
 
-    return Way(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), judge, largest, WHY)
+
+def _case(group: str, size: Scale | Uneven, reference: str, yardstick: str, *ways: Way) -> Case:
+    """Return what is measured of one cluster under one policy."""
+    return Case(group, str(size), size.n, size.build, ways, reference, yardstick)
 
 
 def _chain(engine: str, levels: np.ndarray | None) -> Way:
@@ -139,32 +137,28 @@ def _chain(engine: str, levels: np.ndarray | None) -> Way:
 def _leximin(bench: Bench, size: Scale) -> Case:
     slow = size.n <= ONE_LP_A_USER
     levels = attempt(lambda: peers.one_lp_a_user(size.build())) if slow else None
-    return Case(
-        group="drf",
-        name=str(size),
-        n=size.n,
-        build=size.build,
-        reference="the chain with one LP a user",
-        yardstick="the first LP",
-        ways=(
-            _chain("interior-chain", levels),
-            _chain("lp-chain", levels),
-            one_lp(FIRST, MINUTES, levels),
-            levels_of("one LP a user", peers.one_lp_a_user, None, ONE_LP_A_USER, "thousands of programs"),
-            levels_of(
-                "water-filling, one MILP a level",
-                lambda instance: peers.water_filling(instance, bench.limit),
-                levels,
-                WATER,
-                "a MILP takes minutes",
-            ),
-            levels_of(
-                "cvxpy-leximin saturation",
-                lambda instance: peers.leximin_cvxpy(instance, "saturation"),
-                levels,
-                CVXPY,
-                "it takes minutes",
-            ),
+    return _case(
+        "drf",
+        size,
+        "the chain with one LP a user",
+        "the first LP",
+        _chain("interior-chain", levels),
+        _chain("lp-chain", levels),
+        one_lp(FIRST, MINUTES, levels),
+        levels_of("one LP a user", peers.one_lp_a_user, None, ONE_LP_A_USER, "thousands of programs"),
+        levels_of(
+            "water-filling, one MILP a level",
+            lambda instance: peers.water_filling(instance, bench.limit),
+            levels,
+            WATER,
+            "a MILP takes minutes",
+        ),
+        levels_of(
+            "cvxpy-leximin saturation",
+            lambda instance: peers.leximin_cvxpy(instance, "saturation"),
+            levels,
+            CVXPY,
+            "it takes minutes",
         ),
     )
 
@@ -179,16 +173,12 @@ def _verdict(allocation: Allocation, levels: np.ndarray | None) -> Verdict:
 
 def _market(bench: Bench, size: Scale) -> Case:
     tasks = attempt(lambda: solve(size.build(), "ceei", engine="conic").tasks)
-    return Case(
-        group="ceei",
-        name=str(size),
-        n=size.n,
-        build=size.build,
-        reference="the conic engine, polished",
-        yardstick="cvxpy + Clarabel",
-        ways=(
-            engine_way("ceei", "barrier", MINUTES, lambda allocation: off(allocation.tasks, tasks)),
-            market("CLARABEL", "yardstick", MINUTES, tasks),
-            market("SCS", "peer", MINUTES, tasks),
-        ),
+    return _case(
+        "ceei",
+        size,
+        "the conic engine, polished",
+        "cvxpy + Clarabel",
+        engine_way("ceei", "barrier", MINUTES, lambda allocation: off(allocation.tasks, tasks)),
+        market("CLARABEL", "yardstick", MINUTES, tasks),
+        market("SCS", "peer", MINUTES, tasks),
     )

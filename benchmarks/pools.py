@@ -15,7 +15,7 @@ from .families import family_named
 from .measure import Bench, Case, Row, Verdict, Way, proven, without
 from .reference import attempt, ceei_tasks, leximin_levels, lowest, off
 
-__all__ = ["STATEMENTS", "SUM", "ceei", "engine_way", "levels_of", "leximin", "market", "one_lp"]
+__all__ = ["STATEMENTS", "SUM", "ceei", "engine_way", "levels_of", "leximin", "lowest_level", "market", "one_lp"]
 
 SLOW_CHAIN = 200
 """Users up to which the chain with one LP a user is asked; it solves thousands of programs beyond."""
@@ -135,13 +135,17 @@ def engine_way(
 
 
 def one_lp(statement: str, seconds: float, levels: np.ndarray | None) -> Way:
-    """Return the way of one max-min program by HiGHS, its level held against the lowest of the levels (n,)."""
+    """Return the way of one max-min program by HiGHS."""
+    return lowest_level(statement, "yardstick", lambda instance: STATEMENTS[statement](instance, seconds), levels)
+
+
+def lowest_level(label: str, role: str, run: Callable[[Instance], float], levels: np.ndarray | None) -> Way:
+    """Return the way of one program, its level held against the lowest of the levels (n,)."""
 
     def judge(instance: Instance, level: float) -> Verdict:
-        error = None if levels is None else abs(level / lowest(levels, instance) - 1)
-        return without(error)
+        return without(None if levels is None else abs(level / lowest(levels, instance) - 1))
 
-    return Way(statement, "yardstick", lambda instance: STATEMENTS[statement](instance, seconds), judge)
+    return Way(label, role, run, judge)
 
 
 def levels_of(

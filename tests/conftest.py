@@ -17,7 +17,13 @@ WORKERS = 8
 
 
 def pytest_addoption(parser):
-    parser.addoption("--every-cell", action="store_true", help="tests/coverage: the whole table, not a sample of it")
+    parser.addoption("--every-case", action="store_true", help="slow tests: all of their cases, not a sample of them")
+
+
+@pytest.fixture
+def some(request):
+    """Return how many of the cases of a slow test are run: a tenth, or with ``--every-case`` all."""
+    return (lambda cases: cases) if request.config.getoption("--every-case") else (lambda cases: cases // 10)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -27,4 +27,24 @@ QUESTIONS = (
             "time: the more objects there are at once, the longer the collector of garbage looks at them."
         ),
     ),
+    Question(
+        name="growth-files",
+        question=(
+            "By which power of the number of queues, from a quarter of them to all, do CPU seconds grow of writing an "
+            "allocation for every other scheduler, and of reading what was written?"
+        ),
+        expectation=(
+            "Each looks at every queue once: exponents of 1, and up to 1.15 where caches fill. (Written after a first "
+            "look at all of them, by which one was quadratic, the reading of capacity-scheduler.xml at 1.5: for every "
+            "setting it sorted all queues. It finds them by name now.)"
+        ),
+        sizes=(4_000,),
+        run=costs.files,
+        smoke=(40,),
+        happened=(
+            "Exponents of 0.93 to 1.14 of writing and 1.09 to 1.27 of reading, beside other work, by which "
+            "seconds are several times too long; from 2,000 to 8,000 queues they were 0.90 to 1.26. The readers are "
+            "above what was expected, and none is quadratic."
+        ),
+    ),
 )

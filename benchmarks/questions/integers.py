@@ -1,10 +1,18 @@
 """Whole tasks: what is proven how fast, and what CBC needs for it."""
 
+from itertools import product
+
 from .. import integers, targets, whole
 from ..integers import Pools
 from .question import Question
 
 __all__ = ["QUESTIONS"]
+
+
+def _leximin_pools(users: tuple[int, ...], seeds: int) -> tuple[tuple[str, str, int, int], ...]:
+    """Return policy, family, users and seed of the pools that are divided by leximin."""
+    return tuple(product(("drf", "asset"), ("generic", "tied"), users, range(seeds)))
+
 
 QUESTIONS = (
     Question(
@@ -81,13 +89,7 @@ QUESTIONS = (
             "Nash product hopeless for it at any size."
         ),
         sizes=(
-            *(
-                (policy, family, n, seed)
-                for policy in ("drf", "asset")
-                for family in ("generic", "tied")
-                for n in (10, 20, 50)
-                for seed in range(2)
-            ),
+            *_leximin_pools((10, 20, 50), 2),
             *(("ceei", family, n, 0) for family in ("generic", "tied") for n in (10, 20)),
         ),
         run=integers.against_cbc,
@@ -112,9 +114,7 @@ QUESTIONS = (
             "should run into its 15 s in half of the cases, first where users tie, and the ratio should be above 500. "
             "Where it ends it should find our levels, to the digits that it prints."
         ),
-        sizes=tuple(
-            (policy, family, n, 0) for policy in ("drf", "asset") for family in ("generic", "tied") for n in (5, 10, 20)
-        ),
+        sizes=_leximin_pools((5, 10, 20), 1),
         run=integers.complete_against_cbc,
         smoke=(("drf", "generic", 3, 0),),
         happened=(
@@ -187,13 +187,7 @@ QUESTIONS = (
             "times slower at 50 users, since the solver sees one level and ours has to count at all of them; after "
             "it as fast at 10 and 20 users, and slower by 2 at 50 in some seeds."
         ),
-        sizes=tuple(
-            (policy, family, n, seed)
-            for policy in ("drf", "asset")
-            for family in ("generic", "tied")
-            for n in (10, 20, 50)
-            for seed in range(3)
-        ),
+        sizes=_leximin_pools((10, 20, 50), 3),
         run=targets.against_rounds,
         smoke=(("drf", "tied", 5, 0),),
         happened=(

@@ -53,6 +53,20 @@ class Audit(Result):
         """The findings that show a violation."""
         return tuple(finding for finding in self.results if finding.verdict == FAILS)
 
+    def certificate(self) -> dict[str, Any]:
+        """Return what ``drfopt audit --certificate`` writes: the verdicts with proofs, for `drfopt.verify`.
+
+        Raises
+        ------
+        PolicyError
+            When the findings are about all instances, or about a formulation file.
+        """
+        from .certified import audits_document, proof_of
+
+        if self.instance is None:
+            raise PolicyError("a file proves verdicts on one instance: name one")
+        return audits_document([proof_of(self.instance, self.policy, self.integer, self.results)])
+
     def named(self) -> dict[str, Any]:
         """Return the findings by property: ``audit["envy-freeness"]``."""
         return {finding.property: finding for finding in self.results}
@@ -140,8 +154,6 @@ def audit(
     user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31; no report brings more
     """
     chosen, asked = policy_named(policy), properties_named(properties)
-    if not isinstance(instance, Instance):
-        raise PolicyError(f"audit takes an Instance, not {type(instance).__name__}: build one, or use Instance.load")
     built_in = chosen.objective in ("leximin", "alpha", "sum")
     chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types",))
     if time_limit is not None and not time_limit > 0:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError, suggestion
@@ -14,6 +15,7 @@ from ..base.tables import Column, Sheet
 from ..model.paths import AMONG, BETWEEN
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .auditing import Audit, audit
+from .certified import audits_document, proof_of
 from .claim_rows import (
     ASKEW,
     BENT,
@@ -46,6 +48,7 @@ __all__ = [
     "PropertyClaim",
     "TestedClaim",
     "audit_policy",
+    "certificate",
     "claim_for",
     "cut",
     "proven",
@@ -120,6 +123,22 @@ class TestedClaim:
         if self.claim.verdict == TIES:
             return self.claim.because
         return f"{self.claim.because}; {self.tried} instances audited without a violation"
+
+
+def certificate(tested: Sequence[TestedClaim]) -> dict[str, Any]:
+    """Return what ``drfopt theorems --certificate`` writes: every counterexample with its proofs, for `drfopt.verify`.
+
+    That a property holds of every instance is a theorem; that small ones were audited proves nothing of the others.
+
+    Raises
+    ------
+    PolicyError
+        When no claim is shown by a counterexample.
+    """
+    shown = [(one.claim, one.finding) for one in tested if one.finding is not None]
+    if not shown:
+        raise PolicyError("no file proves what holds of every instance: choose claims that fail")
+    return audits_document(proof_of(c.instance(), c.policy, c.integer, [finding]) for c, finding in shown)
 
 
 def proven(claim: PropertyClaim) -> TestedClaim:

@@ -63,13 +63,32 @@ class CheckedTheorem:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem of the paper, and how it is told: ``tell(cluster)`` gives lines, a verdict, and whether it stands."""
+    """A theorem of the paper, and how it is told: ``tell(cluster)`` gives lines, a verdict, and whether it stands.
+
+    `audited` are the policy and the properties whose verdicts on the instance a file proves; without any, `unwritten`
+    says why there is none.
+    """
 
     number: int | str
     claim: str
     instance: str
     tell: Callable[[Economy], tuple[Sequence[str], str, bool]]
     word: str = "Theorem"
+    audited: tuple[str, ...] = ()
+    unwritten: str = ""
+
+    def certificate(self) -> dict[str, Any]:
+        """Return what ``drfopt theorems N --certificate`` writes: the verdicts that are told, for `drfopt.verify`.
+
+        Raises
+        ------
+        PolicyError
+            When what is told is no verdict on an answer; the message says what it is.
+        """
+        if not self.audited:
+            raise PolicyError(f"no file proves what theorem {self.number} tells: {self.unwritten}")
+        policy, *properties = self.audited
+        return audit(Instance.library(self.instance), policy, properties).certificate()
 
     def checked(self) -> CheckedTheorem:
         """Compute it."""
@@ -169,30 +188,78 @@ def _sixth(cluster: Economy) -> tuple[Sequence[str], str, bool]:
     return lines, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", both
 
 
+ABOUT = "it is a statement about an answer and no property; 'drfopt solve nsdi2011 --certificate' proves that answer"
+
 THEOREMS = (
-    Theorem(1, "asset fairness can violate sharing incentive", "thm1", _first),
-    Theorem(2, "asset fairness can violate bottleneck fairness", "thm2", _second),
-    Theorem(3, "asset fairness can violate resource monotonicity", "thm3", _third),
-    Theorem(4, "CEEI is not strategy-proof", "thm4", _fourth),
-    Theorem(5, "CEEI is not population monotonic", "thm5", _fifth),
-    Theorem(6, "no policy has sharing incentive, Pareto efficiency and resource monotonicity", "thm6", _sixth),
+    Theorem(1, "asset fairness can violate sharing incentive", "thm1", _first, audited=("asset", "sharing-incentive")),
     Theorem(
-        7, "serving the lowest share keeps shares within one task of each other", "thm7-skip", appendix.one_task_apart
+        2, "asset fairness can violate bottleneck fairness", "thm2", _second, audited=("asset", "bottleneck-fairness")
     ),
-    Theorem(8, "every user needs a resource that is used up", "nsdi2011", appendix.saturated, "Lemma"),
-    Theorem(9, "drf is Pareto efficient", "nsdi2011", appendix.efficient),
-    Theorem(10, "drf has sharing incentive and bottleneck fairness", "nsdi2011", appendix.sharing),
-    Theorem(11, "drf is envy-free", "nsdi2011", appendix.envy_free),
-    Theorem(12, "drf is strategy-proof", "nsdi2011", appendix.strategy_proof),
-    Theorem(13, "with positive demands all dominant shares are equal", "nsdi2011", appendix.equal_shares),
-    Theorem(14, "with positive demands drf is population monotonic", "thm5", appendix.more_for_others),
-    Theorem("path", "drf is not the only policy with its properties", "thm6", appendix.not_the_only_one, "Note"),
+    Theorem(
+        3,
+        "asset fairness can violate resource monotonicity",
+        "thm3",
+        _third,
+        audited=("asset", "resource-monotonicity"),
+    ),
+    Theorem(4, "CEEI is not strategy-proof", "thm4", _fourth, audited=("ceei", "strategy-proofness")),
+    Theorem(5, "CEEI is not population monotonic", "thm5", _fifth, audited=("ceei", "population-monotonicity")),
+    Theorem(
+        6,
+        "no policy has sharing incentive, Pareto efficiency and resource monotonicity",
+        "thm6",
+        _sixth,
+        unwritten="it speaks of all policies, not of an answer",
+    ),
+    Theorem(
+        7,
+        "serving the lowest share keeps shares within one task of each other",
+        "thm7-skip",
+        appendix.one_task_apart,
+        unwritten="it tells a run, task by task, which is no optimum",
+    ),
+    Theorem(8, "every user needs a resource that is used up", "nsdi2011", appendix.saturated, "Lemma", unwritten=ABOUT),
+    Theorem(9, "drf is Pareto efficient", "nsdi2011", appendix.efficient, audited=("drf", "pareto-efficiency")),
+    Theorem(
+        10,
+        "drf has sharing incentive and bottleneck fairness",
+        "nsdi2011",
+        appendix.sharing,
+        audited=("drf", "sharing-incentive", "bottleneck-fairness"),
+    ),
+    Theorem(11, "drf is envy-free", "nsdi2011", appendix.envy_free, audited=("drf", "envy-freeness")),
+    Theorem(
+        12,
+        "drf is strategy-proof",
+        "nsdi2011",
+        appendix.strategy_proof,
+        unwritten="that no report brings more is a theorem, and its comparisons are infinitely many",
+    ),
+    Theorem(
+        13, "with positive demands all dominant shares are equal", "nsdi2011", appendix.equal_shares, unwritten=ABOUT
+    ),
+    Theorem(
+        14,
+        "with positive demands drf is population monotonic",
+        "thm5",
+        appendix.more_for_others,
+        audited=("drf", "population-monotonicity"),
+    ),
+    Theorem(
+        "path",
+        "drf is not the only policy with its properties",
+        "thm6",
+        appendix.not_the_only_one,
+        "Note",
+        unwritten="it compares policies by their claims, one of which is a search",
+    ),
     Theorem(
         "kalai-smorodinsky",
         "drf in a pool is the lexicographic Kalai-Smorodinsky solution",
         "nsdi2011",
         appendix.kalai_smorodinsky,
         "Note",
+        unwritten=ABOUT,
     ),
 )
 """What is told, by its number in the paper; beyond the paper, by a name."""

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ..base.errors import PolicyError
 from . import options
-from .output import Output
+from .output import Output, check, deliver_proof
 from .status import DISAGREED, FAILED, USAGE_ERROR
 from .working import working
 
@@ -47,6 +48,7 @@ def audit(
     property: PropertyNames = None,
     integer: options.WholeTasks = False,
     time_limit: options.TimeLimit = None,
+    certificate: options.CertificateFile = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -59,7 +61,11 @@ def audit(
     from ..axioms.properties.property_table import properties_named
 
     properties_named(property)
+    if certificate is not None:
+        check(certificate)
     if instance is None:
+        if certificate is not None:
+            raise PolicyError("--certificate proves verdicts on one instance: name one, or use 'drfopt theorems'")
         from ..axioms.claims import audit_policy
 
         with working(f"auditing {policy}"):
@@ -71,6 +77,9 @@ def audit(
 
         with working(f"auditing {policy}"):
             found = audited(cluster, policy, property, integer=integer, time_limit=time_limit)
+        if certificate is not None:
+            with working("proving the verdicts"):
+                deliver_proof(found.certificate(), certificate)
         title = options.title(cluster, instance)
         out.write(found.sheet(), lambda: found.to_dict() | {"instance": title})
     if found.failed:

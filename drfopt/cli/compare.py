@@ -82,7 +82,7 @@ AnswerFile = Annotated[
     Path | None,
     typer.Argument(
         metavar="FILE",
-        help="What 'solve --json' or 'solve --certificate' wrote; alone, a certificate file, which has its instance.",
+        help="What 'solve --json' or '--certificate' wrote; alone, a certificate file, which has its instance.",
         show_default=False,
     ),
 ]

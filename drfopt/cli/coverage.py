@@ -179,7 +179,7 @@ ROWS = (
     Refusal(
         "exact",
         lambda a: a.tasks == "exact" and not a.exact,
-        "no engine computes this in fractions; the answer in floats has a certificate",
+        "a formulation file is solved as it is written, by a modelling language in floats",
     ),
     Refusal(
         "priced",

@@ -32,7 +32,7 @@ def export(
             "--to",
             "FORMAT",
             "csv, resourcequota, kueue, volcano, yunikorn, kai, koordinator (Kubernetes), fair-scheduler, "
-            "capacity-scheduler (YARN), slurm or slurm-accounts.",
+            "capacity-scheduler (YARN), slurm, slurm-accounts or mesos.",
             autocompletion=lambda incomplete: options.matching(incomplete, _names()),
         ),
     ],

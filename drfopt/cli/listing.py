@@ -13,7 +13,7 @@ import typer
 
 from ..base.tables import Column, Sheet
 from . import options
-from .output import Output, check, deliver
+from .output import Output, check, deliver, deliver_proof
 from .status import DISAGREED, USAGE_ERROR
 from .working import working
 
@@ -156,6 +156,7 @@ def theorems(
         str | None,
         options.valued("--property", "NAME", "Claims on one property."),
     ] = None,
+    certificate: options.CertificateFile = None,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -165,12 +166,20 @@ def theorems(
     Example: drfopt theorems 4
     """
     out = Output.from_options(format, json, output)
+    if certificate is not None:
+        check(certificate)
     if number is not None:
+        if policy is not None or property is not None:
+            raise USAGE_ERROR(f"theorem {number} is told whole: leave --policy and --property out, or the number")
         from ..axioms.theorems import theorem
         from ..base.tables import Sheet
 
         with working(f"theorem {number}"):
-            found = theorem(number).checked()
+            told = theorem(number)
+            proof = None if certificate is None else told.certificate()
+            found = told.checked()
+        if certificate is not None and proof is not None:
+            deliver_proof(proof, certificate)
         if out.format == "table":
             deliver(str(found), out.path)
         else:
@@ -187,6 +196,8 @@ def theorems(
         for k, claim in enumerate(chosen):
             report(f"claim {k + 1} of {len(chosen)}: {claim.policy}, {claim.property}")
             standings.append(claims.proven(claim))
+        if certificate is not None:
+            deliver_proof(claims.certificate(standings), certificate)
     out.write(claims.sheet(standings), rows=len(standings))
     if not all(standing.stands for standing in standings):
         raise typer.Exit(DISAGREED)

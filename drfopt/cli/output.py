@@ -17,7 +17,7 @@ from ..base.errors import InstanceError
 from ..base.tables import FORMATS, SHOWN, WIDTH, Sheet
 from .status import USAGE_ERROR
 
-__all__ = ["Output", "check", "deliver", "versions"]
+__all__ = ["Output", "check", "deliver", "deliver_proof", "versions"]
 
 
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
@@ -94,6 +94,11 @@ def deliver(text: str, path: Path | None = None) -> None:
         if error.errno in (errno.EPIPE, errno.EINVAL):
             raise BrokenPipeError from error
         raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def deliver_proof(document: dict[str, Any], path: Path) -> None:
+    """Write an answer or a verdict with its proof, and with which versions it was computed."""
+    deliver(json.dumps(document | {"program": versions()}, ensure_ascii=False), path)
 
 
 def _for_standard_output(sheet: Sheet, rows: int) -> str:

@@ -6,7 +6,6 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ import typer
 
 from ..base.errors import suggestion
 from . import options
-from .output import Output, check, deliver, versions
+from .output import Output, check, deliver_proof, versions
 from .status import FAILED, USAGE_ERROR
 from .working import stoppable, working
 
@@ -99,7 +98,7 @@ def solve(
     if certificate is not None:
         from ..certificates.document import certificate_document
 
-        deliver(dumps(certificate_document(allocation) | {"program": versions()}, ensure_ascii=False), certificate)
+        deliver_proof(certificate_document(allocation), certificate)
     sheet = allocation.sheet()
     if out.format == "table":
         from ..planning.advice import advise

@@ -72,6 +72,9 @@ OUTLIERS = 0.005
 LEFT = 0.1
 """What these keep of themselves."""
 
+CLIPPED = 4
+"""Iterations in which the gap is not halved after which none are stopped: what they give up is then never made good."""
+
 BENT = 20.0
 """Largest second-order term, in mean products: where it is more, the predictor went too far to tell."""
 
@@ -258,12 +261,13 @@ class LevelMethod:
         filled = self.parts.change("start", amounts, level)[0]
         if not (np.isfinite(filled).all() and 0 < level < np.inf):
             raise SolverError("tasks at the common level are beyond the range of floats: check units and weights")
-        self.unit, self.t, self.rising = level, 1.0, True
+        self.unit, self.t, self.rising, self.clips = level, 1.0, True, True
         self.t_middle: float | None = None
         self._begin(filled)
         best, waited, good = np.inf, 0, False
         for iteration in range(ITERATIONS):
             gap = self._gap()
+            self.clips = self.clips and waited < CLIPPED
             watch(f"iteration {iteration}: gap {gap / self.t:.1e} of the level")
             if gap < best / 2:
                 best, waited = gap, 0
@@ -355,7 +359,7 @@ class LevelMethod:
             return price, (missing - float(per_level @ price)) / down
 
         price, level = direction(of_amount - self.rhs, owed)
-        given = OUTLIERS * self.count if gap > MIDDLE * self.t else 0.0
+        given = OUTLIERS * self.count if self.clips and gap > MIDDLE * self.t else 0.0
         step = LevelStep(self.t, (price, level), BENT * gap / self.products)
         far, sums, of_inverse, of_second, owing = parts.look("predict", step)
         ratio = price[free] / self.p[free]

@@ -32,6 +32,10 @@ UNFINISHED = ("time_limit", "feasible")
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
 
+WRITTEN_ONCE = 8_192
+"""Bits from which a fraction stands once in JSON: up to there, of some 250 users of 16 digits, whoever reads it needs
+no more than that."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -396,13 +400,13 @@ class Allocation(Result):
     def to_dict(self, *, instance: bool = True, proof: bool | None = None) -> dict[str, Any]:
         """Return the object that ``drfopt solve --json`` prints; exact values are strings such as ``"63/25"``.
 
-        One of more than 4096 bits stands once, under ``long``, in hexadecimal (``"0x3f/0x19"``), and others by their
+        One of more than 8192 bits stands once, under ``long``, in hexadecimal (``"0x3f/0x19"``), and others by their
         short multiples of it: ``"63/25*L1"``.
         Besides, `from_dict` needs the `instance`, under ``cluster`` with the keys of its file, and what the certificate
         says in full.  Under ``proof`` stands what `drfopt.verify` needs beyond prices of a pool; it is left out where
         the instance is, unless it is asked for.
         """
-        long = LongNumbers()
+        long = LongNumbers(WRITTEN_ONCE)
         found = self._document(long)
         written = self.certificate.evidence.written(self.instance, partial(_plain, long=long))
         if (instance if proof is None else proof) and written.keys() - {"prices"}:

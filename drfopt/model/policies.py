@@ -121,6 +121,9 @@ class Policy:
 
         `knows` are the features of an instance (`drfopt.model.instance.FEATURES`) that whoever asks has been taught.
         """
+        if not isinstance(instance, Instance):
+            what = type(instance).__name__
+            raise PolicyError(f"{self.name} takes an Instance, not {what}: build one, or use Instance.load(path)")
         taught = set(knows)
         if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
@@ -139,6 +142,8 @@ class Policy:
             )
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
             self._refuse_order(instance.organisation)
+        if integer and self.objective == "servers":
+            raise PolicyError(f"{self.name} is not defined for whole tasks: use drf, or divisible tasks")
         if integer and self.objective == "alpha" and self.alpha != 1:
             raise PolicyError(f"{self.name} is not defined for whole tasks: use ceei, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
@@ -184,11 +189,11 @@ class Policy:
 
     def _refuse_rules(self, rules: str, integer: bool) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
-        if integer:
-            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
-        elif self.objective not in ("leximin", "alpha", "sum", "formulation"):
+        if self.objective not in ("leximin", "alpha", "sum", "formulation"):
             able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
             why = f"it makes no levels rise together, which these rules are about: use {able}"
+        elif integer:
+            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
         else:
             why = "that is not built here: leave them out"
         raise PolicyError(f"{self.name} is asked of an instance with {rules}, and {why}")
@@ -434,11 +439,18 @@ def _with_argument(row: Policy, text: str, argument: str) -> Policy:
             raise PolicyError(f"{text!r} names no resource: write for example single:cpu")
         return replace(row, name=text, argument=argument)
     try:
-        alpha = float(argument)
-    except ValueError:
+        alpha = float(Fraction(argument)) if "/" in argument else float(argument)
+    except (ValueError, ArithmeticError):
         alpha = math.nan
     if not 0 <= alpha < math.inf:
-        raise PolicyError(f"{text!r}: alpha must be a number, 0 or more, such as alpha:2")
+        raise PolicyError(f"{text!r}: alpha must be a number, 0 or more, such as alpha:2 or alpha:1/2")
+    if "/" in argument:
+        if Fraction(repr(alpha)) != Fraction(argument):
+            known = f"powers are those of decimals, and {argument} is none"
+            raise PolicyError(f"{text!r}: {known}: write alpha:{alpha:.3g}")
+        # Whoever reads the answer finds the decimal.
+        argument = repr(alpha).removesuffix(".0")
+        text = f"alpha:{argument}"
     if alpha == 0:
         return replace(row, name=text, argument=argument, objective="sum", weights="none", alpha=0.0)
     return replace(row, name=text, argument=argument, alpha=alpha)

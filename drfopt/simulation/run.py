@@ -285,6 +285,9 @@ def simulate(
     chosen = rule_named(rule)
     if preemption is not None:
         chosen = Preempting(chosen, preemption)
+    if not isinstance(scenario, Scenario):
+        what = type(scenario).__name__
+        raise InstanceError(f"a rule takes a Scenario, not {what}: build one, or use Scenario.library(name)")
     scenario = scenario.stopping(until)
     pace = Pace(Plan.of(scenario), slowdown or Slowdown())
     simulator = Simulator(

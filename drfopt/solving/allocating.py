@@ -96,10 +96,6 @@ def solve(
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)
-    if not isinstance(instance, Instance):
-        raise PolicyError(
-            f"solve takes an Instance, not {type(instance).__name__}: build one, or use Instance.load(path)"
-        )
     chosen.check(instance, integer, FEATURES)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")

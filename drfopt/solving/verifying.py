@@ -22,6 +22,7 @@ __all__ = ["Verification", "verify"]
 
 HELD = {True: "holds", False: "FAILS", None: "not decided"}
 VERDICTS = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}
+OF_AN_AUDIT = VERDICTS | {None: "not all verdicts are decided"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,8 @@ class Verification(Result):
         One a condition, with ``.name``, ``.holds`` (None: not decided) and ``.worst``, the first fault in words.
     answer : str
         The file, or what was verified.
+    audit : bool
+        Whether it has verdicts on properties.
     """
 
     _schema = "drfopt verification 1"
@@ -47,6 +50,7 @@ class Verification(Result):
     accuracy: Fraction
     checks: tuple[Check, ...]
     answer: str = ""
+    audit: bool = False
 
     def named(self) -> dict[str, Check]:
         """Return the checks by name."""
@@ -64,7 +68,7 @@ class Verification(Result):
             self.answer,
             (Column("check"), Column(""), Column("first fault")),
             [(check.name, HELD[check.holds], check.worst) for check in self.checks],
-            (f"{VERDICTS[self.valid]}: decided in fractions, {floats}",),
+            (f"{(OF_AN_AUDIT if self.audit else VERDICTS)[self.valid]}: decided in fractions, {floats}",),
             document=self.to_dict,
         )
 
@@ -75,7 +79,7 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
     Parameters
     ----------
     answer : Allocation, mapping, or path
-        An allocation, with its proof; or what ``solve --json`` or ``solve --certificate`` wrote, as a file or read.
+        An allocation, with its proof; or what ``solve --json`` or ``--certificate`` wrote, as a file or read.
     instance : Instance, optional
         The instance that it is to be the answer of; certificate files and allocations have their own.
 
@@ -103,7 +107,8 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
     given = None if instance is None else document(instance)
     try:
         # Written and read, so that a float means its shortest decimal here as in a file.
-        report = verified(loads(json.dumps(data) if text is None else text), given)
+        read = loads(json.dumps(data) if text is None else text)
+        report = verified(read, given)
     except (TypeError, ValueError, RecursionError) as error:
         raise InstanceError(f"{place}: {error}: give a file of 'solve --json' or 'solve --certificate'") from None
-    return Verification(report.valid, report.accuracy, tuple(report.checks), place)
+    return Verification(report.valid, report.accuracy, tuple(report.checks), place, "audits" in read)

@@ -10,6 +10,7 @@ from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, aud
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.outcomes import Outcome
+from drfopt.axioms.properties import monotonicity
 from drfopt.axioms.properties.property_table import EIGHT, PROPERTIES, findings, properties_named
 from drfopt.axioms.verdicts import FAILS, HOLDS, UNDECIDED
 from drfopt.model.policies import policy_named
@@ -345,3 +346,20 @@ def test_a_loss_that_no_listed_multiple_shows_is_found_by_polynomials(monkeypatc
     assert found.verdict == FAILS
     assert found.exact
     assert found.witness.after < found.witness.tasks
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "single:r1", "tsf"])
+def test_who_leaves_a_pool_that_everybody_needs_harms_nobody(policy, monkeypatch):
+    """The theorem says what removing one after the other says, and is not asked where somebody does without."""
+    dice = random.Random(5)
+    for positive in (True, False):
+        for _ in range(6):
+            rows = [[dice.randint(1, 4), dice.randint(positive, 2) or dice.randint(0, 1)] for _ in range(4)]
+            most = [dice.choice([0, 1, 2, float("inf")]) for _ in rows]
+            instance = Instance(rows, [dice.randint(3, 9), dice.randint(3, 9)], resources=["r1", "r2"], max_tasks=most)
+            found = audit(instance, policy, PM).results[0]
+            with monkeypatch.context() as patch:
+                patch.setattr(monotonicity, "_rise_together", lambda case: False)
+                assert audit(instance, policy, PM).results[0].verdict == found.verdict
+            if all(map(all, rows)):
+                assert found.verdict == HOLDS and found.exact

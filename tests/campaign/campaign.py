@@ -2,7 +2,8 @@
 
 ``python tests/campaign/campaign.py --count 1000 --seed 1`` draws instances number 0 to 999 of seed 1, solves each, and
 prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
-that are wrong, faults, and what takes longer than a minute make the exit status 1.
+that are wrong, faults, and what takes longer than a minute make the exit status 1.  ``--markets`` draws `ceei` and
+`alpha:A` with numbers up to 10^6 apart instead, to see how many are refused.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import cases
@@ -80,10 +81,10 @@ def run(case: cases.Case) -> Verdict:
         return Verdict("not judged", "its oracle takes too long")
 
 
-def results(seed: int, numbers: range) -> Iterator[Result]:
+def results(seed: int, numbers: range, draw: Callable[[int, int], cases.Case] = cases.drawn) -> Iterator[Result]:
     """Yield what comes of each instance."""
     for number in numbers:
-        case = cases.drawn(seed, number)
+        case = draw(seed, number)
         begun = time.process_time()
         yield Result(number, case.kind, run(case), time.process_time() - begun)
 
@@ -116,13 +117,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="print this instance and what comes of it")
     parser.add_argument("--refusals", action="store_true", help="print why engines failed, too")
+    parser.add_argument("--markets", action="store_true", help="draw markets with numbers up to 10^6 apart")
     asked = parser.parse_args()
+    draw = cases.skewed if asked.markets else cases.drawn
     if asked.only is not None:
-        case = cases.drawn(asked.seed, asked.only)
+        case = draw(asked.seed, asked.only)
         print(case, run(case), sep="\n")
         return 0
     found = []
-    for result in results(asked.seed, range(asked.first, asked.first + asked.count)):
+    for result in results(asked.seed, range(asked.first, asked.first + asked.count), draw):
         found.append(result)
         failed = result.verdict.word in ("refused: SolverError", "refused: CertificateError", "not judged")
         if result.verdict.word in BAD or (asked.refusals and failed):

@@ -11,12 +11,13 @@ from typing import Any
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
 
-__all__ = ["Case", "Type", "drawn", "exact"]
+__all__ = ["Case", "Type", "drawn", "exact", "skewed"]
 
 MODES = {"divisible": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 LEXIMIN = ("drf", "drf", "asset", "tasks", "tsf", "single:r0")
 SUMS = ("utilitarian", "throughput")
 MARKETS = ("ceei", "ceei", "alpha:2", "alpha:0.5", "alpha:7")
+SKEWED = ("ceei", "ceei", "ceei", "alpha:0.5", "alpha:2", "alpha:5", "alpha:7")
 PATHS = ("", "a", "b", "a/x", "a/y")
 
 
@@ -187,6 +188,35 @@ def drawn(seed: int, number: int) -> Case:
         # Drawn apart, so that what was found at a number before is found there still.
         _rules_of_whole(random.Random(f"whole {seed}/{number}"), case, [exact(r) for r in rooms])
     return Case(**_with_averages(case))
+
+
+def skewed(seed: int, number: int) -> Case:
+    """Return a market of that number, whose demands, capacities, weights and limits are up to 10^6 apart."""
+    chance = random.Random(f"market {seed}/{number}")
+    on_machines = number % 5 == 0
+    n, m = chance.randint(1, 4 if on_machines else 6), chance.randint(1, 4)
+
+    def amount(digits: int = 17) -> float:
+        return float(f"{10 ** chance.uniform(-3, 3):.{digits - 1}e}")
+
+    digits = chance.choice((1, 3, 17))
+    demands = [[amount(digits) * (chance.random() < 0.75) for _ in range(m)] for _ in range(n)]
+    for row in demands:
+        row[chance.randrange(m)] = amount(digits)
+    case: dict[str, Any] = {"capacity": [amount(digits) for _ in range(m)]}
+    if on_machines:
+        k = chance.randint(1, 3)
+        rows = [([amount(digits) for _ in range(m)], chance.choice((1, 1, 2, 30))) for _ in range(k)]
+        case = {"capacity": None, "machines": rows}
+        if chance.random() < 0.6:
+            case["open_to"] = [[chance.random() < 0.7 for _ in range(k)] for _ in range(n)]
+    if chance.random() < 0.5:
+        case["weights"] = [amount(digits) for _ in range(n)]
+    if chance.random() < 0.4:
+        case["limits"] = [amount(digits) if chance.random() < 0.5 else None for _ in range(n)]
+    policy = chance.choice(SKEWED)
+    exact_too = policy != "alpha:0.5" and chance.random() < 0.1
+    return Case("skewed", policy, "exact" if exact_too else "divisible", demands, **case)
 
 
 def _rules_of_whole(chance: random.Random, case: dict[str, Any], rooms: list[Fraction]) -> None:

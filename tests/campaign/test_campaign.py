@@ -17,6 +17,12 @@ def bad(seed: int, numbers: range) -> list:
     return [result for result in results(seed, numbers) if result.verdict.word in BAD]
 
 
+def test_markets_of_numbers_a_million_apart_are_answered():
+    words = [result.verdict.word for result in results(5, range(60), cases.skewed)]
+    assert set(words) <= {"right", "not judged"}
+    assert words.count("right") > 50
+
+
 def test_a_few_random_instances_are_right_or_refused():
     assert not bad(20, range(80))
 
@@ -35,6 +41,7 @@ def test_a_few_random_instances_are_right_or_refused():
         (900, 352),
         (900, 17127),
         (900, 23571),
+        (900, 38825),
     ],
 )
 def test_what_was_wrong_once_is_right_or_refused(seed, number):

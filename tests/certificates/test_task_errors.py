@@ -159,8 +159,8 @@ def test_limits_that_are_just_reached():
 
 
 @pytest.mark.slow
-def test_hundreds_of_limits_that_are_just_reached():
-    is_right(range(600))
+def test_hundreds_of_limits_that_are_just_reached(some):
+    is_right(range(some(2_000)))
 
 
 def test_many_at_once():

@@ -8,11 +8,13 @@ from typing import Any
 
 from cells import CLUSTERS, FAULT, FEATURES, GROUPS, POLICIES, Cell, Outcome, call, document, faults, policy
 
+from drfopt.axioms.claims import CLAIMS
 from drfopt.axioms.properties.property_table import PROPERTIES
+from drfopt.axioms.theorems import THEOREMS
 from drfopt.io.documents.published import DOCUMENTS
 from drfopt.simulation.rules.table import RULES
 
-__all__ = ["judged", "listings", "scenario", "searches", "simulated", "simulations"]
+__all__ = ["judged", "listings", "scenario", "searches", "simulated", "simulations", "theorems"]
 
 TABLES = ("table", "json", "csv", "markdown", "latex")
 FEW = 3
@@ -91,6 +93,15 @@ def listings() -> list[list[str]]:
     """Return the arguments of what is listed or printed, in every form."""
     forms = [[command, "--format", form] for command, form in itertools.product(LISTS, TABLES)]
     return [*forms, *(["schema", row.name] for row in DOCUMENTS), ["new"], ["new", "--scenario"]]
+
+
+def theorems() -> list[list[str]]:
+    """Return the arguments of every theorem that is told and every claim that is made, in every form."""
+    told = [["theorems", str(theorem.number)] for theorem in THEOREMS]
+    pairs = dict.fromkeys((claim.policy, claim.property) for claim in CLAIMS)
+    made = [["theorems", "-p", policy, "--property", name] for policy, name in pairs]
+    forms = itertools.cycle(("--json", *(f"--format={form}" for form in TABLES)))
+    return [[*asked, form] for asked, form in zip([*told, *made], forms, strict=False)]
 
 
 def judged(arguments: list[str]) -> Outcome:

@@ -1,4 +1,4 @@
-"""Simulations, searches, lists: every kind is answered or refused in a line."""
+"""Simulations, searches, lists, theorems: every kind is answered or refused in a line."""
 
 import others
 import pytest
@@ -26,3 +26,16 @@ def test_no_list_is_at_fault(step):
     found = [(row, others.judged(row)) for row in others.listings()[::step]]
     assert not unsound(found)
     assert {outcome.status for _, outcome in found} == {0}
+
+
+@pytest.mark.parametrize("step", [61, pytest.param(31, marks=pytest.mark.slow)])
+def test_no_theorem_is_at_fault(step):
+    found = [(row, others.judged(row)) for row in others.theorems()[::step]]
+    assert not unsound(found)
+    assert {outcome.status for _, outcome in found} == {0}
+
+
+def test_a_theorem_is_told_whole():
+    found = others.judged(["theorems", "4", "-p", "drf"])
+    assert found.status == 2
+    assert "leave --policy and --property out" in found.words

@@ -11,6 +11,7 @@ import pytest
 from drfopt import Group, Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
 from drfopt.base.numbers.enclosures import Enclosure, upper
 from drfopt.certificates import bounds, stops
+from drfopt.certificates.document import certificate_document
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
@@ -94,6 +95,17 @@ def test_guarantees_that_do_not_fit_are_kept_to_one_part_and_named():
     found = solve(pool(guarantees={"A": {"cpu": 5}, "B": {"cpu": 6}}), "alpha:2")
     assert found.tasks == pytest.approx([45 / 11, 27 / 11, 0], rel=1e-12)
     assert [row.owner for row in found.broken] == ["A", "B"]
+
+
+def test_guarantees_of_groups_are_not_decided_by_the_verifier_which_says_so():
+    rules = Organisation(paths={"a": "g"}, groups=(Group("g", guarantee={"cpu": 3}),))
+    pool = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    said = verify(certificate_document(solve(pool, "ceei")))
+    assert said.valid is None
+    assert {check.worst for check in said.checks if not check.holds} == {
+        "what ceei makes of guarantees of groups is not known here",
+        "what ceei makes of guarantees of groups is not followed here: only feasibility was checked",
+    }
 
 
 @pytest.mark.parametrize("policy", [*MARKETS, *SUMS])
@@ -199,7 +211,7 @@ def _exactly(seed):
             continue
         chosen, evidence, placed = policy_named(policy), found.certificate.evidence, found.placed_by_type
         placed = found.placement if placed is None else placed
-        for i in np.flatnonzero(found.tasks):
+        for i in np.flatnonzero(found.tasks)[:2]:
             tasks = found.tasks.copy()
             tasks[i] = upper(tasks[i]) * (1 + Fraction(1, 10**20))
             assert not bounds.certify_exactly(instance, chosen, tasks, placed, evidence).valid
@@ -211,7 +223,7 @@ def test_markets_and_sums_with_bounds_in_fractions(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 40))
+@pytest.mark.parametrize("seed", range(10, 30))
 def test_markets_and_sums_with_bounds_in_fractions_many(seed):
     _exactly(seed)
 

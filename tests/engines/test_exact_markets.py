@@ -11,6 +11,7 @@ from skewed_markets import skewed_markets
 
 from drfopt.base.numbers import surds
 from drfopt.base.numbers.enclosures import Enclosure, lower, upper
+from drfopt.base.progress import reporting
 from drfopt.engines.nash import enclosure
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
@@ -135,9 +136,22 @@ def test_skewed_markets_are_answered():
 
 
 @pytest.mark.slow
-def test_thousands_of_skewed_markets_are_answered():
-    for _, policy, instance in skewed_markets(4, range(2000)):
+def test_thousands_of_skewed_markets_are_answered(some):
+    for _, policy, instance in skewed_markets(4, range(some(5_000))):
         answers(instance, policy)
+
+
+def test_prices_far_from_utilities_cost_no_digits():
+    # Money is 1e40 apart.  That products rise before y and t agree was said to be rounding, four times as many digits
+    # were computed, and then it was given up.  No four of the users and no two of the resources show it.
+    demands = [[0, 3, 1], [3, "1e-12", 10**6], ["1e-6", "1e-6", 1], ["1e-12", 3, 10**6], [3, "1e-12", 10**6]]
+    pool = Instance(demands, ["1e-6", 7, 3], weights=[3, 1, 3, 3, 10**6])
+    iterations = []
+    with reporting(iterations.append):
+        found = solve(pool, "alpha:7", exact=True)
+    assert sum(said.startswith("iteration") for said in iterations) < 250
+    assert found.certificate.valid and found.certificate.evidence.start == "decimal-barrier"
+    assert float(found.tasks[0]) == pytest.approx(7 / 3, rel=1e-9)
 
 
 def test_limits_that_are_just_reached():

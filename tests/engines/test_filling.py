@@ -34,8 +34,8 @@ def test_awkward_pools(policy):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-def test_thousands_of_awkward_pools(policy):
-    is_the_reference(12, 4_000, policy)
+def test_thousands_of_awkward_pools(policy, some):
+    is_the_reference(12, some(20_000), policy)
 
 
 def test_digits_that_cancel_are_computed_in_fractions():

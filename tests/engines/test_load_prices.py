@@ -133,9 +133,9 @@ def test_what_is_neither_packed_nor_counted_keeps_low_levels_and_has_a_bound(mon
 
 
 @pytest.mark.slow
-def test_thousands_of_machines_equal_enumeration():
+def test_thousands_of_machines_equal_enumeration(some):
     answered = 0
-    for seed, name in itertools.product(range(1500), ("drf", "asset", "tasks")):
+    for seed, name in itertools.product(range(some(5_000)), ("drf", "asset", "tasks")):
         instance, policy = tiny(9000 + seed, machines=True), policy_named(name)
         problem = Problem(instance, policy, True)
         if not problem.n:
@@ -145,7 +145,7 @@ def test_thousands_of_machines_equal_enumeration():
         expected = second_methods._enumeration(problem)[1]
         assert found.certificate.valid, (seed, name)
         assert whole.score(instance, policy, [floor(x) for x in found.tasks]) == expected, (seed, name)
-    assert answered > 1500
+    assert answered > some(5_000)
 
 
 def test_of_equals_with_other_classes_either_may_stop():

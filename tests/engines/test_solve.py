@@ -50,6 +50,8 @@ def test_answers_do_not_change(paper):
         ({"policy": "single:"}, PolicyError, "names no resource"),
         ({"policy": "alpha:-1"}, PolicyError, "0 or more"),
         ({"policy": "alpha:nan"}, PolicyError, "0 or more"),
+        ({"policy": "alpha:1/0"}, PolicyError, "0 or more, such as alpha:2 or alpha:1/2"),
+        ({"policy": "alpha:1/3"}, PolicyError, "1/3 is none: write alpha:0.333"),
         ({"policy": "missing.py"}, PolicyError, "no formulation file 'missing.py'"),
         ({"engine": "fillin"}, EngineError, "no engine 'fillin': did you mean 'filling'"),
         ({"engine": "conic"}, EngineError, "takes alpha.*engines that do: filling, lp-chain"),
@@ -62,6 +64,13 @@ def test_answers_do_not_change(paper):
 def test_what_it_says_no_to(paper, arguments, error, words):
     with pytest.raises(error, match=words):
         solve(paper, **arguments)
+
+
+def test_an_exponent_is_a_number_as_any_other(paper):
+    half = solve(paper, "alpha:1/2")
+    assert half.policy == "alpha:0.5"
+    assert half.tasks.tolist() == solve(paper, "alpha:0.5").tasks.tolist()
+    assert solve(paper, "alpha:4/2", exact=True) == solve(paper, "alpha:2", exact=True)
 
 
 def test_scalar_weights_are_asked_for():

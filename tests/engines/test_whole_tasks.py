@@ -52,8 +52,8 @@ def test_all_engines_find_the_best_of_all_on_machines():
 
 
 @pytest.mark.slow
-def test_five_thousand_instances():
-    for seed, name in itertools.product(range(2500), ("drf", "asset")):
+def test_five_thousand_instances(some):
+    for seed, name in itertools.product(range(some(5_000)), ("drf", "asset")):
         instance, policy = tiny(1000 + seed), policy_named(name)
         expected = enumerated(instance, policy)
         assert score_of(instance, policy, "frontier") == expected, (seed, name)

@@ -187,3 +187,25 @@ def test_what_one_user_has():
 
 def test_the_base_is_abstract():
     assert inspect.isabstract(Result)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        solve,
+        compare,
+        crosscheck,
+        lambda name: audit(name, "drf"),
+        schedule,
+        explain,
+        price,
+        lambda name: size(name, "A>=4", {"cpu": 1}),
+        lambda name: rebalance(name, {"tasks": {}}),
+        report,
+        simulate,
+        lambda name: simulate_each(name, ["drf"]),
+    ],
+)
+def test_a_name_is_no_instance(ask):
+    with pytest.raises(drfopt.DrfoptError, match=r"takes an? (Instance|Scenario), not str: build one"):
+        ask("nsdi2011")

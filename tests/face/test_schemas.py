@@ -169,5 +169,10 @@ def test_an_older_answer_without_a_schema_is_read():
 
 def test_a_command_stands_for_what_it_prints():
     assert schema("solve") == schema("allocation")
+    without = {"export"}  # It writes what another program reads.
+    for command in app.registered_commands:
+        if (name := command.callback.__name__) not in without:
+            assert schema(name)["title"].startswith("drfopt ")
+    assert schema("engines") == schema("rules") == schema("listing")
     with pytest.raises(PolicyError, match="did you mean 'allocation'"):
         schema("alocation")

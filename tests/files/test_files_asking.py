@@ -70,6 +70,9 @@ def test_queues_alone_want_everything_of_machines_from_another_file(tmp_path: Pa
         read(kind, config, machines=cluster) if kind != "kueue" else read(
             "volcano", saved(tmp_path / "v", CONFIGURATIONS["volcano"]), machines=cluster
         )
+    if kind not in ("kueue", "kubernetes"):  # quotas are a cluster where no other is known
+        with pytest.raises(InstanceError, match=r"--saturate: there is no machine, .* another file with --machines"):
+            read(kind, config, saturate=True)
     found = read(kind, config, saturate=True, machines=cluster)
     cpu, memory, gpu, unit = WORDS.get(kind, ("cpu", "memory", "nvidia.com/gpu", 1))
     total = dict(zip(found.instance.resources, found.instance.exact_capacity, strict=True))

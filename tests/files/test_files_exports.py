@@ -68,6 +68,11 @@ def test_the_sum_never_exceeds_the_capacity(seed: int) -> None:
     )
 
 
+def test_what_is_no_allocation_is_told() -> None:
+    with pytest.raises(InstanceError, match="export takes an Allocation, not str: give what solve returns"):
+        export("nsdi2011", "csv")  # type: ignore[arg-type]
+
+
 def test_a_hair_below_a_step_is_the_step() -> None:
     target = TargetName("cpu", step=Fraction(1, 1000))
     assert rounded([[Fraction(2.9999999999999996)]], [Fraction(9)], [target]) == [[3000]]

@@ -240,3 +240,7 @@ def test_tasks_of_one_role_hint_at_the_frameworks(tmp_path: Path) -> None:
         read("mesos", path)
     )
     assert read("mesos", path, "framework").instance.users == ("chronos", "marathon")
+    # Who runs nothing would be no user of that either.
+    state["frameworks"][1]["tasks"] = []
+    path.write_text(json.dumps(state), encoding="utf-8")
+    assert "nobody to divide with" not in told(read("mesos", path))

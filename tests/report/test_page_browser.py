@@ -418,6 +418,8 @@ def test_every_width_between_fits_too(opened):
     for width in itertools.chain(range(320, 900, 60), (1024, 1920)):
         tab.set_viewport_size({"width": width, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, width
+        cut = """[...document.querySelectorAll(".scroll")].some((one) => one.scrollWidth > one.clientWidth + 1)"""
+        assert width > 1000 or not tab.evaluate(cut), f"a column is cut off at {width}"
 
 
 def test_the_answer_stands_on_the_first_screen(opened):

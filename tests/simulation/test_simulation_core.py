@@ -44,8 +44,8 @@ def test_invariants_hold_on_random_scenarios():
 
 
 @pytest.mark.slow
-def test_invariants_hold_on_ten_thousand_random_scenarios():
-    for number in range(10_000):
+def test_invariants_hold_on_ten_thousand_random_scenarios(some):
+    for number in range(some(10_000)):
         checked_runs([1000 + number], [OWN[number % len(OWN)]])
 
 

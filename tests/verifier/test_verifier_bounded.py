@@ -104,7 +104,7 @@ def test_a_table_of_which_a_file_says_nothing_ends_undecided(document):
     ("shape", "written"),
     [
         ((300, 8), certificate_document),
-        ((300, 8), Allocation.to_dict),
+        ((400, 8), Allocation.to_dict),
         pytest.param((2_000, 4), certificate_document, marks=pytest.mark.slow),
     ],
 )

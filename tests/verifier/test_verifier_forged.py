@@ -220,8 +220,8 @@ def test_forged_certificates_are_rejected(genuine, truth):
 
 
 @pytest.mark.slow
-def test_ten_thousand_forged_certificates_are_rejected(genuine, truth):
-    attack(genuine, truth, 10_000, seed=66)
+def test_ten_thousand_forged_certificates_are_rejected(genuine, truth, some):
+    attack(genuine, truth, some(10_000), seed=66)
 
 
 @pytest.mark.parametrize("name", [name for name in GENUINE if "drf" in name or "tasks" in name])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
+from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, solve
 from drfopt.certificates import verifier
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
@@ -206,7 +206,25 @@ def out_of_time():
     return grouped([4, 4, 4])
 
 
+def no_loss():
+    """A user who loses nothing is said to."""
+    found = audit(Instance.library("thm1"), "asset", "sharing-incentive").certificate()
+    found["audits"][0]["findings"][0]["user"] = "u1"
+    return loads(json.dumps(found))
+
+
+def loss_of_nothing():
+    """A loss, in a division that is not the policy's."""
+    found = audit(pool(), "drf", "sharing-incentive").certificate()
+    truth = without_levels(found["audits"][0]["truth"])
+    row(truth, 0, tasks="0")
+    found["audits"][0]["findings"][0] |= {"verdict": "fails", "user": truth["users"][0]["name"]}
+    return loads(json.dumps(found))
+
+
 FORGED = [
+    no_loss,
+    loss_of_nothing,
     late,
     out_of_time,
     overfull_types,
@@ -258,7 +276,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("possible.py", "order.py", "clock.py", "proofs.py")
+    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "judging.py", "audited.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]
@@ -457,3 +475,89 @@ def test_a_mutant_of_the_order_is_found_out(tmp_path, file, old, new, forged):
     mutant = mutated(tmp_path, file, source.replace(old, new))
     assert [verdict(verify, data) for data in forged] == [False] * len(forged)
     assert any(verdict(mutant, data) is True for data in forged)
+
+
+# ---- the clock, and several types --------------------------------------------------------------------------------
+
+
+def instead(honest, declared, policy="drf", said=None, **how):
+    """The answer of one cluster, said to be that of another, and perhaps of another policy."""
+    found = without_levels(file_of(honest, policy, **how))
+    return found | {"instance": file_of(declared, policy, **how)["instance"], "policy": said or policy}
+
+
+def in_groups(group=None, users=(), **rules):
+    """A, and B and C in a group, of two resources."""
+    rows = {"A": {"a": 1, "b": 1}, "B": {"a": 2, "b": 1}, "C": {"a": 1, "b": 3}}
+    rules = {"paths": {"B": "g", "C": "g"}, "groups": [Group("g", **(group or {}))]} | rules
+    return Instance(rows, {"a": 12, "b": 13}, organisation=Organisation(**rules))
+
+
+def apart(group=None, **rules):
+    """A and C, each in a group of its own, in which its own level is of no account."""
+    rows = {"A": {"a": 1, "b": 1}, "C": {"a": 1, "b": 3}}
+    groups = {"paths": {"A": "h", "C": "g"}, "groups": [Group("h"), Group("g", **(group or {}))]}
+    return Instance(rows, {"a": 12, "b": 13}, organisation=Organisation(**groups, **rules))
+
+
+def stopped_early():
+    """All stop with the first, with whom A has nothing in common."""
+    groups = {"paths": {"A": "h", "C": "g"}, "groups": [Group("h"), Group("g", weight=2)]}
+    rows = {"A": {"a": 1}, "C": {"b": 1}}
+    found = without_levels(file_of(Instance(rows, {"a": 12, "b": 12}, organisation=Organisation(**groups)), exact=True))
+    return row(found, 0, tasks="6")
+
+
+def of_types(capacity=4, limit=None, ceiling=None):
+    """A user whose second task is the large one, of two that stand at one place."""
+    kinds = [TaskType({"a": 4}, 1), TaskType({"a": 1}, 3)]
+    rules = {"organisation": Organisation(ceilings={"A": {"a": ceiling}})} if ceiling else {}
+    limits = {} if limit is None else {"max_tasks": {"A": limit}}
+    return Instance({"A": kinds, "B": {"a": 1}}, {"a": capacity}, **limits, **rules)
+
+
+def second_first():
+    """Two tasks in room for one, as if the second were small."""
+    kinds = [TaskType({"a": 4}, 1), TaskType({"a": 1}, 3)]
+    found = without_levels(file_of(Instance({"A": kinds}, {"a": 4}, max_tasks={"A": 1}), integer=True))
+    del found["instance"]["users"][0]["max_tasks"]
+    found["proof"]["trees"] = [[{"levels": ["0"]}]]
+    return row(found, 0, tasks=2)
+
+
+def named_alike():
+    """A user who is called what a type of another is."""
+    text = json.dumps(certificate_document(solve(of_types(20), integer=True)))
+    return loads(text.replace('"B"', '"A:1"'))
+
+
+PROMISE = {"guarantee": {"b": 6}}
+
+CLOCK = [
+    ("clock.py", "j not in c.excluded and ", "", lambda: instead(apart(), apart(excluded=["b"]))),
+    ("clock.py", 'own / unit if c.meaning == "surplus" else number(0)', "number(0)", lambda: instead(
+        apart(PROMISE), apart(PROMISE, meaning="surplus"))),
+    ("clock.py", 'own if own and c.meaning == "normalised" else room', "room", lambda: instead(
+        apart(PROMISE), apart(PROMISE, meaning="normalised"))),
+    ("clock.py", 'if word == "asset":', "if False:", lambda: instead(apart(), apart(), said="asset")),
+    ("clock.py", "ranks.setdefault(self.c.rank[i], [])", "ranks.setdefault((0, False), [])", lambda: instead(
+        in_groups(), in_groups(tiers={"A": 1}))),
+    ("clock.py", "{i: c.floor[i] for i in self.plays}", "dict.fromkeys(self.plays, number(0))", lambda: instead(
+        in_groups(), in_groups(guarantees={"C": {"b": 9}}))),
+    ("clock.py", "done |= {i for i in has if stop[1][i]}", "done |= set(has)", stopped_early),
+    ("whole_types.py", "return caps and pool and all", "return pool and all", lambda: instead(
+        of_types(20), of_types(20, ceiling=5), integer=True)),
+    ("whole_types.py", "if limit is None else min(sum(tasks.counts), math.floor(limit))", "", lambda: instead(
+        of_types(20), of_types(20, limit=1), integer=True)),
+    ("whole_types.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
+    ("whole_types.py", "if any(each in seen for _, _, each in told):", "if False:", named_alike),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "forge"), CLOCK, ids=[row[1].strip()[:30] for row in CLOCK])
+def test_a_mutant_of_the_clock_or_of_types_is_found_out(tmp_path, file, old, new, forge):
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    mutant, data = mutated(tmp_path, file, source.replace(old, new)), forge()
+    assert verdict(verify, data) in (False, "refused")
+    assert verdict(mutant, data) is True

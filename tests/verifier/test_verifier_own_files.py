@@ -80,8 +80,13 @@ REASONS = (
     "what is best of whole tasks of several types of one user is not followed here: only feasibility was checked",
     "how they are measured is not known here",
     "what is best is the formulation file's own claim: only feasibility was checked",
-    "what is fair is for the rules of its organisation to say, which are not followed here: "
-    "only feasibility was checked",
+    *(
+        f"what {policy} makes of the rules of an organisation is {what}"
+        for policy in (*FILES, "per-server", *(f"{name} in whole tasks" for name in POLICIES if name not in LEVELLED))
+        for what in ("not followed here: only feasibility was checked", "not known here")
+    ),
+    "in which order whole tasks of several groups stop is not followed here: only feasibility was checked",
+    "in which order whole tasks of several groups stop is not known here",
 )
 """Why nothing is decided of some file: all there may be."""
 

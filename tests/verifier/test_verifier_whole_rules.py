@@ -83,8 +83,8 @@ def test_whole_tasks_under_rules_and_of_types_are_decided():
 
 
 @pytest.mark.slow
-def test_hundreds_of_whole_tasks_under_rules_and_of_types_are_decided():
-    assert proven(answers(range(3, 50))) > 600
+def test_hundreds_of_whole_tasks_under_rules_and_of_types_are_decided(some):
+    assert proven(answers(range(3, 3 + some(100)))) > some(1_100)
 
 
 def told(chance, found):
@@ -122,6 +122,6 @@ def test_forged_whole_tasks_prove_nothing_that_is_not_so():
 
 
 @pytest.mark.slow
-def test_ten_thousand_forged_whole_tasks_prove_nothing_that_is_not_so():
+def test_ten_thousand_forged_whole_tasks_prove_nothing_that_is_not_so(some):
     files = list(answers(range(10), ("drf",)))
-    assert attack(files, 10_000, seed=2, forge=told, right=is_best) > 4_000
+    assert attack(files, some(10_000), seed=2, forge=told, right=is_best) > some(4_000)

@@ -13,7 +13,9 @@ Elsewhere a list of values is tried.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 and Theorem 6.
 
 Population monotonicity: when a user leaves, nobody who stays runs fewer tasks.
-Decided by removing the users one after the other: n outcomes.  Source: ibid.
+Decided by removing the users one after the other, n outcomes, but where everybody needs everything: under a leximin
+policy x[i] = min(u[i], t / r[i]) then, with the largest t for which no resource is exceeded, and t only grows when a
+user leaves.  Source: ibid.
 """
 
 from collections.abc import Iterator
@@ -27,7 +29,18 @@ from ..case import AuditCase
 from ..economy import Economy, Number, below, low, shown, times, total
 from ..verdicts import FAILS, Count, Finding, Witness
 
-__all__ = ["FACTORS", "NAME", "POPULATION", "Harmed", "Shrunk", "asks", "asks_population", "check", "check_population"]
+__all__ = [
+    "FACTORS",
+    "NAME",
+    "POPULATION",
+    "Harmed",
+    "Shrunk",
+    "asks",
+    "asks_population",
+    "check",
+    "check_population",
+    "grown",
+]
 
 POPULATION = "population-monotonicity"
 
@@ -59,6 +72,8 @@ def asks_population(case: AuditCase) -> Iterator[Economy]:
 def check_population(case: AuditCase) -> Finding:
     """Remove every user in turn."""
     count, cluster = Count(), case.cluster
+    if _rise_together(case):
+        return count.finding(POPULATION, exact=True)
     tied = computed = False
     by_a_tie: Finding | None = None
     for leaver in range(cluster.n if cluster.n > 1 else 0):
@@ -78,6 +93,16 @@ def check_population(case: AuditCase) -> Finding:
                     return finding
                 by_a_tie = by_a_tie or finding
     return by_a_tie or count.finding(POPULATION, exact=not computed, tied=tied)
+
+
+def _rise_together(case: AuditCase) -> bool:
+    """Say whether one level stops all users who are not at their limits: what is full is needed by everybody."""
+    pooled = not case.integer and case.cluster.machines is None and case.policy.objective == "leximin"
+    return pooled and _positive(case.cluster)
+
+
+def _positive(cluster: Economy) -> bool:
+    return all(map(all, cluster.demands)) and all(cluster.pool)
 
 
 NAME = "resource-monotonicity"
@@ -155,6 +180,12 @@ def check(case: AuditCase) -> Finding:
     return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(case), tied=tied)
 
 
+def grown(case: AuditCase, witness: Shrunk) -> Economy:
+    """Return the larger cluster of which a witness speaks."""
+    told = (witness.resource, witness.capacity, witness.raised, witness.machines)
+    return next(c.cluster for c in _changes(case) if (c.resource, c.before, c.after, c.machines) == told)
+
+
 def _idle(case: AuditCase) -> frozenset[int]:
     """Return resources more of which changes nothing: in a market with equal incomes, what is not used up is free."""
     cluster = case.cluster
@@ -174,8 +205,7 @@ def _decided(case: AuditCase) -> bool:
         return False
     if cluster.n == 1 or cluster.m == 1:
         return True
-    positive = all(all(row) for row in cluster.demands) and all(cluster.pool)
-    if not positive or policy.objective != "leximin":
+    if not _positive(cluster) or policy.objective != "leximin":
         return False
     if policy.measure in ("tasks", "single"):
         return True
@@ -215,9 +245,8 @@ def _switches(cluster: Economy, j: int) -> list[Fraction]:
 def _summed(case: AuditCase) -> bool:
     """Say whether polynomials decide: sums of shares, positive demands, no limits, few users."""
     cluster = case.cluster
-    positive = all(all(row) for row in cluster.demands) and all(cluster.pool)
     unlimited = all(limit is None for limit in cluster.limits)
-    return case.policy.measure == "asset" and not case.integer and positive and unlimited and cluster.n <= FEW
+    return case.policy.measure == "asset" and not case.integer and _positive(cluster) and unlimited and cluster.n <= FEW
 
 
 def _losses(case: AuditCase) -> Iterator[tuple[int, Fraction]]:

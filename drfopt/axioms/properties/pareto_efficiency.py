@@ -18,7 +18,7 @@ from ..economy import Economy, Number, around, below, high, least, low, reaches,
 from ..outcomes import FILE_ERROR
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
-__all__ = ["NAME", "Waste", "check"]
+__all__ = ["NAME", "Waste", "check", "together"]
 
 NAME = "pareto-efficiency"
 
@@ -88,11 +88,11 @@ def _whole(case: AuditCase) -> Finding:
 def _machines(case: AuditCase) -> Finding:
     """Ask a linear program, in fractions, for the most tasks that leave nobody with less, counted in what each has."""
     cluster, truth = case.cluster, case.truth
-    pairs = [(i, k) for i in range(cluster.n) for k, _ in cluster.classes(i)]
-    if not pairs:
+    if not any(cluster.classes(i) for i in range(cluster.n)):
         return Finding(NAME, HOLDS)
     held = [low(x) for x in truth.tasks]
-    gains = _most(cluster, pairs, held, case.deadline)
+    placed = together(cluster, held, case.deadline)
+    gains = [sum((z for (h, _), z in placed.items() if h == i), Fraction(0)) for i in range(cluster.n)]
     i = max(range(cluster.n), key=lambda h: (gains[h] - held[h]) / (held[h] or 1))
     if truth.exact and gains[i] > held[i]:
         return Finding(NAME, FAILS, Waste(cluster.users[i], truth.tasks[i], gains[i]), exact=True, tied=truth.tied)
@@ -105,8 +105,8 @@ def _machines(case: AuditCase) -> Finding:
     return Finding(NAME, HOLDS, exact=False, note="to the error of the tasks, which are computed in floats")
 
 
-def _most(cluster: Economy, pairs: list[tuple[int, int]], held: list[Fraction], deadline: Deadline) -> list[Fraction]:
-    """Return the tasks (n,) of a largest sum, each counted in what she has, in which nobody has less than `held`.
+def together(cluster: Economy, held: list[Fraction], deadline: Deadline) -> dict[tuple[int, int], Fraction]:
+    """Return tasks by user and class of a largest sum, each counted in what she has, where nobody has less than `held`.
 
     Floats propose a basis, exact arithmetic decides it.
     """
@@ -116,6 +116,7 @@ def _most(cluster: Economy, pairs: list[tuple[int, int]], held: list[Fraction], 
     from ...base.solvers.exact_lp import ExactProgram, maximise
     from ...engines.linear_programs import INFINITY, basic_columns, load, run
 
+    pairs = [(i, k) for i in range(cluster.n) for k, _ in cluster.classes(i)]
     unit = [x or Fraction(1) for x in held]
     cells: dict[tuple[int, int], int] = {}
     columns: list[dict[int, Fraction]] = []
@@ -148,7 +149,4 @@ def _most(cluster: Economy, pairs: list[tuple[int, int]], held: list[Fraction], 
     run(highs, "the program of what more is possible", deadline)
     program = ExactProgram(columns, room, [Fraction(1)] * len(pairs))
     found = maximise(program, basic_columns(highs), "the program of what more is possible", deadline)
-    tasks = [Fraction(0)] * cluster.n
-    for (i, _), amount in zip(pairs, found.x, strict=True):
-        tasks[i] += amount * unit[i]
-    return tasks
+    return {(i, k): amount * unit[i] for (i, k), amount in zip(pairs, found.x, strict=True)}

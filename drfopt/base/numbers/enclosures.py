@@ -124,14 +124,19 @@ class LongNumbers:
     All tasks of a pool's leximin are: one level, or one for every saturated resource, times what a user needs.  Levels
     of 10,000 users with 16 digits have 80,000 digits each, and there are as many users to write them for.
 
+    Parameters
+    ----------
+    bits : int
+        The length beyond which a fraction is long.
+
     Attributes
     ----------
     table : dict
         The names of the fractions that others are multiples of, with their text; empty where nothing is long.
     """
 
-    def __init__(self) -> None:
-        self.missed = 0
+    def __init__(self, bits: int = LONG_BITS) -> None:
+        self.bits, self.missed = bits, 0
         self.table: dict[str, Any] = {}
         self.values: dict[str, Fraction] = {}
         self._last: tuple[Any, Fraction, str] | None = None
@@ -141,7 +146,7 @@ class LongNumbers:
         if isinstance(value, Enclosure):
             return text(value, hexadecimal=True)
         value = _fraction(value)
-        if max(end.bit_length() for end in value.as_integer_ratio()) <= LONG_BITS:
+        if max(end.bit_length() for end in value.as_integer_ratio()) <= self.bits:
             return text(value)
         for name, long in self.values.items() if self.missed < MISSES else ():
             if (times := short_ratio(value, long)) is not None:

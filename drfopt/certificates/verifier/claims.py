@@ -49,7 +49,8 @@ class Claim:
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
-        if not known or not self.followed(word):
+        self.beyond = self.not_followed(word)
+        if not known or self.beyond:
             self.objective = ""
         self.rows, self.proof = data["users"], data.get("proof") or {}
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
@@ -113,23 +114,29 @@ class Claim:
         self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
         """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
 
-    def followed(self, word: str) -> bool:
-        """Say whether the rules of an organisation, which say what is fair and what a level is, are followed here."""
+    def not_followed(self, word: str) -> str:
+        """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed."""
         c = self.c
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
         later = len(set(c.rank)) > 1 or any(late for _, late in c.rank)
         if not (c.ruled or c.ordered or c.excluded):
-            return True
-        if word in ("per-server", "path"):
-            return False
-        if self.whole:  # Of several groups the order in which users stop decides, which is not followed.
-            alone = len(set(c.paths)) <= 1 and not any(group.get("guarantee") for group in c.groups)
-            return self.objective == "leximin" and alone and (c.meaning == "floor" or not promised or word not in TASKS)
+            return ""
+        if word in ("per-server", "path") or not self.objective:
+            return f"what {self.policy} makes of the rules of an organisation"
+        grouped = any(group.get("guarantee") for group in c.groups)
+        meant = f"what {self.policy} makes of guarantees that are {c.meaning}"
         if self.objective == "leximin":
-            return c.meaning == "floor" or not promised or word not in TASKS
+            if self.whole and (len(set(c.paths)) > 1 or grouped):
+                return "in which order whole tasks of several groups stop"
+            return "" if c.meaning == "floor" or not promised or word not in TASKS else meant
+        if self.whole:
+            return f"what {self.policy} in whole tasks makes of the rules of an organisation"
         # A market knows floors, incomes and ceilings, and no order of service.
-        orderly = later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups)
-        return not orderly and (c.meaning == "floor" or not promised) and not any(g.get("guarantee") for g in c.groups)
+        if later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups):
+            return f"an order of service in {self.policy}"
+        if grouped:
+            return f"what {self.policy} makes of guarantees of groups"
+        return "" if c.meaning == "floor" or not promised else meant
 
     def level(self, i: int, tasks: Fraction) -> Fraction:
         """Return the level of user i with so many tasks."""

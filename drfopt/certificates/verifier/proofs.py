@@ -7,17 +7,16 @@ from functools import reduce
 from typing import Any
 
 from .clock import by_the_clock
-from .cluster import Cluster
 from .order import ROUNDING, in_order, kept, rounds_of
 from .possible import PossibleClaim
-from .reading import Report, long_numbers, number, shown, total, with_long
+from .reading import number, shown, total
 from .trees import Undecided
 from .whole import better, score
 from .whole_levels import levels_refuted
 from .whole_values import value_refuted
-from .work import Unfinished, bits, metered, spend
+from .work import bits, spend
 
-__all__ = ["Proof", "verify"]
+__all__ = ["Proof"]
 
 CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
@@ -232,8 +231,8 @@ class Proof(PossibleClaim):
             why = "what is best is the formulation file's own claim"
         elif self.mixed:
             why = "what is best of whole tasks of several types of one user is not followed here"
-        elif self.c.ruled or self.c.ordered or self.c.excluded:
-            why = "what is fair is for the rules of its organisation to say, which are not followed here"
+        elif self.beyond:
+            why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
 
 
@@ -255,44 +254,3 @@ def _up(value: Fraction) -> Fraction:
     """Return a number that is not below the value, of 64 bits: thousands of long fractions have no short sum."""
     scale = 2 ** (64 + max(0, value.denominator.bit_length() - value.numerator.bit_length()))
     return Fraction(math.ceil(value * scale), scale)
-
-
-def verify(
-    document: dict[str, Any], instance: dict[str, Any] | None = None, *, bounded: bool = True, exact: bool = False
-) -> Report:
-    """Return what was checked of a document: a certificate file's data, or the data of an instance and an allocation.
-
-    `bounded` ends with "not decided" what takes more work than an honest file of its size is likely to.  With `exact`
-    the document's numbers are `Fraction`s that were never written, all of them meant exactly.
-
-    Raises
-    ------
-    ValueError
-        When it is no such document: a key is missing, or something is not what it should be.
-    """
-    report = Report()
-    try:
-        with metered(bounded), with_long(long_numbers(document)):
-            given: Any = document.get("cluster", document.get("instance"))
-            if instance is None and not isinstance(given, dict):
-                raise ValueError("not a certificate, but an answer without its instance: name that one before the file")
-            cluster = Cluster(given if instance is None else instance)
-            claim = Proof(cluster, document, exact)
-            report = claim.report
-            if instance is not None and isinstance(given, dict):
-                same = vars(Cluster(given)) == vars(cluster)
-                report.add("the instance is the one of the file", [] if same else ["they differ"])
-            claim.feasible()
-            steps = {
-                "leximin": claim.by_rules if cluster.ruled or cluster.ordered else claim.leximin,
-                "sum": claim.sum,
-                "alpha": claim.alpha_fair,
-                "servers": claim.servers,
-            }
-            if report.valid is not False:
-                claim.nothing_better() if claim.whole else steps.get(claim.objective, claim.unknown)()
-    except Unfinished:
-        report.add("all that has to be checked", [], "that takes more work than a file may cost")
-    except (KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None
-    return report

@@ -87,7 +87,10 @@ class _Barrier:
         self.v = market.spread.copy()
         # The tie of y and t is a product of powers of which neither grows faster than linearly.
         self.power = max(self.alpha, 1.0)
-        self.log_g, self.capped = np.log(self.g), bool(self.limited.any())
+        # What is nothing in floats is no point to go on from, and `run` says so.
+        with np.errstate(divide="ignore"):
+            self.log_g = np.log(self.g)
+        self.capped = bool(self.limited.any())
         # What has no limit has a dual of 0 and a slack of 1, and these stay.
         self.most = np.where(self.limited, self.u, 0.0)
 

@@ -42,8 +42,14 @@ MOST = 4
 IDLE = 10
 """Iterations in which the products did not fall by half, after which rounding is blamed too."""
 
+TIED: Any = Decimal(1)
+"""Error of the equations of y and t above which products need not fall."""
+
 ITERATIONS = 1000
-"""Some hundred suffice where several constraints are met exactly at no price, and the products fall slowly."""
+"""Some hundred suffice where several constraints are met exactly at no price, and the products fall slowly.
+
+With more digits than at first there are as many fewer.
+"""
 
 FASTEST = Decimal("1e-8")
 """Largest fall of the products in one step: faster, and the next step starts too close to the boundary."""
@@ -77,20 +83,24 @@ def optimum(market: Conditions, digits: int) -> MarketOptimum:
         context.Emin, context.Emax = decimal.MIN_EMIN, decimal.MAX_EMAX
         space = _Space(market)
         state = _State.start(space)
-        least, best, idle = ONE.scaleb(-digits), state.gap(), 0
+        least, best, idle, work = ONE.scaleb(-digits), state.gap(), 0, 0
         for iteration in range(ITERATIONS):
+            work += context.prec
             off = state.off()
             report(f"iteration {iteration}: gap {off:.1e}")
             market.problem.deadline.check("the interior point method in decimals", f"the gap was {off:.1e}")
             if off <= least:
                 return state.ended(least)
             gap = state.gap()
-            best, idle = (gap, 0) if gap < best / 2 else (best, idle + 1)
+            # While y and t are far from each other the products may rise: that is no rounding.
+            best, idle = (gap, 0) if gap < best / 2 or state.tie() > TIED else (best, idle + 1)
             if state.rounding() > LOST * gap or idle > IDLE:
                 if context.prec >= MOST * SPARE * digits:
                     break
                 context.prec, idle = 2 * context.prec, 0
                 state = _State(space, state.v, state.y, state.p, state.nu, state.s - state.dual)
+            if work > ITERATIONS * SPARE * digits:
+                break
             state = state.next(least)
     raise SolverError(f"the interior point method in decimals did not converge: the gap was {off:.1e}")
 
@@ -187,7 +197,11 @@ class _State:
 
     def off(self) -> Decimal:
         """Return the gap, relative to what the poorest user's tasks are worth to it, or the worst tie of y and t."""
-        return max(self.gap() / min(self.y * self.t), *abs(self.bend))
+        return max(self.gap() / min(self.y * self.t), self.tie())
+
+    def tie(self) -> Decimal:
+        """Return the worst error of y t^alpha = g, as `bend` measures it."""
+        return max(abs(self.bend))
 
     def rounding(self) -> Decimal:
         """Return what the linear equations miss, which but for rounding is nothing, in money."""

@@ -127,8 +127,9 @@ def _proven(market: Conditions, z: list[Fraction], p: list[Fraction]) -> Answer:
 def _from_decimals(problem: Problem) -> Answer:
     """Return the answer of a start in decimals; with more of them where limits that are just reached take digits."""
     market = Conditions(problem)
+    found = optimum(market, market.digits)
     try:
-        return _proven(market, *market.settled(optimum(market, market.digits)))
+        return _proven(market, *market.settled(found))
     except TimeLimitError:
         raise
     except SolverError:

@@ -237,6 +237,33 @@ class CertificateFile(Keyed):
     long: Long = {}
 
 
+class AuditedVerdict(Keyed):
+    """A property, its verdict, who loses, and the answers of the clusters that are compared."""
+
+    property: str
+    verdict: str
+    user: str = ""
+    users: list[str] = []
+    other: str = ""
+    after: list[CertificateFile] = []
+    why: str = ""
+
+
+class ProvenAudit(Keyed):
+    """An answer with its proof, and what is so of it."""
+
+    truth: CertificateFile
+    findings: list[AuditedVerdict]
+
+
+class AuditCertificateFile(Keyed):
+    """Verdicts on properties with their proofs, for ``drfopt verify``."""
+
+    schema_: str = Field(alias="schema")
+    program: str = ""
+    audits: list[ProvenAudit]
+
+
 class PoolDocument(Headed):
     """One pool of a batch."""
 

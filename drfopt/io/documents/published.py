@@ -16,6 +16,7 @@ from ...base.registry import Registry
 from ..native.entries import InstanceFile
 from .allocation_models import (
     AllocationDocument,
+    AuditCertificateFile,
     AuditDocument,
     BatchDocument,
     CertificateFile,
@@ -66,6 +67,7 @@ DOCUMENTS = Registry(
     Document("allocation", AllocationDocument, "solve"),
     Document("partitioned-allocation", PartitionedDocument, "solve, of users in Parquet"),
     Document("certificate", CertificateFile, "solve --certificate"),
+    Document("audit-certificate", AuditCertificateFile, "audit --certificate, theorems --certificate"),
     Document("comparison", ComparisonDocument, "compare"),
     Document("cross-check", CrossCheckDocument, "crosscheck"),
     Document("verification", VerificationDocument, "verify"),
@@ -105,6 +107,8 @@ DOCUMENTS = Registry(
         "read": "conversion",
         "solve_many": "batch",
         "theorems": "theorem",
+        "new": "instance",
+        **dict.fromkeys(("engines", "policies", "library", "formats", "rules", "scenarios", "schema"), "listing"),
     },
 )
 """The documents; a command's name stands for what it prints."""

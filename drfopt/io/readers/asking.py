@@ -83,7 +83,7 @@ def saturated(cluster: Contents) -> Contents:
     Raises
     ------
     InstanceError
-        Where there is no such queue, or the shape names a resource that no machine has.
+        Where there is no such queue, no machine whose shape its tasks could have, or none with a resource of the shape.
     """
     shape = cluster.shape
     busy = {task.user for task in cluster.tasks if task.count and any(task.demand.values())}
@@ -97,6 +97,11 @@ def saturated(cluster: Contents) -> Contents:
     if cluster.pool is not None:
         machines = [ListedMachine("", cluster.pool)]
     there = dict.fromkeys(resource for node in machines for resource, amount in node.capacity.items() if amount)
+    if not there and not busy:
+        raise InstanceError(
+            f"{cluster.title}: --saturate: there is no machine, and its {len(empty):,} queues want tasks in "
+            "the shape of machines: give the files that list them too, or another file with --machines"
+        )
     for resource in shape if there else ():
         if resource not in there:
             raise InstanceError(

@@ -49,8 +49,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             for key in ("slaves", "agents"):
                 nodes += (node for one in part[key].each() if (node := _node(one, notes)) is not None)
             for one in part["frameworks"].each():
-                tasks += _tasks(one, by_framework, notes)
-                frameworks.add(one["name"].text() or one["id"].text())
+                runs = list(_tasks(one, by_framework, notes))
+                tasks += runs
+                # Who runs nothing would be no user either.
+                frameworks.update([one["name"].text() or one["id"].text()] if runs else [])
             # /state lists roles by name, /roles tells about them.
             queues += (_queue(one) for one in part["roles"].each() if isinstance(one.value, dict))
     groups: list[dict[str, Any]] = []

@@ -42,6 +42,8 @@ def load(rows: UserRows, cluster: BareCluster) -> Instance:
     demands.flags.writeable = False
     weights = _optional(rows, table, "weight", 1.0)
     limits = _optional(rows, table, "max_tasks", np.inf)
+    # What these refuse names the file already.
+    eligible = _eligible(rows, table, [machine.name for machine in cluster.machines or ()])
     try:
         return Instance(
             demands,
@@ -50,7 +52,7 @@ def load(rows: UserRows, cluster: BareCluster) -> Instance:
             resources=cluster.resources,
             weights=weights,
             max_tasks=limits,
-            eligible=_eligible(rows, table, [machine.name for machine in cluster.machines or ()]),
+            eligible=eligible,
         )
     except InstanceError as error:
         raise at_row(error, rows) from None

@@ -94,13 +94,15 @@ def export(
     Raises
     ------
     InstanceError
-        On an unknown format or resource, or a name that the other program cannot take.
+        On what is no allocation, an unknown format or resource, or a name that the other program cannot take.
 
     Examples
     --------
     >>> export(solve(Instance({"A": {"cpu": 1}}, {"cpu": 3})), "csv").splitlines()
     ['user,tasks,cpu', 'A,3.0,3']
     """
+    if not isinstance(allocation, Allocation):
+        raise InstanceError(f"export takes an Allocation, not {type(allocation).__name__}: give what solve returns")
     row = EXPORTS.named(to)
     if isinstance(leave_out, str):
         leave_out = [leave_out]

@@ -24,18 +24,26 @@
   });
 
   // ---- tables: sorted by a heading, filtered by a word, turned by pages ----
-  const PAGED = 30, FILTERED = 9;
+  const PAGED = 30, FILTERED = 9, PHONE = 520, TABLET = 1000;
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
   for (const box of document.querySelectorAll(".tabled")) {
     const body = box.querySelector("tbody");
     const rows = [...body.rows];
     const heads = [...box.querySelector("thead").rows].at(-1).cells;
-    // On a narrow screen a row is a card: every cell says what it is.
+    // On a narrow screen a row is a card, where closer columns would be cut off still: every cell says what it is.
     const above = [...box.querySelectorAll("thead tr:first-child:not(:last-child) th")].flatMap((head) => Array(head.colSpan).fill(head.textContent.trim()));
     const words_of = [...heads].map((head, column) => [above[column], head.textContent.trim()].filter(Boolean).join(": "));
     for (const row of rows) [...row.cells].forEach((cell, column) => { if (column) cell.dataset.label = words_of[column]; });
-    box.classList.add("cards");
+    const scroll = box.querySelector(".scroll");
+    const fit = () => {
+      box.classList.remove("close", "stacked");
+      const cut = () => scroll.scrollWidth > scroll.clientWidth + 1;
+      if (innerWidth <= TABLET && cut()) box.classList.add("close");
+      if (innerWidth <= PHONE || (innerWidth <= TABLET && cut())) box.classList.replace("close", "stacked") || box.classList.add("stacked");
+    };
+    addEventListener("resize", fit);
+    fit();
     if (rows.length < 2) continue;
     const tools = box.querySelector(".tools"), pager = box.querySelector(".pager");
     const input = tools.querySelector("input"), select = tools.querySelector("select");
@@ -66,6 +74,7 @@
       back.hidden = next.hidden = last === 0;
       back.disabled = page === 0;
       next.disabled = page === last;
+      fit();
     };
 
     const filter = () => {

@@ -96,6 +96,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     members: dict[str, dict[str, Any]] = {}
     if by_user and queues:
         notes.unused("queue: users are who submitted", queues[0].name, len(queues))
+        members = _limited(capacities, found.submitters, notes)
     elif queues:
         groups, members = organised(queues, dict.fromkeys(task.user for task in found.tasks), notes)
     settings = {one.node.name: one for one in capacities}
@@ -208,6 +209,25 @@ def _within(one: CapacityQueue, submitters: Mapping[str, Collection[str]], notes
     if most:
         notes.assumed("queue has no more than user-limit-factor lets its users of today have", queue.name)
     return replace(queue, maximum={**queue.maximum, **most})
+
+
+def _limited(
+    capacities: Sequence[CapacityQueue], submitters: Mapping[str, Collection[str]], notes: Notes
+) -> dict[str, dict[str, Any]]:
+    """Return the ceilings of single users: what user-limit-factor lets each have of all queues that it submits to."""
+    # What a factor lets one user have of a queue; of a queue without a factor, a user may have all.
+    most = {
+        one.node.name: {r: amount * one.factor for r, amount in one.node.minimum.items()}
+        for one in capacities
+        if one.factor is not None and one.node.minimum
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for user in dict.fromkeys(user for users in submitters.values() for user in users):
+        mine = [name for name, users in submitters.items() if user in users]
+        if all(name in most for name in mine):
+            found[user] = {"ceiling": total_of([most[name] for name in mine])}
+            notes.assumed("user has no more than user-limit-factor of its queues' capacities", user)
+    return found
 
 
 def _asking(task: Task, settings: Mapping[str, CapacityQueue], by_user: bool) -> Task:

@@ -15,6 +15,7 @@ Source: Apache Hadoop, Capacity Scheduler.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -132,7 +133,7 @@ class _Capacities:
         """Yield the queues below one, each before what is below it."""
         names = [name.strip() for name in self.settings.get(f"{path}.queues", "").split(",") if name.strip()]
         paths = [f"{path}.{name}" for name in names]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             raise failure(self._at(f"{path}.queues"), f"names {shown(twice)} twice: keep one of them")
         promised = {label: self._promised(paths, label, has) for label, has in above.promised.items()}
         for name, own in zip(names, paths, strict=True):
@@ -236,8 +237,10 @@ class _Capacities:
 
     def tell_rest(self, paths: Collection[str]) -> None:
         """Note every setting that was not used."""
+        known = set(paths)
         for key, value in self.settings.items():
-            path = next((path for path in sorted(paths, key=len, reverse=True) if key.startswith(f"{path}.")), "")
+            heads = (key[:at] for at in range(len(key) - 1, 0, -1) if key[at] == ".")
+            path = next((head for head in heads if head in known), "")
             what = key.removeprefix(f"{path}.") if path else key
             labelled = LABELLED.fullmatch(what)
             if path and (what in TAKEN or what == "state" or (labelled and path)):
