@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from threading import Event
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -219,15 +219,35 @@ def _nothing() -> None:
     """Do nothing: whoever can run this has the package."""
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep the linear algebra to one thread.
+class _OneThread:
+    """Who asked for one thread and is not done yet, and what gives the libraries their threads back."""
 
-    On matrices of some hundred rows its threads wait for each other longer than they work, thirty times as long where
-    another program wants a core; what is worth two cores is divided by users, parts or instances instead.
-    """
-    with _libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"):
-        yield
+    def __init__(self) -> None:
+        self.lock, self.inside, self.limits = Lock(), 0, dict[bool, Any]()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Keep the linear algebra to one thread.
+
+        On matrices of some hundred rows its threads wait for each other longer than they work, thirty times as long
+        where another program wants a core; what is worth two cores is divided by users, parts or instances instead.
+        Where that holds already it costs next to nothing.
+        """
+        with self.lock:
+            self.inside += 1
+            # scipy brings a library of its own when it is loaded, which may be in between.
+            if (scipy_too := "scipy.linalg" in sys.modules) not in self.limits:
+                self.limits[scipy_too] = _libraries(scipy_too).limit(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.inside -= 1
+                while not self.inside and self.limits:
+                    self.limits.popitem()[1].restore_original_limits()
+
+
+one_thread = _OneThread()
 
 
 @lru_cache

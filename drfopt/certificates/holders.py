@@ -19,6 +19,12 @@ HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
 something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
 
+MOST_RESOURCES = 16
+"""Resources up to which a user's set of them is a number that tables of all sets are asked with."""
+
+CHUNK = 1 << 12
+"""Users of whom a product of matrices is made in one go: its operands stay in the processor's first caches."""
+
 HALVES = 2.0**27 + 1
 """Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
 
@@ -86,6 +92,9 @@ class Holders:
         self.instance, self.rates, self.tasks = instance, rates, tasks
         unplaced = instance.unplaced()
         self.unplaced = unplaced if unplaced.any() else None
+        self.by_set = instance.m <= MOST_RESOURCES
+        self.sets: np.ndarray | None = None
+        """The set of resources that each user needs, a bit each, when they have been looked at."""
 
     def levels(self, rows: slice) -> np.ndarray:
         """Return the levels of some users."""
@@ -93,32 +102,52 @@ class Holders:
 
     def seen(self) -> FirstLook:
         """Return what one pass over the users finds."""
+        self.sets = np.empty(self.instance.n, dtype=np.uint16) if self.by_set else None
         with np.errstate(all="ignore"):
             used, highest, in_range = zip(*in_blocks(self.instance.n, self._seen), strict=True)
             total: np.ndarray = np.sum(used, axis=0)
+            tops: np.ndarray = np.max(highest, axis=0)
+            if self.by_set:
+                tops = np.where(self._members(), tops, 0.0).max(axis=1)
             infeasible, reason = infeasibility(self.instance, self.tasks, None, used=total)
         kept = all(in_range) and self.instance.mid_range
-        return FirstLook(total, np.max(highest, axis=0), kept, infeasible, reason)
+        return FirstLook(total, tops, kept, infeasible, reason)
 
     def _seen(self, rows: slice) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return what some users use, the highest level on each resource, and whether floats hold what they have."""
+        """Return what some users use, the highest level on each resource or set, and whether floats hold it all."""
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]
         levels = self.rates[rows] * tasks
         in_range = in_mid_range(levels) and in_mid_range(tasks) and in_mid_range(self.rates[rows])
-        return block @ tasks, np.minimum(block * HUGE, levels).max(axis=1), in_range
+        if self.sets is None:
+            return block @ tasks, np.minimum(block * HUGE, levels).max(axis=1), in_range
+        self.sets[rows] = word = _sets(block)
+        highest = np.zeros(1 << len(block))
+        np.maximum.at(highest, word.astype(np.intp), levels)
+        return block @ tasks, highest, in_range
+
+    def _members(self) -> np.ndarray:
+        """Say which resources are in which sets, (m, 2^m)."""
+        m = self.instance.m
+        members: np.ndarray = (np.arange(1 << m) >> np.arange(m)[:, None]) & 1 == 1
+        return members
 
     def held(self, marks: Marks, inverse: np.ndarray) -> tuple:
         """Return what users hold at the marks, as `the certificate` has it, in one pass."""
         with np.errstate(all="ignore"):
-            found = in_blocks(self.instance.n, partial(self._look, marks, inverse))
+            best = (self._members() * inverse).max(axis=0) if self.by_set else inverse
+            found = in_blocks(self.instance.n, partial(self._look, marks, best))
         sums = (np.sum([part[q] for part in found], axis=0) for q in range(3))
         some = (np.any([part[q] for part in found], axis=0) for q in (3, 4))
         return (*sums, *some, *max(part[5:] for part in found))
 
-    def _look(self, marks: Marks, inverse: np.ndarray, rows: slice) -> tuple:
-        """Look at some users: what they hold, as `the certificate` has it."""
+    def _look(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
+        """Look at some users: what they hold, as `the certificate` has it; `best` is of sets, or else of resources."""
         block, levels, tasks = columns(self.instance.demands, rows), self.levels(rows), self.tasks[rows]
-        bound = ((block > 0) * inverse).max(axis=0)
+        if self.by_set:
+            word = _sets(block) if self.sets is None else self.sets[rows]
+            bound = best[word.astype(np.intp)]
+        else:
+            bound = ((block > 0) * best).max(axis=0)
         none = bound == 0
         bound *= levels
         np.subtract(1, bound, out=bound)
@@ -138,10 +167,11 @@ class Holders:
         stops = short <= marks.window
         below = levels <= (marks.high * (1 + marks.window))[:, None]
         close = below & (levels >= (marks.low * (1 - 2 * LEVEL))[:, None])
-        at, near, stuck = (_held(block, tasks, some) for some in (above, close, above & stops))
-        free = above & below & ~stops
+        free = above & ~stops
+        at, rising, near = np.split(_held(block, tasks, np.concatenate([above, free, close])), 3, axis=1)
+        free &= below
         needed, unclear = free.any(axis=1), (free & (short <= 2 * LEVEL)).any(axis=1)
-        return at, at - stuck, near, needed, unclear, float(bound[i]), rows.start + i
+        return at, rising, near, needed, unclear, float(bound[i]), rows.start + i
 
     def by_pattern(self, marks: Marks, tied: np.ndarray, g: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what users hold at a mark or above and below their limits, by pattern, and which patterns need it."""
@@ -225,9 +255,11 @@ class Holders:
         if not self.instance.limited and self.unplaced is None:
             return None
         limits, tasks = self.instance.limits[rows], self.tasks[rows]
-        limited = (limits > 0) & (limits < np.inf)
-        short = np.divide(tasks, limits, where=limited, out=np.zeros(len(tasks)))
-        short = np.where(limited, np.maximum(1 - short, 0), np.where(limits == 0, 0.0, np.inf))
+        with np.errstate(all="ignore"):
+            short = tasks / limits
+        np.maximum(np.subtract(1, short, out=short), 0, out=short)
+        np.copyto(short, np.inf, where=limits == np.inf)
+        np.copyto(short, 0.0, where=limits == 0)
         if self.unplaced is not None:
             unplaced = self.unplaced[rows]
             short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
@@ -236,7 +268,19 @@ class Holders:
 
 def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:
     """Return what some users (g, rows) hold of each resource, (m, g)."""
-    return block @ (some * tasks).T
+    sums = np.zeros((len(some), len(block)))
+    for a in range(0, len(tasks), CHUNK):
+        rows = slice(a, a + CHUNK)
+        sums += (some[:, rows] * tasks[rows]) @ block[:, rows].T
+    return sums.T
+
+
+def _sets(block: np.ndarray) -> np.ndarray:
+    """Return the set of resources that each user of a block (m, b) needs: a number (b,) with a bit for each."""
+    found = np.zeros(block.shape[1], dtype=np.uint16)
+    for j, needs in enumerate(block > 0):
+        found |= needs.astype(np.uint16) << np.uint16(j)
+    return found
 
 
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:

@@ -20,7 +20,7 @@ import numpy as np
 from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
 from ..base.numbers.quantities import exact
-from ..base.parallel import cores
+from ..base.parallel import cores, one_thread
 
 __all__ = [
     "LARGEST",
@@ -39,6 +39,9 @@ Result = TypeVar("Result")
 
 BLOCK = 1 << 14
 """Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+SMALL = 1 << 10
+"""Rows up to which the linear algebra does not think of threads."""
 
 BLOCKS_PER_CORE = 8
 """A thread with fewer blocks to do is not worth starting."""
@@ -107,10 +110,14 @@ def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) ->
     whole.  `threads` divides the blocks among all cores if n is large, which is worth it where memory is touched for
     the first time; passes that compute were measured to win nothing.
     """
+    if n <= SMALL:
+        return [work(slice(0, n))] if n else []
     starts = range(0, n, BLOCK)
     workers = min(cores(), len(starts) // BLOCKS_PER_CORE) if threads else 1
     if workers < 2:
-        return [work(slice(start, min(start + BLOCK, n))) for start in starts]
+        # Two threads of the linear algebra on a block that lies in one core's cache take up to ten times the work.
+        with one_thread():
+            return [work(slice(start, min(start + BLOCK, n))) for start in starts]
     each = -(-len(starts) // workers)
     with ThreadPoolExecutor(workers) as pool:
         stretches = [range(q * each * BLOCK, min((q + 1) * each * BLOCK, n)) for q in range(workers)]

@@ -13,7 +13,7 @@ from ..base.deadline import Deadline
 from ..base.errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError
 from ..base.numbers.enclosures import Enclosure
 from ..base.numbers.quantities import exact as exact_number
-from ..base.parallel import Workers
+from ..base.parallel import Workers, one_thread
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
 from ..certificates import bottleneck, bounds, chain, duals, prices, stops, whole
@@ -192,6 +192,7 @@ def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> t
         raise error
 
 
+@one_thread()
 def _attempt(
     problem: Problem, runner: Engine, exact: bool
 ) -> tuple[Answer, np.ndarray, np.ndarray | None, Certificate]:

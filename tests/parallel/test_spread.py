@@ -9,9 +9,10 @@ import time
 
 import joblib
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from drfopt.base.errors import EngineError, InstanceError, SolverError
-from drfopt.base.parallel import spread
+from drfopt.base.parallel import one_thread, spread
 from drfopt.base.progress import reporting
 
 
@@ -158,3 +159,30 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setattr("drfopt.base.parallel.PATIENCE", 1)
     with pytest.raises(SolverError, match=r"^no Dask scheduler answers at 'tcp://127.0.0.1:9': "):
         list(spread(square, [1], dask="tcp://127.0.0.1:9"))
+
+
+def blas_threads():
+    """Return the threads of each library of linear algebra that is loaded."""
+    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+def test_one_thread_within_one_thread_ends_with_the_outer():
+    before = blas_threads()
+    with threadpool_limits(2, user_api="blas"):
+        with one_thread():
+            with one_thread():
+                assert set(blas_threads()) == {1}
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) != {1}
+    assert blas_threads() == before
+
+
+def test_who_leaves_first_does_not_give_threads_to_who_is_still_inside():
+    first, second = one_thread(), one_thread()
+    with threadpool_limits(2, user_api="blas"):
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(blas_threads()) == {1}
+        second.__exit__(None, None, None)
+        assert set(blas_threads()) != {1}

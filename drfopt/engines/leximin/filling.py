@@ -20,7 +20,7 @@ costs two products of a vector with the demands.
 Of many users only sums are filled with (`saturation`): a pass over them or two, and the rest does not depend on their
 number.
 
-Extra memory: six numbers a user, and no copy of the demands.
+Extra memory: six numbers a user and a byte or two, and no copy of the demands.
 
 What stopped users hold is taken from the capacity, and where they hold nearly all of it, what is left has lost as many
 digits as it is smaller: that factor is returned beside the tasks.
@@ -48,7 +48,7 @@ from ...base.partitions import Partitions
 from ...certificates.bottleneck import ON_EACH, pool_of
 from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
-from .saturation import MANY, MOST_RESOURCES, Rising, magnification, saturation, tasks_at
+from .saturation import MANY, MOST_RESOURCES, Rising, magnification, saturation, set_type, tasks_at
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers", "solve_servers_exactly"]
 
@@ -76,7 +76,7 @@ def fill(problem: Problem) -> tuple[np.ndarray, float]:
     limits = instance.limits if instance.limited else None
     least = MANY if instance.limited else PER_SET << instance.m
     if instance.m <= MOST_RESOURCES and instance.n >= least:
-        users = Rising(instance.demands, pace, limits)
+        users = Rising(instance.demands, pace, limits, np.empty(instance.n, dtype=set_type(instance.m)))
         found = saturation(Partitions([users]), instance.capacity, instance.n, instance.limited)
         tasks, magnified = tasks_at(users, found.levels, np.empty(instance.n)), found.magnified
     else:

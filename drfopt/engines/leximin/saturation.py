@@ -28,10 +28,13 @@ from ...base.partitions import Partitions
 from ...base.tolerances import EXACT, ROUNDING
 from ...model.arrays import columns, in_blocks
 
-__all__ = ["MANY", "MOST_RESOURCES", "Rising", "Saturation", "magnification", "saturation", "tasks_at"]
+__all__ = ["MANY", "MOST_RESOURCES", "Rising", "Saturation", "magnification", "saturation", "set_type", "tasks_at"]
 
 MOST_RESOURCES = 16
 """Resources up to which all sets of them are a small number."""
+
+BYTE = 8
+"""Resources whose sets fit in a byte; those of `MOST_RESOURCES` fit in two."""
 
 SAMPLE = 1 << 15
 """Users in a sample: their levels are those of everybody to a hundredth or so."""
@@ -74,11 +77,14 @@ class Rising:
         Tasks at a level of 1; 0 for who has no part in it.
     limits : array (n,) or None
         None where nobody has one.
+    sets : int array (n,) or None
+        Room for the set of resources that each user needs: who writes tasks afterwards need not look at demands again.
     """
 
     demands: np.ndarray
     pace: np.ndarray
     limits: np.ndarray | None
+    sets: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +136,13 @@ def saturation(parts: Partitions, capacity: np.ndarray, n: int, limited: bool) -
     if not limited:
         sums, taken, _ = _added(parts.each(_sides, *EVERYTHING, what="adding up"))
         return _filled(sums, taken, capacity)
-    low, high = _about(parts, capacity, n) if n >= MANY else EVERYTHING
+    everywhere = (*EVERYTHING, np.zeros(len(capacity)))
+    low, high, levels = _about(parts, capacity, n) if n >= MANY else everywhere
     near = NEAR
     for _ in range(PASSES):
         sides = parts.then(_sides, low, high).kept()
         sums, taken, _ = _added(sides.each(_sure, what="adding up"))
-        found = _settled(sides, sums, taken, capacity)
+        found = _settled(sides, sums, taken, capacity, levels)
         levels = found.levels
         if not np.isfinite(found.magnified) or ((low <= levels) & (levels <= high)).all():
             return found
@@ -146,12 +153,16 @@ def saturation(parts: Partitions, capacity: np.ndarray, n: int, limited: bool) -
 
 
 def tasks_at(users: Rising, levels: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Write the tasks (n,) of users of a pool whose resources run out at levels (m,), and return them."""
+    """Write the tasks (n,) of users of a pool whose resources run out at levels (m,), and return them.
+
+    Where there is room for their sets, these have been found before.
+    """
     reach = _reaches(np.minimum(levels, FLOAT_MAX))
 
     def write(rows: slice) -> None:
         found = out[rows]
-        np.take(reach, _sets(columns(users.demands, rows)), out=found)
+        word = _sets(columns(users.demands, rows)) if users.sets is None else users.sets[rows].astype(np.intp)
+        np.take(reach, word, out=found, mode="clip")
         found *= users.pace[rows]
         if users.limits is not None:
             np.minimum(found, users.limits[rows], out=found)
@@ -172,8 +183,8 @@ def sampled(users: Rising, every: int) -> Rising:
     return Rising(np.asfortranarray(users.demands[rows]), users.pace[rows], limits)
 
 
-def _about(parts: Partitions, capacity: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return between which levels, (m,) each, resources run out, as far as a sample can tell.
+def _about(parts: Partitions, capacity: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return between which levels, (m,) each, resources run out, as far as a sample can tell, and at which there.
 
     A level is as uncertain as what is used of its resource, times what is magnified by what was used before.
     """
@@ -191,16 +202,22 @@ def _about(parts: Partitions, capacity: np.ndarray, n: int) -> tuple[np.ndarray,
     last = float(about.levels.max(where=runs_out, initial=0.0))
     with np.errstate(all="ignore"):
         low = np.where(runs_out, about.levels / (1 + wider), np.where(wider < 1, np.inf, last / (1 + NEAR)))
-        return low, np.where(runs_out & (wider < 1), about.levels * (1 + wider), np.inf)
+        return low, np.where(runs_out & (wider < 1), about.levels * (1 + wider), np.inf), about.levels
 
 
 def _sets(block: np.ndarray) -> np.ndarray:
     """Return the set of resources that each user of a block (m, b) needs, as a number, (b,)."""
-    word = np.zeros(block.shape[1], dtype=np.intp)
-    for uses in block > 0:
+    # Short numbers are many to a register.
+    word: np.ndarray = np.zeros(block.shape[1], dtype=set_type(len(block)))
+    for uses in (block > 0).view(np.uint8):
         word += word
         word += uses
-    return word
+    return word.astype(np.intp)
+
+
+def set_type(m: int) -> type:
+    """Return the type of numbers that stand for sets of m resources."""
+    return np.uint8 if m <= BYTE else np.uint16
 
 
 def _reaches(levels: np.ndarray) -> np.ndarray:
@@ -213,8 +230,9 @@ def _reaches(levels: np.ndarray) -> np.ndarray:
 
 def _by_set(block: np.ndarray, pace: np.ndarray, word: np.ndarray) -> np.ndarray:
     """Return what users take for a level of 1, added up by their set of resources, (2^m, m)."""
-    m = len(block)
-    return np.stack([np.bincount(word, weights=row * pace, minlength=1 << m) for row in block], axis=1)
+    m, taken = len(block), np.empty(len(pace))
+    sums = [np.bincount(word, weights=np.multiply(row, pace, out=taken), minlength=1 << m) for row in block]
+    return np.stack(sums, axis=1)
 
 
 def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> _Sides:
@@ -226,6 +244,8 @@ def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> 
     def look(rows: slice) -> tuple[np.ndarray, np.ndarray, Any]:
         block, pace = columns(users.demands, rows), users.pace[rows]
         word = _sets(block)
+        if users.sets is not None:
+            users.sets[rows] = word
         if limits is None:
             return _by_set(block, pace, word), np.zeros(m), None
         mine = limits[rows]
@@ -268,9 +288,11 @@ def _added(parts: list[_Sides]) -> _Sides:
     return _Sides(sums, taken, None)
 
 
-def _settled(sides: Partitions, sums: np.ndarray, taken: np.ndarray, capacity: np.ndarray) -> Saturation:
-    """Return the saturation when who was put aside has settled on a side."""
-    found = Saturation(np.zeros(len(capacity)), 1.0, np.ones(len(capacity)))
+def _settled(
+    sides: Partitions, sums: np.ndarray, taken: np.ndarray, capacity: np.ndarray, levels: np.ndarray
+) -> Saturation:
+    """Return the saturation when who was put aside has settled on a side, from about what levels (m,) they are."""
+    found = Saturation(levels, 1.0, np.ones(len(capacity)))
     for _ in range(ROUNDS):
         more = [part for part in sides.each(_decided, found.levels, what="settling limits") if part is not None]
         last = found

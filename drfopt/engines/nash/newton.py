@@ -336,8 +336,9 @@ def descended(
         except SolverError:
             # It is a place to start from; without it the way is longer.
             continue
-        # Somebody outside the sample may need what nobody in it does.
-        p = np.where(there & (p == 0), AWAY * response.money / response.n, p)
+        # Somebody outside the sample may need what nobody in it does: where it was the last, nobody who matters.
+        seldom = every if every > EVERY else AWAY
+        p = np.where(there & (p == 0), seldom * response.money / response.n, p)
     return Descent(deadline, response, p, bend).run(EXACT, tasks)
 
 
