@@ -179,7 +179,9 @@ class _Chain:
         reached = self._finish(finished, level, part, program, prices, multipliers)
         costs = program.costs(prices)
         dearer = costs - multipliers[program.owner] > DEARER * costs
-        self.reached[part.pairs[dearer]] = 0
+        if np.isnan(self.levels[inside[merged.group]]).any():
+            # What a solver leaves there would be taken along; with nobody to rise it is part of what fits.
+            self.reached[part.pairs[dearer]] = 0
         priced = (*part.priced, (program.rows, prices))
         pairs = part.pairs[~dearer] if dearer.any() else part.pairs
         return self._split(RoundPart(part.groups, pairs, True, reached, part.rounds + 1, priced, part.tried))
