@@ -130,6 +130,11 @@ def test_users_who_differ_by_more_than_floats_resolve():
     assert decimals.tasks == pytest.approx(floats.tasks, rel=1e-12)
 
 
+def test_a_start_in_decimals_that_rounding_stopped_near_the_end_has_more_of_them():
+    ((_, policy, instance),) = skewed_markets(4, [186])
+    assert solve(instance, policy, exact=True).certificate.evidence.start == "decimal-barrier"
+
+
 def test_skewed_markets_are_answered():
     for _, policy, instance in skewed_markets(3, range(12)):
         answers(instance, policy)

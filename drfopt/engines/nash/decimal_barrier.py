@@ -25,7 +25,7 @@ from ...base.progress import report
 from ..problem import Answer, Problem
 from .conditions import Conditions, MarketOptimum
 
-__all__ = ["optimum", "solve"]
+__all__ = ["FewDigits", "optimum", "solve"]
 
 DIGITS = 40
 """Digits of the products for an answer in floats: what holds exactly at the optimum is known to half of them."""
@@ -70,6 +70,10 @@ def solve(problem: Problem) -> Answer:
         raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats") from None
 
 
+class FewDigits(SolverError):
+    """The method came near the optimum, where rounding stopped it: with more digits it goes on."""
+
+
 def optimum(market: Conditions, digits: int) -> MarketOptimum:
     """Return the optimum where the products are 10^-digits of what the poorest user's tasks are worth to it.
 
@@ -102,7 +106,8 @@ def optimum(market: Conditions, digits: int) -> MarketOptimum:
             if work > ITERATIONS * SPARE * digits:
                 break
             state = state.next(least)
-    raise SolverError(f"the interior point method in decimals did not converge: the gap was {off:.1e}")
+    failure = FewDigits if off < ONE else SolverError
+    raise failure(f"the interior point method in decimals did not converge: the gap was {off:.1e}")
 
 
 class _Space:

@@ -32,7 +32,7 @@ from ...model.evidence import PriceEvidence
 from ..problem import Answer, Problem
 from ..registry import engines_for
 from .conditions import Conditions, KKTEquations
-from .decimal_barrier import optimum
+from .decimal_barrier import FewDigits, optimum
 
 __all__ = ["closed_forms", "solve"]
 
@@ -127,11 +127,18 @@ def _proven(market: Conditions, z: list[Fraction], p: list[Fraction]) -> Answer:
 def _from_decimals(problem: Problem) -> Answer:
     """Return the answer of a start in decimals; with more of them where limits that are just reached take digits."""
     market = Conditions(problem)
+    try:
+        return _settled(market)
+    except FewDigits:
+        market.digits *= 2
+        return _settled(market)
+
+
+def _settled(market: Conditions) -> Answer:
     found = optimum(market, market.digits)
     try:
         return _proven(market, *market.settled(found))
     except TimeLimitError:
         raise
-    except SolverError:
-        market.digits *= 2
-        return _proven(market, *market.settled(optimum(market, market.digits)))
+    except SolverError as error:
+        raise FewDigits(str(error)) from error
