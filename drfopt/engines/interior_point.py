@@ -129,6 +129,8 @@ class RowMatrix:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return y (rows,), 0 where there is no row."""
+        if not len(self.there):  # LAPACK takes no matrix of no rows.
+            return np.zeros(len(right))
         scaled = right[self.there] * self.size
         found, _ = dpotrs(self.factor, scaled, lower=True)
         found += dpotrs(self.factor, scaled - self.matrix @ found, lower=True)[0]

@@ -42,6 +42,9 @@ def test_a_few_random_instances_are_right_or_refused():
         (900, 17127),
         (900, 23571),
         (900, 38825),
+        (1001, 6706),
+        (1002, 7749),
+        (1002, 16159),
     ],
 )
 def test_what_was_wrong_once_is_right_or_refused(seed, number):

@@ -303,7 +303,7 @@ class _Market:
         if not all(abs(one - other) <= close * other for one, other in zip(x, found.x, strict=True)):
             return None
         # Large prices are rational where their reciprocals are, small ones the other way round.
-        p = np.array([[1 / guessed(1 / v) if v else v for v in row] for row in found.p.tolist()], dtype=object)
+        p = np.array([[v and 1 / (guessed(1 / v) or 1 / v) for v in row] for row in found.p.tolist()], dtype=object)
         return replace(found, x=x, p=p.reshape(found.p.shape), beta=[guessed(value) for value in found.beta])
 
     # ---- what is proven -------------------------------------------------------------------------------------------
