@@ -224,7 +224,8 @@ def _slope(worth: Worth, i: int) -> float:
 def alone(instance: Instance) -> np.ndarray:
     """Return the tasks that each user could run in her part of the cluster, by weight, if it were hers alone, (n,).
 
-    Divisible tasks, on the machines she may use; as sharing incentive is defined (`drfopt.audit`).
+    Divisible tasks, on the machines she may use where a task of hers fits; as sharing incentive is defined
+    (`drfopt.audit`).
     """
     weights = instance.weights if instance.weights_per_resource else instance.weights[:, None]
     part = np.broadcast_to(weights / weights.sum(axis=0), instance.demands.shape)
@@ -234,5 +235,5 @@ def alone(instance: Instance) -> np.ndarray:
     for k, room in enumerate(instance.room):
         with np.errstate(invalid="ignore"):
             here = np.where(needs, inverse * room, np.inf).min(axis=1)
-        tasks += here if instance.eligible is None else np.where(instance.eligible[:, k], here, 0.0)
+        tasks += here if instance.fits is None else np.where(instance.fits[:, k], here, 0.0)
     return np.minimum(tasks, instance.limits)

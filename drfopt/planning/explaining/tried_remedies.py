@@ -99,10 +99,8 @@ class RemedyTrials:
 
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
-        return (
-            f"{self.allocation.policy} owes nobody anything: tasks that add more to the sum for what they take come "
-            "first; a fair policy would give it more"
-        )
+        name = self.allocation.policy
+        return f"{name} owes nobody anything: tasks that add more to the sum for what they take come first"
 
     def ceiling(self, i: int) -> str:
         """Return what she would have without the ceiling that she is at."""
