@@ -151,15 +151,8 @@ def test_progress_is_told():
     assert heard == ["1 of 2 squares done", "2 of 2 squares done", "1 items done"]
 
 
-@pytest.fixture
-def hears_control_c():
-    """SIGINT heard, though a shell's background job ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_ends_it(tmp_path, hears_control_c):
+@pytest.mark.usefixtures("hears_control_c")
+def test_an_interrupt_ends_it():
     results = spread(time.sleep, itertools.repeat(0.05), jobs=2)
     next(results)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
