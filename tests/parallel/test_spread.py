@@ -3,6 +3,7 @@
 import functools
 import itertools
 import os
+import pickle
 import signal
 import threading
 import time
@@ -11,6 +12,7 @@ import joblib
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from drfopt.base import crew
 from drfopt.base.errors import EngineError, InstanceError, SolverError
 from drfopt.base.parallel import one_thread, spread
 from drfopt.base.progress import reporting
@@ -105,6 +107,23 @@ def test_workers_join_when_they_are_there(items):
     assert by[0] == os.getpid()
     assert len(set(by)) == joblib.cpu_count()
     assert by[-20:].count(os.getpid()) < 20
+
+
+class Unsettled:
+    """Disturbs its first readers, as an object that keeps what it is asked for while it is pickled."""
+
+    readings = 0
+
+    def __reduce__(self):
+        Unsettled.readings += 1
+        if Unsettled.readings < 3:
+            raise RuntimeError("dictionary changed size during iteration")
+        return int, (7,)
+
+
+def test_what_changes_while_it_is_pickled_is_read_again():
+    """A sweep's instance keeps its fractions when they are first asked for: its worker was never started then."""
+    assert pickle.loads(crew._written(Unsettled())) == 7
 
 
 def test_a_killed_worker_changes_nothing(tmp_path):
