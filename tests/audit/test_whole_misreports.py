@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 
 from drfopt import Instance, audit
-from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import against_whole_tasks
 from drfopt.axioms.manipulation.misreports import worth
+from drfopt.axioms.outcomes import AuditCase
 from drfopt.model.policies import policy_named
 
 THIRDS = [Fraction(p, 3) for p in range(13)]

@@ -43,9 +43,8 @@ from fractions import Fraction
 
 from ...engines.reference.path_filling import progressive_filling
 from ...model.paths import Traveller
-from ..case import AuditCase
 from ..economy import low
-from ..outcomes import rates, travellers
+from ..outcomes import AuditCase, rates, travellers
 from . import misreports
 from .misreports import Response, worth
 

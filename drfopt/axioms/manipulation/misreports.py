@@ -14,8 +14,8 @@ import numpy as np
 
 from ...solving.allocating import solve
 from ...solving.batches.batch import solve_many
-from ..case import AuditCase
 from ..economy import Number, Row, below, times
+from ..outcomes import AuditCase
 
 __all__ = ["Response", "best", "nearby", "rescaled", "worth"]
 

@@ -16,8 +16,8 @@ Source: Dolev, Feitelson, Halpern, Kupferman and Linial, No justified complaints
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..case import AuditCase
 from ..economy import Economy, Number, Row, below, low, reaches, shown, times, total
+from ..outcomes import AuditCase
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Count, Finding, Witness
 
 __all__ = ["NAME", "NO_COMPLAINTS", "Alone", "ComplaintWitness", "check", "check_complaints", "part"]

@@ -19,7 +19,6 @@ from fractions import Fraction
 from itertools import combinations, islice
 
 from ...base.progress import report as say
-from ..case import AuditCase
 from ..economy import Number, Row, below, shown, times, total
 from ..manipulation import (
     against_leximin,
@@ -30,6 +29,7 @@ from ..manipulation import (
     misreports,
 )
 from ..manipulation.misreports import Response, nearby
+from ..outcomes import AuditCase
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 
 __all__ = ["NAME", "PAIRS", "Conspiracy", "Misreport", "best_response", "check", "check_pairs"]
