@@ -31,12 +31,14 @@ QUESTIONS = (
         name="growth-files",
         question=(
             "By which power of the number of queues, from a quarter of them to all, do CPU seconds grow of writing an "
-            "allocation for every other scheduler, and of reading what was written?"
+            "allocation for every other scheduler, of reading what was written, and of reading so many pods, jobs or "
+            "tasks, of a tenth as many users on a tenth as many machines, in every format?"
         ),
         expectation=(
             "Each looks at every queue once: exponents of 1, and up to 1.15 where caches fill. (Written after a first "
             "look at all of them, by which one was quadratic, the reading of capacity-scheduler.xml at 1.5: for every "
-            "setting it sorted all queues. It finds them by name now.)"
+            "setting it sorted all queues. It finds them by name now. Lists of tasks were added later, after a first "
+            "look: 0.9 to 1.2.)"
         ),
         sizes=(4_000,),
         run=costs.files,
