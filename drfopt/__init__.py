@@ -150,7 +150,7 @@ _HOMES = {
     "Solutions": "solving.batches.batch",
     "Space": "axioms.counterexamples.space",
     "Sweep": "planning.sweeping",
-    "TaskType": "model.task_types",
+    "TaskType": "model.users",
     "Trials": "simulation.trials",
     "Verification": "solving.verifying",
     "WhatIf": "planning.before_and_after",
