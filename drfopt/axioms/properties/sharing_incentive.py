@@ -63,6 +63,7 @@ def check(case: AuditCase) -> Finding:
 
 
 def alone(case: AuditCase, i: int) -> Number:
+    """Return the tasks user i would run alone in her part of every machine, or of the pool."""
     cluster, mine = case.cluster, part(case.cluster, i)
     if cluster.machines is None or not case.integer:
         rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for _, room in cluster.classes(i))
