@@ -126,7 +126,8 @@ class AuditCase:
             amounts = found.amounts(k)
             return self.limited(i, total(times(each, amounts[c]) for c in open_to_me))
         whole = 0
-        for c, count, pattern, shared in found.packing:
+        for at, (c, count, pattern) in enumerate(found.packing):
+            shared = found.shared[at] if found.shared else {}
             if c in open_to_me and (tasks := pattern.get(k, 0)):
                 held = self._devices(c, k, task, tasks, shared)
                 held = {j: [scale[j] * part for part in parts] for j, parts in held.items()}

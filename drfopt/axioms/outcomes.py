@@ -56,8 +56,10 @@ class Outcome:
         served.
     computed : bool
         Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
-    packing : tuple of (class, machines, {user: tasks on each of them}, {resource: [{user: tasks}]}), or None
-        Where whole tasks run on machines, one of the ways in which they fit, with the devices that are shared.
+    packing : tuple of (class, machines, {user: tasks on each of them}), or None
+        Where whole tasks run on machines, one of the ways in which they fit.
+    shared : tuple of {resource: [{user: tasks}]}
+        Entry by entry of the packing the devices of one machine that are shared; none where no machine has devices.
     span : (n,) pairs, or None
         Of whole tasks, the fewest and the most of each user in any equally good division, where all are known.
     """
@@ -68,7 +70,8 @@ class Outcome:
     tied: bool = False
     computed: bool = False
     span: tuple[tuple[Fraction, Fraction], ...] | None = None
-    packing: tuple[tuple[int, int, dict[int, int], Dealt], ...] | None = None
+    packing: tuple[tuple[int, int, dict[int, int]], ...] | None = None
+    shared: tuple[Dealt, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -184,10 +187,8 @@ def _computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
         proof = whole.certificate.evidence
         packing = None if cluster.machines is None else proof.packing
         tasks = tuple(Fraction(int(x)) for x in whole.tasks)
-        if packing is None:
-            return Outcome(tasks)
-        shared = proof.devices or [{} for _ in packing]
-        return Outcome(tasks, packing=tuple((*entry, on or {}) for entry, on in zip(packing, shared, strict=True)))
+        shared = tuple(on or {} for on in proof.devices or ())
+        return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
     try:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:
