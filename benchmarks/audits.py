@@ -10,13 +10,13 @@ from pathlib import Path
 
 from drfopt.axioms import claims, exact_market
 from drfopt.axioms.auditing import audit
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.counterexamples.searching import Question, Search, search
 from drfopt.axioms.counterexamples.space import Case as Small
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.manipulation import against_markets, misreports
 from drfopt.axioms.manipulation.misreports import Response
-from drfopt.axioms.outcomes import AuditCase
 from drfopt.axioms.properties.property_table import EIGHT
 from drfopt.base.errors import DrfoptError
 from drfopt.model.instance import Instance

@@ -15,8 +15,9 @@ from ..engines.reference import enumeration
 from ..model.instance import Instance
 from ..model.policies import policy_named
 from ..solving.allocating import solve
+from .case import AuditCase
 from .economy import Economy, cluster_of, low
-from .outcomes import AuditCase, rates
+from .outcomes import rates
 from .properties.bottleneck_fairness import NotMaxMin
 from .properties.monotonicity import POPULATION, Harmed, Shrunk, grown
 from .properties.pareto_efficiency import Waste, together

@@ -1,6 +1,4 @@
-"""What a policy gives on a cluster, and on changed ones, as numbers a verdict may rest on.
-
-There is one row for each kind of policy; what the properties of one audit ask for is computed once (`AuditCase`).
+"""What a policy gives on a cluster, as numbers a verdict may rest on: one row for each kind of policy.
 
 In a pool, leximin and sums of levels are fractions, the market of two resources fractions or enclosures, computed here
 in microseconds, for an audit asks for thousands; few whole tasks are all written down.  All else is asked of `solve`,
@@ -13,31 +11,29 @@ most of them a comparison is decided by the error that a certificate allows; onl
 computed exactly.
 """
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ..base.deadline import NEVER, Deadline
 from ..base.errors import DrfoptError, EngineError
-from ..base.numbers.enclosures import Enclosure
 from ..base.solvers.exact_lp import largest
 from ..base.tolerances import LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.algorithm1 import Machines
 from ..engines.reference.path_filling import path_filling, progressive_filling
+from ..model.devices import Dealt
 from ..model.paths import Traveller
 from ..model.policies import Policy
 from ..solving.allocating import solve
 from ..solving.batches.batch import solve_many
-from .economy import Economy, Number, Row, around, exactly, high, least, low, reaches, times, total
+from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["AuditCase", "Outcome", "batched", "outcome", "packed", "pays", "rates", "travellers"]
+__all__ = ["Outcome", "batched", "outcome", "packed", "pays", "rates", "travellers"]
+
 
 NOTHING = Fraction(0)
 
@@ -62,6 +58,8 @@ class Outcome:
         Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
     packing : tuple of (class, machines, {user: tasks on each of them}), or None
         Where whole tasks run on machines, one of the ways in which they fit.
+    shared : tuple of {resource: [{user: tasks}]}
+        Entry by entry of the packing the devices of one machine that are shared; none where no machine has devices.
     span : (n,) pairs, or None
         Of whole tasks, the fewest and the most of each user in any equally good division, where all are known.
     """
@@ -73,6 +71,7 @@ class Outcome:
     computed: bool = False
     span: tuple[tuple[Fraction, Fraction], ...] | None = None
     packing: tuple[tuple[int, int, dict[int, int]], ...] | None = None
+    shared: tuple[Dealt, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -185,9 +184,11 @@ def _computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
     instance = cluster.instance()
     if integer:
         whole = solve(instance, policy, integer=True)
-        packing = None if cluster.machines is None else whole.certificate.evidence.packing
+        proof = whole.certificate.evidence
+        packing = None if cluster.machines is None else proof.packing
         tasks = tuple(Fraction(int(x)) for x in whole.tasks)
-        return Outcome(tasks, packing=None if packing is None else tuple(packing))
+        shared = tuple(on or {} for on in proof.devices or ())
+        return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
     try:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:
@@ -262,106 +263,3 @@ def batched(clusters: Iterable[Economy], policy: Policy) -> Mapping[Economy, Out
         for cluster, row in zip(alike, solved.tasks.tolist(), strict=True):
             found[cluster] = Outcome(tuple(around(x, LEVEL_CEEI) for x in row), computed=True)
     return found
-
-
-Found = TypeVar("Found")
-
-
-class AuditCase:
-    """A cluster under a policy, asked "what if"; outcomes are kept, for several properties ask for the same."""
-
-    def __init__(
-        self,
-        cluster: Economy,
-        policy: Policy,
-        integer: bool = False,
-        deadline: Deadline = NEVER,
-        batched: Mapping[Economy, Outcome] | None = None,
-    ):
-        self.cluster, self.policy, self.integer, self.deadline = cluster, policy, integer, deadline
-        self._batched = batched or {}
-        self._without: dict[int, Outcome] = {}
-        self._kept: dict[str, Any] = {}
-
-    @cached_property
-    def truth(self) -> Outcome:
-        """The outcome when everybody is there and truthful."""
-        return self.run(self.cluster)
-
-    @cached_property
-    def shared(self) -> Outcome:
-        """The outcome as users see each other's: whole tasks on machines with a packing."""
-        if self.integer and self.cluster.machines is not None:
-            self.deadline.check("the audit")
-            return packed(self.cluster, self.policy)
-        return self.truth
-
-    @property
-    def market(self) -> bool:
-        """Whether the outcome is an equilibrium of prices in one pool: alpha fairness, of which CEEI is one."""
-        return self.policy.objective == "alpha" and not self.integer and self.cluster.machines is None
-
-    @property
-    def fair_market(self) -> bool:
-        """Whether shares fall slowly enough with prices for sharing incentive and envy-freeness: alpha >= 1.
-
-        Shares are s[i] = w[i] (p . d[i])^(-1/alpha), in units in which dominant shares of a task are 1.  Then
-        P = sum_j p[j] = sum_k w[k] (p . d[k])^(1 - 1/alpha) <= W P^(1 - 1/alpha), so p . d[i] <= P <= W^alpha and
-        s[i] >= w[i] / W; whose bundle she envies pays more for a task, so has the smaller weighted share.
-        """
-        return self.market and self.policy.alpha >= 1
-
-    def run(self, cluster: Economy) -> Outcome:
-        """Return the policy's outcome on another cluster."""
-        self.deadline.check("the audit")
-        return outcome(cluster, self.policy, self.integer)
-
-    def nobody_loses(self, cluster: Economy, users: Sequence[int]) -> bool:
-        """Say whether batched outcomes show that these users, who are those of another cluster, have no less there."""
-        before, after = self._batched.get(self.cluster), self._batched.get(cluster)
-        if before is None or after is None:
-            return False
-        return all(reaches(x, before.tasks[i]) for x, i in zip(after.tasks, users, strict=True))
-
-    def without(self, user: int) -> Outcome:
-        """Return the outcome after a user has left; the others keep their order."""
-        if user not in self._without:
-            self._without[user] = self.run(self.cluster.without(user))
-        return self._without[user]
-
-    def kept(self, what: str, find: Callable[["AuditCase"], Found]) -> Found:
-        """Return what is found of the case, found once: all users' questions rest on it."""
-        if what not in self._kept:
-            self._kept[what] = find(self)
-        found: Found = self._kept[what]
-        return found
-
-    def limited(self, i: int, tasks: Number) -> Number:
-        """Return how many of so many tasks user i makes use of: at most her limit, whole ones where tasks are whole."""
-        limit = self.cluster.limits[i]
-        useful = tasks if limit is None else least(limit, tasks)
-        if not self.integer:
-            return useful
-        lower, upper = Fraction(math.floor(low(useful))), Fraction(math.floor(high(useful)))
-        return lower if lower == upper else Enclosure(lower, upper)
-
-    def per_task(self, i: int, bundle: Row) -> Fraction:
-        """Return how many tasks of user i the amounts (m,) carry, fractions of a task counted."""
-        return min(b / d for b, d in zip(bundle, self.cluster.demands[i], strict=True) if d)
-
-    def of_another(self, i: int, k: int) -> Number:
-        """Return the tasks user i would run with the bundle of user k, scaled to her own weight."""
-        cluster = self.cluster
-        scaled = tuple(cluster.weight(i, j) / cluster.weight(k, j) * d for j, d in enumerate(cluster.demands[k]))
-        each = self.per_task(i, scaled)
-        open_to_me = {c for c, _ in cluster.classes(i)}
-        if self.shared.packing is not None:
-            # Machine by machine: parts of a task on two machines are none.
-            whole = sum(
-                count * math.floor(each * pattern.get(k, 0))
-                for c, count, pattern in self.shared.packing
-                if c in open_to_me
-            )
-            return self.limited(i, Fraction(whole))
-        amounts = self.truth.amounts(k)
-        return self.limited(i, total(times(each, amounts[c]) for c in open_to_me))

@@ -15,9 +15,10 @@ from ..model.instance import Instance
 from ..model.policies import policy_named
 from . import appendix
 from .auditing import audit
+from .case import AuditCase
 from .economy import Economy, cluster_of, shown
 from .manipulation.misreports import worth
-from .outcomes import AuditCase, outcome
+from .outcomes import outcome
 from .properties.sharing_incentive import part
 from .verdicts import FAILS, row
 

@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
-from drfopt.axioms.outcomes import AuditCase, Outcome
+from drfopt.axioms.outcomes import Outcome
 from drfopt.axioms.properties import monotonicity
 from drfopt.axioms.properties.property_table import EIGHT, PROPERTIES, findings, properties_named
 from drfopt.axioms.verdicts import FAILS, HOLDS, UNDECIDED

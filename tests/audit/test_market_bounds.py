@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 from drfopt import Instance, audit
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.manipulation import against_markets, against_two_prices, option_set
 from drfopt.axioms.manipulation.against_markets import optima
 from drfopt.axioms.manipulation.misreports import worth
-from drfopt.axioms.outcomes import AuditCase
 from drfopt.axioms.properties.strategy_proofness import best_response
 from drfopt.model.policies import policy_named
 

@@ -7,10 +7,11 @@ from itertools import product
 import pytest
 
 from drfopt import Instance
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import below, cluster_of, exactly, high, low
 from drfopt.axioms.manipulation import against_leximin, against_two_prices, against_whole_tasks, misreports
 from drfopt.axioms.manipulation.misreports import worth
-from drfopt.axioms.outcomes import AuditCase, rates
+from drfopt.axioms.outcomes import rates
 from drfopt.axioms.properties.strategy_proofness import best_response
 from drfopt.model.policies import policy_named
 

@@ -7,11 +7,12 @@ from itertools import combinations, product
 import pytest
 
 from drfopt import Instance, audit
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import against_leximin, against_sums
 from drfopt.axioms.manipulation.misreports import worth
 from drfopt.axioms.manipulation.option_set import market_of
-from drfopt.axioms.outcomes import AuditCase, rates
+from drfopt.axioms.outcomes import rates
 from drfopt.model.policies import policy_named
 
 AMOUNTS = [Fraction(p, 4) for p in range(17)]

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from drfopt import Instance, audit
+from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of, exactly
 from drfopt.axioms.manipulation.misreports import worth
-from drfopt.axioms.outcomes import AuditCase, outcome
+from drfopt.axioms.outcomes import outcome
 from drfopt.base.numbers.quantities import exact
 from drfopt.model.policies import policy_named
 

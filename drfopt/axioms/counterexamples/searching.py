@@ -24,8 +24,9 @@ from ...model.instance import Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
+from ..case import AuditCase
 from ..economy import Economy
-from ..outcomes import AuditCase, Outcome, batched, pays
+from ..outcomes import Outcome, batched, pays
 from ..properties.property_table import findings, properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log

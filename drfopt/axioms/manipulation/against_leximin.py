@@ -43,8 +43,9 @@ from fractions import Fraction
 
 from ...engines.reference.path_filling import progressive_filling
 from ...model.paths import Traveller
+from ..case import AuditCase
 from ..economy import low
-from ..outcomes import AuditCase, rates, travellers
+from ..outcomes import rates, travellers
 from . import misreports
 from .misreports import Response, worth
 

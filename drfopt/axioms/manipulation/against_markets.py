@@ -16,9 +16,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..case import AuditCase
 from ..economy import Number, Row, below, exactly, high, low, times
 from ..exact_market import clear
-from ..outcomes import AuditCase
 from . import misreports
 from .misreports import Response, rescaled, worth
 from .option_set import POWERS, SIMPLE, OptionMarket, bound, dot, market_of, rounded, sets, worth_of

@@ -30,8 +30,8 @@ from math import comb
 
 from ...base.errors import SolverError
 from ...base.solvers.exact_lp import ExactProgram, maximise
+from ..case import AuditCase
 from ..economy import Row, below, low
-from ..outcomes import AuditCase
 from . import misreports
 from .misreports import Response, rescaled, worth
 from .option_set import OptionMarket, dot, market_of

@@ -22,8 +22,8 @@ from itertools import pairwise
 
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.polynomials import Polynomial, add, at, derivative, isolated, narrowed, product, scaled
+from ..case import AuditCase
 from ..economy import Number, exactly, high, low
-from ..outcomes import AuditCase
 from .misreports import Response, rescaled, worth
 
 __all__ = ["RationalCurve", "best"]

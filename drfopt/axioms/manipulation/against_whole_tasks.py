@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from ..case import AuditCase
 from ..economy import Number, Row, low
-from ..outcomes import AuditCase
 from . import misreports
 from .misreports import Response
 

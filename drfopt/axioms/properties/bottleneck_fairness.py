@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...engines.reference import enumeration
+from ..case import AuditCase
 from ..economy import Economy, Number, low, reaches, shown, times
-from ..outcomes import AuditCase
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
 __all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single"]

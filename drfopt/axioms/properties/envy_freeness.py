@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...base.numbers.enclosures import Enclosure
+from ..case import AuditCase
 from ..economy import Number, high, low, shown
-from ..outcomes import AuditCase
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "UP_TO_ONE", "Envy", "EnvyUpToOne", "check", "check_up_to_one"]

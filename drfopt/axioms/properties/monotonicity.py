@@ -25,8 +25,8 @@ from functools import reduce
 
 from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
 from ...base.progress import report
+from ..case import AuditCase
 from ..economy import Economy, Number, below, low, shown, times, total
-from ..outcomes import AuditCase
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = [

@@ -13,8 +13,9 @@ from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
 from ...engines.reference import enumeration
 from ...engines.reference.algorithm1 import Machines
+from ..case import AuditCase
 from ..economy import Economy, Number, around, below, high, least, low, reaches, shown, times, total
-from ..outcomes import FILE_ERROR, AuditCase
+from ..outcomes import FILE_ERROR
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
 __all__ = ["NAME", "Waste", "check", "together"]

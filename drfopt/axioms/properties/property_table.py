@@ -8,8 +8,9 @@ from ...base.errors import PolicyError, TimeLimitError
 from ...base.progress import report
 from ...base.registry import Registry
 from ...model.policies import Policy
+from ..case import AuditCase
 from ..economy import Economy
-from ..outcomes import AuditCase, Outcome
+from ..outcomes import Outcome
 from ..verdicts import UNDECIDED, Finding
 from . import bottleneck_fairness, envy_freeness, monotonicity, pareto_efficiency, sharing_incentive, strategy_proofness
 
