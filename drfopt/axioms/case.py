@@ -138,8 +138,7 @@ class AuditCase:
         """Return how many of so many tasks of user i run on what is held of each device of a machine of class c."""
         for j, one in self.cluster.machines[c].devices if self.cluster.machines else ():
             if need := self.cluster.demands[i][j]:
-                whole_ones = sum(part >= one.size for part in held[j]) // (need / one.size)
-                tasks = min(tasks, whole_ones if need > one.size else sum(part // need for part in held[j]))
+                tasks = min(tasks, one.carried(need, held[j]))
         return tasks
 
     def _devices(self, c: int, k: int, task: Row, tasks: int, shared: Dealt) -> dict[int, list[Fraction]]:

@@ -12,6 +12,7 @@ from drfopt.axioms.manipulation import against_whole_tasks
 from drfopt.axioms.manipulation.misreports import worth
 from drfopt.axioms.properties import sharing_incentive
 from drfopt.model.policies import policy_named
+from drfopt.solving.integrality import whole_parts
 
 THIRDS = [Fraction(p, 3) for p in range(13)]
 SIXTHS = [Fraction(p, 6) for p in range(25)]
@@ -105,6 +106,7 @@ def test_parts_of_a_task_on_two_gpus_are_no_task():
     pooled = Instance({"A": needs, "B": needs}, machines=[Machine("g", {"cpu": 16, "gpu": 3})])
     alone = [sharing_incentive.alone(AuditCase(cluster_of(x), policy_named("drf"), True), 0) for x in (third, pooled)]
     assert alone == [1, 2]
+    assert [list(whole_parts(x)) for x in (third, pooled)] == [[1, 1], [2, 2]]
 
 
 def test_whole_gpus_carry_parts_and_parts_no_whole_ones():

@@ -72,14 +72,9 @@ def alone(case: AuditCase, i: int) -> Number:
     for k, _ in cluster.classes(i):
         one = cluster.machines[k]
         tasks = math.floor(case.per_task(i, tuple(p * c for p, c in zip(mine, one.capacity, strict=True))))
-        # Its part of devices is whole ones, and a part of one more.
-        held = {j: _dealt(mine[j] * of.count, of.size) for j, of in one.devices}
+        held = {j: of.part(mine[j]) for j, of in one.devices}
         whole += one.count * case.on_devices(i, k, tasks, held)
     return case.limited(i, Fraction(whole))
-
-
-def _dealt(count: Fraction, size: Fraction) -> list[Fraction]:
-    return [size] * math.floor(count) + [count % 1 * size]
 
 
 NO_COMPLAINTS = "no-justified-complaints"
