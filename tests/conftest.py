@@ -1,6 +1,7 @@
 """What all tests share: hypothesis without chance, the cores, and the folder of the public traces."""
 
 import os
+import signal
 from pathlib import Path
 
 import joblib
@@ -24,6 +25,14 @@ def pytest_addoption(parser):
 def some(request):
     """Return how many of the cases of a slow test are run: a tenth, or with ``--every-case`` all."""
     return (lambda cases: cases) if request.config.getoption("--every-case") else (lambda cases: cases // 10)
+
+
+@pytest.fixture
+def hears_control_c():
+    """SIGINT heard here and in every child, though a shell's background job, and what it starts, ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -28,6 +28,7 @@ QUESTIONS = (
             *(Work("generic", b) for b in (1_000, 10_000, 100_000, 1_000_000)),
             Work("generic", 100_000, 10, 4),
             *(Work(family, 100_000, 3, 3) for family in ("tied", "limits", "ill-scaled")),
+            Work("tied", 100_000),
         ),
         run=batches.many,
         smoke=(Work("generic", 1_000), *(Work(family, 1_000, 3, 3) for family in ("tied", "limits", "ill-scaled"))),

@@ -14,7 +14,7 @@ from contextlib import closing
 from contextvars import ContextVar
 from functools import lru_cache
 from threading import Event, Lock, Thread
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from .errors import DrfoptError
@@ -25,10 +25,13 @@ WORKING: ContextVar[bool] = ContextVar("WORKING", default=False)
 """Whether a crew works here: what it does is not shared again."""
 
 ALONE_FOR = 0.3
-"""Seconds of work after which others are thought of: the first items pay for imports, and tell little of the rest."""
+"""Seconds of work after which others are thought of: the first item pays for imports, and tells little of the rest."""
 
-WORTH_IT = 1.0
-"""Seconds of work that must be left by then: a worker takes about as long to start."""
+LONG = 0.5
+"""Seconds of an item that tells enough by itself."""
+
+WORTH_IT = 2.0
+"""Seconds of work that must be left by then: a worker takes half of that to start."""
 
 SHORT = 0.05
 """Seconds of an item below which a worker has the next one at hand, so as not to wait for it."""
@@ -38,6 +41,12 @@ IDLE = 60
 
 TRIES = 3
 """Times that workers are started."""
+
+UNSENDABLE = (pickle.PicklingError, TypeError, AttributeError)
+"""Errors of what cannot be pickled."""
+
+READINGS = 100
+"""Times that what is to be sent is read, when it changes meanwhile."""
 
 THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMEXPR", "NUMBA")
 """Libraries whose threads would compete with the other workers: ``OMP_NUM_THREADS`` and so on."""
@@ -82,9 +91,24 @@ def _ready(function: bytes) -> None:
     _read(function)
 
 
-def _work(function: bytes, item: Any) -> Any:
+def _work(function: bytes, item: bytes) -> Any:
     WORKING.set(True)
-    return call((_read(function), item))
+    return call((_read(function), pickle.loads(item)))
+
+
+def _written(thing: Any) -> bytes:
+    """Return what is to be sent, pickled while this process works with it.
+
+    What an object keeps when it is first asked for disturbs who is just reading the object: then it is read again.
+    """
+    from joblib.externals.loky.backend.reduction import dumps
+
+    for _ in range(READINGS):
+        try:
+            return bytes(dumps(thing))
+        except RuntimeError:
+            sleep(ALONE_FOR / 10)
+    raise pickle.PicklingError(f"{type(thing).__name__} changes all the time")
 
 
 class Crew:
@@ -95,13 +119,11 @@ class Crew:
     function, items
         As in `drfopt.base.parallel.spread`.
     others : int
-        Processes beside this one, at least 1.
-    at_once : bool
-        Whether they start at once, or when there turns out to be enough work for them.
+        Processes beside this one, at least 1: they start when there turns out to be enough work for them.
     """
 
-    def __init__(self, function: Callable[[Any], Any], items: Iterable[Any], others: int, at_once: bool):
-        self._function, self._items, self._others, self._at_once = function, iter(items), others, at_once
+    def __init__(self, function: Callable[[Any], Any], items: Iterable[Any], others: int):
+        self._function, self._items, self._others = function, iter(items), others
         self._total = len(items) if isinstance(items, Sized) else math.inf
         self._written = b""
         self._there = False
@@ -110,7 +132,7 @@ class Crew:
         # Items whose results were not yielded yet, in order; how many are done, and under way at others.
         self._taken: deque[tuple[Any, Future[Any]]] = deque()
         self._done = self._out = 0
-        self._begun = perf_counter()
+        self._begun, self._first = perf_counter(), 0.0
 
     def outcomes(self, without: Callable[[Iterator[Any]], Iterator[Any]]) -> Generator[Any, None, None]:
         """Yield what became of the items, in their order; where workers die `without` this crew does the rest."""
@@ -159,19 +181,19 @@ class Crew:
             future.set_result(call((self._function, item)))
         finally:
             WORKING.reset(mark)
+        self._first = self._first or perf_counter() - self._begun
         self._done += 1
 
     def _watch(self) -> None:
         """Wait until there is enough for others, and have them start."""
-        while not (self._at_once or self._enough()):
+        while not self._enough():
             if self._over.wait(ALONE_FOR / 10):
                 return
         from joblib.externals.loky import get_reusable_executor
-        from joblib.externals.loky.backend.reduction import dumps
 
         try:
-            self._written = dumps(self._function)
-        except (pickle.PicklingError, TypeError, AttributeError):
+            self._written = _written(self._function)
+        except UNSENDABLE:
             # What cannot be sent to anybody is done here.
             return
         env = {f"{name}_NUM_THREADS": "1" for name in THREADS}
@@ -197,7 +219,13 @@ class Crew:
         """Whether so much is left that others are worth their start, as far as it is known."""
         spent = perf_counter() - self._begun
         done = self._done
-        return spent > ALONE_FOR and (self._total - done - 1) * spent / (done or 1) > WORTH_IT
+        if done > 1:
+            each = (spent - self._first) / (done - 1)
+        elif spent > LONG:
+            each = spent / (done or 1)
+        else:
+            return False
+        return spent > ALONE_FOR and (self._total - done - 1) * each > WORTH_IT
 
     def _give(self) -> None:
         """Give another item to the workers."""
@@ -222,7 +250,9 @@ class Crew:
                     break
 
         try:
-            self._executor.submit(_work, self._written, item).add_done_callback(answered)
+            self._executor.submit(_work, self._written, _written(item)).add_done_callback(answered)
+        except UNSENDABLE as error:
+            future.set_exception(error)
         except RuntimeError as error:
             # The workers have died, or are sent away.
             future.set_exception(BrokenProcessPool(str(error)))

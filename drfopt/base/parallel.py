@@ -77,8 +77,8 @@ def spread(
     items : iterable
         Taken one by one as workers get free, so it may be a generator without an end.
     jobs : int, optional
-        Processes, this one among them; by default one a core, once there is work for them: what takes a second is done
-        in this process alone. On a cluster its cores count, not this.
+        Processes, this one among them; by default one a core. What takes a second or two is done in this process
+        alone. On a cluster its cores count, not this.
     dask : str, optional
         Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``.
     what : str
@@ -120,7 +120,7 @@ def _results(
     if dask is not None or not _own_processes():
         yield from raised(others(iter(items)))
     elif count := (joblib.cpu_count() if jobs is None else jobs) - 1:
-        yield from raised(Crew(function, items, count, at_once=jobs is not None).outcomes(others))
+        yield from raised(Crew(function, items, count).outcomes(others))
     else:
         yield from map(function, items)
 

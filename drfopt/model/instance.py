@@ -18,8 +18,17 @@ from .devices import accepts, devices_of
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .task_types import TaskType, TypeSequence, TypeTable
-from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
+from .users import (
+    TaskType,
+    TypeSequence,
+    TypeTable,
+    bounded,
+    demand_table,
+    eligible_classes,
+    limit_table,
+    types_of_users,
+    weight_table,
+)
 
 __all__ = ["FEATURES", "Instance"]
 
@@ -416,6 +425,26 @@ class Instance:
         for i in np.flatnonzero(fits & (self.demands == capacity).any(axis=1)):
             fits[i] = all(d <= c for d, c in zip(self.exact_demands[i], room, strict=True))
         return fits
+
+    def resized(self, capacity: Mapping[str, Any]) -> "Instance":
+        """Return the same users in a pool of another capacity, by resource; what this one has found out is not kept.
+
+        Raises
+        ------
+        InstanceError
+            When there are machines, or on a bad capacity.
+        """
+        if self.machines is not None:
+            raise InstanceError("the cluster has machines: change their capacity")
+        found = object.__new__(Instance)
+        vars(found).update(
+            (name, value)
+            for name, value in vars(self).items()
+            if name != "_sealed" and not isinstance(getattr(Instance, name, None), cached_property)
+        )
+        found._place_machines(capacity, None)
+        found._check_scale()
+        return found
 
     # ---- files, frames, the library ---------------------------------------------------------------------------
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from drfopt import CertificateError, Instance, InstanceError, PolicyError, SolverError, solve, solve_many
-from drfopt.base.tolerances import FIRST_ORDER, LEVEL
+from drfopt.base.tolerances import FIRST_ORDER, GAP, LEVEL, LEVEL_CEEI
+from drfopt.certificates import prices as by_prices
 from drfopt.engines.reference.path_filling import progressive_filling
 from drfopt.model.policies import policy_named
+from drfopt.solving.batches import pool_proofs
 from drfopt.solving.batches.batch import fill
 from drfopt.solving.batches.equilibrium import clear
 from drfopt.solving.batches.pool_proofs import bottlenecks, clearing
@@ -395,3 +397,30 @@ def test_letters_of_a_block_are_those_of_its_instances():
             block = batch.block(0, 20)
             for i, instance in enumerate(singles(demands, capacity, rest)):
                 assert block.rates[:, i] == pytest.approx(policy_named(policy).rates(instance), rel=1e-15)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_the_bound_of_pools_with_ties_is_that_of_one_alone(family):
+    """Of prices as they are found, and of prices that were moved."""
+    random = np.random.default_rng(12)
+    demands, capacity, rest = family(random, 100, 3, 3)
+    block = batch_of(demands, capacity, "ceei", rest.get("weights"), rest.get("limits"), None).block(0, 100)
+    tasks, prices = clear(block)
+    compared = 0
+    for part in (0.0, 3e-10):
+        moved = prices * (1 + part * random.standard_normal(prices.shape))
+        weights = np.ones((1, 1)) if block.weights is None else block.weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = tasks * (block.demands * moved[:, None]).sum(axis=0) / weights - 1
+            bound = pool_proofs._tied_error(block, tasks, moved, off, np.arange(100))
+        violation, gap, error = clearing(block, tasks, moved)
+        for i, instance in enumerate(singles(demands, capacity, rest)):
+            alone = by_prices.certify(instance, policy_named("ceei"), tasks[:, i], None, moved[:, i][None])
+            assert alone.valid or not (violation[i] <= FIRST_ORDER and gap[i] <= GAP and error[i] <= LEVEL_CEEI)
+            if np.isfinite(bound[i]) and np.isfinite(alone.evidence.error):
+                assert bound[i] == pytest.approx(alone.evidence.error, rel=0.05, abs=1e-13)
+                compared += 1
+            elif violation[i] <= FIRST_ORDER:
+                # With exact numbers more can be told, and never less.
+                assert np.isinf(bound[i])
+    assert compared > 40

@@ -7,14 +7,11 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from drfopt.cli.working import GRACE
 
 PROGRAM = [sys.executable, "-m", "drfopt"]
-
-
-def hears_control_c():
-    """In a child: reset SIGINT, which a shell's background job ignores, and so would whatever it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(*arguments, **rest):
@@ -30,6 +27,7 @@ def test_a_broken_pipe_ends_in_silence(cluster):
     assert ran.stderr == b""
 
 
+@pytest.mark.usefixtures("hears_control_c")
 def test_control_c_is_one_line():
     waiting = subprocess.Popen(
         [*PROGRAM, "solve", "-"],
@@ -37,7 +35,6 @@ def test_control_c_is_one_line():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=hears_control_c,
     )
     threading.Timer(1.0, waiting.send_signal, [signal.SIGINT]).start()
     out, err = waiting.communicate(timeout=30) if waiting.wait(timeout=30) else ("", "")
@@ -45,6 +42,7 @@ def test_control_c_is_one_line():
     assert (out, err) == ("", "interrupted\n")
 
 
+@pytest.mark.usefixtures("hears_control_c")
 def test_control_c_is_heard_inside_a_solver():
     work = (
         "import hashlib, os, signal, threading\n"
@@ -53,9 +51,7 @@ def test_control_c_is_heard_inside_a_solver():
         "with working('deep in C'):\n"
         "    hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", work], capture_output=True, text=True, timeout=20 + GRACE, preexec_fn=hears_control_c
-    )
+    ran = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, timeout=20 + GRACE)
     assert ran.returncode == 130
     assert ran.stderr == "interrupted\n"
 

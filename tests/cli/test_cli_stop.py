@@ -14,8 +14,6 @@ import os, signal
 from drfopt.cli.app import app
 from drfopt.engines.whole import integer_program
 
-# A shell's background job ignores SIGINT, and so would whatever it starts.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 inner, pressed = integer_program.stop, []
 def stop(deadline, kind, message, out, answer, data):
     # As soon as HiGHS knows an allocation, however long that takes here: seconds say nothing under load.
@@ -37,6 +35,7 @@ def hard(tmp_path_factory):
     return file
 
 
+@pytest.mark.usefixtures("hears_control_c")
 def test_ctrl_c_prints_what_is_known(hard):
     words = ["solve", str(hard), "--integer", "--policy", "utilitarian", "--json"]
     ran = subprocess.run([sys.executable, "-c", STOPPED, *words], capture_output=True, text=True, timeout=300)

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import os
+import pickle
 import signal
 import threading
 import time
@@ -11,6 +12,7 @@ import joblib
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from drfopt.base import crew
 from drfopt.base.errors import EngineError, InstanceError, SolverError
 from drfopt.base.parallel import one_thread, spread
 from drfopt.base.progress import reporting
@@ -107,6 +109,23 @@ def test_workers_join_when_they_are_there(items):
     assert by[-20:].count(os.getpid()) < 20
 
 
+class Unsettled:
+    """Disturbs its first readers, as an object that keeps what it is asked for while it is pickled."""
+
+    readings = 0
+
+    def __reduce__(self):
+        Unsettled.readings += 1
+        if Unsettled.readings < 3:
+            raise RuntimeError("dictionary changed size during iteration")
+        return int, (7,)
+
+
+def test_what_changes_while_it_is_pickled_is_read_again():
+    """A sweep's instance keeps its fractions when they are first asked for: its worker was never started then."""
+    assert pickle.loads(crew._written(Unsettled())) == 7
+
+
 def test_a_killed_worker_changes_nothing(tmp_path):
     assert list(spread(functools.partial(die_once, tmp_path, os.getpid()), range(8), jobs=2)) == [
         x * x for x in range(8)
@@ -132,15 +151,8 @@ def test_progress_is_told():
     assert heard == ["1 of 2 squares done", "2 of 2 squares done", "1 items done"]
 
 
-@pytest.fixture
-def hears_control_c():
-    """SIGINT heard, though a shell's background job ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_ends_it(tmp_path, hears_control_c):
+@pytest.mark.usefixtures("hears_control_c")
+def test_an_interrupt_ends_it():
     results = spread(time.sleep, itertools.repeat(0.05), jobs=2)
     next(results)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -134,6 +134,7 @@ def test_no_cluster_is_one_line(users):
         solve_partitions(*users, dask="tcp://127.0.0.1:9")
 
 
+@pytest.mark.usefixtures("hears_control_c")
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
     columns, capacity = awkward_pool(4, 400_000, limited=False)
     users = write(tmp_path / "users", columns, files=40)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...base.tolerances import LEVEL
+from ...base.tolerances import FIRST_ORDER, LEVEL, LEVEL_CEEI
 from ...certificates.prices import AT_LIMIT
-from ...certificates.task_errors import AFAR, EPSILON, SHORT
+from ...certificates.task_errors import AFAR, ALIKE, EPSILON, SHORT
 from ...model.arrays import LARGEST, SMALLEST, in_mid_range
 from .markets import Factor
 from .pools import Pools, quiet
@@ -125,8 +125,8 @@ def _in_mid_range(pools: Pools, tasks: np.ndarray) -> np.ndarray:
 def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return violation, gap and error of tasks (n, size) at prices (m, size) of a unit of each resource.
 
-    All are (size,); the error bounds that of every user's tasks and is coarser than `drfopt.certificates.task_errors`,
-    where its theorem is.
+    All are (size,); the error bounds that of every user's tasks. Its theorem is in `drfopt.certificates.task_errors`;
+    a coarse form of it is enough for most pools, and the whole of it for those with ties.
     """
     used = (pools.demands * tasks).sum(axis=1)
     weights = np.ones((1, 1)) if pools.weights is None else pools.weights
@@ -151,8 +151,11 @@ def clearing(pools: Pools, tasks: np.ndarray, prices: np.ndarray) -> tuple[np.nd
     left = np.where(prices > 0, np.abs(share - 1), np.where(share >= 1 - SHORT, np.inf, 0.0))
     left += np.where(prices > 0, off.max(axis=0) + EPSILON * (len(prices) + 6 + len(tasks) / 2), 0.0)
     slack = np.where(share < 1 - SHORT, 1 - share, 1.0).min(axis=0)
-    error = _task_error(pools, tasks, prices, left, slack) + off.max(axis=0)
-    return _never_nan(violation), _never_nan(np.where(total > 0, missed / total, 0.0)), _never_nan(error)
+    error = _never_nan(_task_error(pools, tasks, prices, left, slack) + off.max(axis=0))
+    tied = np.flatnonzero((violation <= FIRST_ORDER) & (error > LEVEL_CEEI))
+    if tied.size:
+        error[tied] = _tied_error(pools, tasks, prices, ratio - 1, tied)
+    return _never_nan(violation), _never_nan(np.where(total > 0, missed / total, 0.0)), error
 
 
 def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.ndarray, slack: np.ndarray) -> np.ndarray:
@@ -180,6 +183,112 @@ def _task_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, left: np.nd
     reach = np.where(np.isinf(left).any(axis=0), np.inf, reach)
     poorest = np.where(tasks > 0, weights, np.inf).min(axis=0)
     return reach * lengths.max(axis=0) + len(prices) * reach**2 / (slack * poorest)
+
+
+def _tied_error(pools: Pools, tasks: np.ndarray, prices: np.ndarray, off: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Return the error (some,) of some pools by the whole theorem: each user's own, with resources without a price.
+
+    `off` (n, size) is what is paid over what is to be paid, minus 1.  A pool of which the theorem says nothing, or what
+    takes exact numbers (who is at a limit uses a resource alone), has inf.
+    """
+    n, m = tasks.shape[0], prices.shape[0]
+    demands, tasks, prices, off = pools.demands[..., some].T, tasks[:, some].T, prices[:, some].T, off[:, some].T
+    capacity = np.broadcast_to(pools.capacity, (m, pools.demands.shape[-1]))[:, some].T
+    worth, room, short = np.ones_like(tasks), np.full_like(tasks, np.inf), 0.0
+    if pools.weights is not None:
+        worth = np.broadcast_to(pools.weights, (n, pools.demands.shape[-1]))[:, some].T
+    if pools.limits is not None:
+        limits = np.broadcast_to(pools.limits, (n, pools.demands.shape[-1]))[:, some].T
+        held = tasks >= limits * (1 - AT_LIMIT)
+        room = np.where(held, 0.0, 1 - tasks / limits)
+        short = np.where(held & (tasks > 0), np.abs(tasks / limits - 1), 0.0).max(axis=1)
+    has, held = tasks > 0, room <= 0
+    farthest = np.where(has, np.where(held, np.maximum(off, 0), np.abs(off)), 0.0).max(axis=1) + short
+    # A resource that has no price counts as if it took all money.
+    share = np.where(capacity > 0, (demands * tasks[..., None]).sum(axis=1) / capacity, 0.0)
+    priced = prices > 0
+    scarce, part = (capacity > 0) & (priced | (share >= 1 - SHORT)), priced.astype(float)
+    idle = (capacity > 0) & ~scarce
+    unit = np.where(priced, prices * capacity, (prices * capacity).sum(axis=1, keepdims=True))
+    missed = np.where(priced, np.abs(share - 1), np.maximum(share - 1, 0)) + farthest[:, None]
+    missed += EPSILON * (m + 6 + min(n / 2, 2 * np.sqrt(n)))
+    spent = demands * np.where(scarce, unit / capacity, 0.0)[:, None] * np.where(has, tasks / worth, 0.0)[..., None]
+    bends = np.sqrt(np.where((room > AFAR) & has, worth, 0.0))[..., None] * spent
+    kept, told = _independent(spent, part, unit, scarce)
+    told &= ~(scarce & ~bends.any(axis=1)).any(axis=1) & np.isfinite(bends).all(axis=(1, 2))
+    told &= np.isfinite(unit).all(axis=1)
+    root, inverted = _roots(np.where(told[:, None, None] & kept[:, None], bends, 0.0), kept)
+    lengths = np.sqrt((root**2).sum(axis=2))
+    weights = np.where(kept, missed * unit, 0.0)
+    slack = np.where(idle, 1 - share, np.inf)
+    reach = (weights * lengths).sum(axis=1) * (1 + np.sqrt(LEVEL_CEEI * (1 / slack).sum(axis=1)))
+    directions = spent @ root
+    change = reach[:, None] * np.sqrt((directions**2).sum(axis=2))
+    rests = (demands * np.where(idle, 1 / (capacity * slack), 0.0)[:, None]).sum(axis=2) * tasks
+    change += reach[:, None] ** 2 * np.where(has, rests / worth, 0.0)
+    straight = (np.abs(directions @ root.transpose(0, 2, 1)) * weights[:, None]).sum(axis=2)
+    most = np.where(has, change, 0.0).max(axis=1)
+
+    def worst(moved: np.ndarray) -> np.ndarray:
+        # Who is at its limit is off where it would have less.
+        error = np.where(held, np.maximum(moved + off, 0) + EPSILON, moved + np.abs(off))
+        return np.asarray(np.where(has, error, 0.0).max(axis=1))
+
+    near = np.where(has, np.where(held, -off, np.where(room > AFAR, room, 0.0)), np.inf).min(axis=1)
+    steady = (2 * most < np.minimum(np.minimum(near, slack.min(axis=1)), AFAR)) & (priced | ~kept).all(axis=1)
+    steady &= (lengths * reach[:, None]).max(axis=1) < 0.5
+    error = worst(change)
+    error = np.where(steady, np.minimum(error, worst(straight) + 4 * most**2), error)
+    return _never_nan(np.where(told & inverted, error, np.inf))
+
+
+def _independent(
+    spent: np.ndarray, part: np.ndarray, unit: np.ndarray, scarce: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which scarce resources matter, bool (some, m), and of which pools that can be told, from (some, n, m).
+
+    A resource that all use in fixed proportion to others, and of which there is as much, is left out: the others have
+    its price.
+    """
+    size, _, m = spent.shape
+    lanes = np.arange(size)
+    kept, told, price = np.zeros((size, m), dtype=bool), np.ones(size, dtype=bool), part.copy()
+    basis, parts = np.zeros_like(spent), np.zeros((size, m, m))
+    """Orthonormal columns, one a resource that is kept, and what each is made of: ``basis = spent @ parts``."""
+    for order in np.lexsort((-unit, -part), axis=1).T:
+        column = spent[lanes, :, order]
+        rest, of = column, np.zeros((size, m))
+        for _ in range(2):
+            along = (basis * rest[..., None]).sum(axis=1)
+            rest = rest - (basis * along[:, None]).sum(axis=2)
+            of = of + (parts * along[:, None]).sum(axis=2)
+        length, apart = (np.sqrt((far**2).sum(axis=1)) for far in (rest, column - (spent @ of[..., None])[..., 0]))
+        here = scarce[lanes, order]
+        new = here & (np.maximum(length, apart) > ALIKE * np.sqrt((column**2).sum(axis=1)))
+        made = -of
+        made[lanes, order] = 1.0
+        inverse = np.where(new, 1 / length, 0.0)[:, None]
+        basis[lanes, :, order] = np.where(new[:, None], rest * inverse, 0.0)
+        parts[lanes, :, order] = np.where(new[:, None], made * inverse, 0.0)
+        kept[lanes, order] = new
+        # It is used up by what the others let pass, or less.
+        mine, dependent = unit[lanes, order], here & ~new
+        sizes = mine + (np.abs(of) * unit).sum(axis=1)
+        lets = mine >= (of * unit).sum(axis=1) - 16 * EPSILON * sizes
+        price += np.where(dependent[:, None], of * price[lanes, order][:, None], 0.0)
+        spare = ((price >= 0) & ~((of < -ALIKE) & (price < 0.5)) | ~kept).all(axis=1)
+        told &= ~dependent | (lets & spare)
+    return kept, told
+
+
+def _roots(bends: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return R (.., m, m) with R R' the inverse of B' B on what is kept, for B `bends`, and where there is one."""
+    sizes = np.sqrt((bends**2).sum(axis=1))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    _, values, vectors = np.linalg.svd(bends / sizes[:, None], full_matrices=False)
+    large = values > ALIKE * values[:, :1]
+    inverse = np.where(large, 1 / np.where(large, values, 1.0), 0.0)
+    return (vectors * inverse[..., None]).transpose(0, 2, 1) / sizes[..., None], large.sum(axis=1) == kept.sum(axis=1)
 
 
 def _never_nan(violation: np.ndarray) -> np.ndarray:
