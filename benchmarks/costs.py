@@ -5,7 +5,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from drfopt.planning.sweeping import sweep
 from drfopt.solving.allocating import solve
 
 from .families import family_named
+from .listings import LISTINGS
 from .measure import Bench, Case, Row, Verdict, Way
 
 __all__ = ["BACK", "WAYS", "exponent", "files", "growth"]
@@ -35,6 +36,10 @@ WAYS: dict[str, Callable[[Allocation], Any]] = {
     "table": lambda found: found.sheet().text(rows=ROWS),
     "CSV": lambda found: found.sheet().csv(),
     "JSON": lambda found: json.dumps(found.to_dict()),
+    "frame": lambda found: found.to_frame(),
+    "LaTeX": lambda found: found.to_latex(),
+    "HTML": lambda found: found.sheet().html(),
+    "explanation": lambda found: explain(found.instance).sheet().text(rows=ROWS),
     "explain, JSON": lambda found: explain(found.instance).sheet().json(),
     "sweep of two": lambda found: sweep(found.instance, [1, 2], jobs=1),
     "compare of three": lambda found: compare(found.instance, ["drf", "asset", "tasks"]),
@@ -70,12 +75,15 @@ UNREAD = ("csv",)
 
 
 def files(bench: Bench, n: int) -> list[Row]:
-    """Measure every export of n users, and the reading of the same file as queues that want everything."""
+    """Measure every export of n users, the reading of the same file as queues that want everything, and of n tasks."""
     ways = [Way("solve", "yardstick", lambda found: solve(found.instance))]
     for row in EXPORTS:
         ways.append(_way(f"write {row.name}", lambda found, to=row.name: _exported(found, to), _queues, n))
         if row.name not in UNREAD:
             ways.append(_way(f"read {row.name}", lambda file, to=row.name: _read(file, to), _filed(row.name), n))
+    for name, write in LISTINGS.items():
+        made = partial(_listing, write)
+        ways.append(_way(f"read tasks, {name}", lambda files, name=name: read(name, files).instance, made, n))
     case = Case("queues", f"n = {n:,}", n, lambda: _queues(n), tuple(ways), yardstick="solve")
     return bench.measure("growth-files", case)
 
@@ -111,6 +119,11 @@ def _filed(to: str) -> Callable[[int], Path]:
         return file
 
     return made
+
+
+def _listing(write: Callable[[Path, int], list[Path]], n: int) -> list[Path]:
+    """Return files that list n tasks, in a folder of their own."""
+    return write(Path(tempfile.mkdtemp(dir=_folder().name)), n)
 
 
 @lru_cache

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..base.deadline import NEVER, Deadline
 from ..base.numbers.enclosures import Enclosure
+from ..model.devices import Dealt
 from ..model.policies import Policy
 from .economy import Economy, Number, Row, high, least, low, reaches, times, total
 from .outcomes import Outcome, outcome, packed
@@ -41,10 +42,12 @@ class AuditCase:
     @cached_property
     def shared(self) -> Outcome:
         """The outcome as users see each other's: whole tasks on machines with a packing."""
-        if self.integer and self.cluster.machines is not None:
-            self.deadline.check("the audit")
-            return packed(self.cluster, self.policy)
-        return self.truth
+        return self.placed(self.cluster) if self.packs else self.truth
+
+    @property
+    def packs(self) -> bool:
+        """Whether what somebody holds is a matter of how whole tasks are packed."""
+        return self.integer and self.cluster.machines is not None
 
     @property
     def market(self) -> bool:
@@ -65,6 +68,11 @@ class AuditCase:
         """Return the policy's outcome on another cluster."""
         self.deadline.check("the audit")
         return outcome(cluster, self.policy, self.integer)
+
+    def placed(self, cluster: Economy) -> Outcome:
+        """Return the policy's outcome in whole tasks on the machines of another cluster, with a packing."""
+        self.deadline.check("the audit")
+        return packed(cluster, self.policy)
 
     def nobody_loses(self, cluster: Economy, users: Sequence[int]) -> bool:
         """Say whether batched outcomes show that these users, who are those of another cluster, have no less there."""
@@ -102,16 +110,43 @@ class AuditCase:
     def of_another(self, i: int, k: int) -> Number:
         """Return the tasks user i would run with the bundle of user k, scaled to her own weight."""
         cluster = self.cluster
-        scaled = tuple(cluster.weight(i, j) / cluster.weight(k, j) * d for j, d in enumerate(cluster.demands[k]))
-        each = self.per_task(i, scaled)
-        open_to_me = {c for c, _ in cluster.classes(i)}
-        if self.shared.packing is not None:
-            # Machine by machine: parts of a task on two machines are none.
-            whole = sum(
-                count * math.floor(each * pattern.get(k, 0))
-                for c, count, pattern in self.shared.packing
-                if c in open_to_me
-            )
-            return self.limited(i, Fraction(whole))
-        amounts = self.truth.amounts(k)
-        return self.limited(i, total(times(each, amounts[c]) for c in open_to_me))
+        scale = tuple(cluster.weight(i, j) / cluster.weight(k, j) for j in range(cluster.m))
+        return self.with_what(self.shared, i, k, cluster.demands[k], scale)
+
+    def with_what(self, found: Outcome, i: int, k: int, task: Row, scale: Row | None = None) -> Number:
+        """Return the tasks user i would run with what user k holds for tasks like this one, (m,), in an outcome.
+
+        Of whole tasks on machines that is told by a packing, machine by machine and device by device, as parts of a
+        task on two of them are none.
+        """
+        scale = scale or (Fraction(1),) * len(task)
+        each = self.per_task(i, tuple(s * d for s, d in zip(scale, task, strict=True)))
+        open_to_me = {c for c, _ in self.cluster.classes(i)}
+        if found.packing is None:
+            amounts = found.amounts(k)
+            return self.limited(i, total(times(each, amounts[c]) for c in open_to_me))
+        whole = 0
+        for at, (c, count, pattern) in enumerate(found.packing):
+            shared = found.shared[at] if found.shared else {}
+            if c in open_to_me and (tasks := pattern.get(k, 0)):
+                held = self._devices(c, k, task, tasks, shared)
+                held = {j: [scale[j] * part for part in parts] for j, parts in held.items()}
+                whole += count * self.on_devices(i, c, math.floor(each * tasks), held)
+        return self.limited(i, Fraction(whole))
+
+    def on_devices(self, i: int, c: int, tasks: int, held: Mapping[int, Sequence[Fraction]]) -> int:
+        """Return how many of so many tasks of user i run on what is held of each device of a machine of class c."""
+        for j, one in self.cluster.machines[c].devices if self.cluster.machines else ():
+            if need := self.cluster.demands[i][j]:
+                tasks = min(tasks, one.carried(need, held[j]))
+        return tasks
+
+    def _devices(self, c: int, k: int, task: Row, tasks: int, shared: Dealt) -> dict[int, list[Fraction]]:
+        """Return what user k holds of each device of a machine of class c, by resource, with so many tasks there."""
+        cluster, held = self.cluster, {}
+        for j, one in cluster.machines[c].devices if cluster.machines else ():
+            if task[j] >= one.size:
+                held[j] = [one.size] * int(tasks * task[j] / one.size)
+            else:
+                held[j] = [on.get(k, 0) * task[j] for on in shared.get(cluster.resources[j], ())]
+        return held

@@ -6,7 +6,7 @@ A comparison is made only where the enclosures decide it; where they overlap, ne
 numbers come from the audit itself, millions of them, so they are not looked at before they are compared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -155,7 +155,7 @@ class Economy:
         """Return the cluster as it looks when the user says her task needs `demand`, and knows no limit."""
         return self.reporting_all({user: demand})
 
-    def reporting_all(self, reports: dict[int, Row]) -> "Economy":
+    def reporting_all(self, reports: Mapping[int, Row]) -> "Economy":
         """Return the cluster as it looks with these reports."""
         demands = tuple(reports.get(i, row) for i, row in enumerate(self.demands))
         limits = tuple(None if i in reports else limit for i, limit in enumerate(self.limits))

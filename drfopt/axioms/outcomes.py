@@ -24,6 +24,7 @@ from ..base.tolerances import LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.algorithm1 import Machines
 from ..engines.reference.path_filling import path_filling, progressive_filling
+from ..model.devices import Dealt
 from ..model.paths import Traveller
 from ..model.policies import Policy
 from ..solving.allocating import solve
@@ -57,6 +58,8 @@ class Outcome:
         Whether the enclosures are those of a solver's tolerance rather than proven in fractions.
     packing : tuple of (class, machines, {user: tasks on each of them}), or None
         Where whole tasks run on machines, one of the ways in which they fit.
+    shared : tuple of {resource: [{user: tasks}]}
+        Entry by entry of the packing the devices of one machine that are shared; none where no machine has devices.
     span : (n,) pairs, or None
         Of whole tasks, the fewest and the most of each user in any equally good division, where all are known.
     """
@@ -68,6 +71,7 @@ class Outcome:
     computed: bool = False
     span: tuple[tuple[Fraction, Fraction], ...] | None = None
     packing: tuple[tuple[int, int, dict[int, int]], ...] | None = None
+    shared: tuple[Dealt, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -180,9 +184,11 @@ def _computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
     instance = cluster.instance()
     if integer:
         whole = solve(instance, policy, integer=True)
-        packing = None if cluster.machines is None else whole.certificate.evidence.packing
+        proof = whole.certificate.evidence
+        packing = None if cluster.machines is None else proof.packing
         tasks = tuple(Fraction(int(x)) for x in whole.tasks)
-        return Outcome(tasks, packing=None if packing is None else tuple(packing))
+        shared = tuple(on or {} for on in proof.devices or ())
+        return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
     try:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:

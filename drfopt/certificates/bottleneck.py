@@ -45,7 +45,7 @@ Leximin on every class of machines by itself, `certify_servers`: each class is a
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from operator import itemgetter
 from typing import Any
 
@@ -59,7 +59,7 @@ from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
 from .exact import certify_filling
 from .feasibility import infeasibility
-from .holders import FirstLook, Holders, Marks, Tops
+from .holders import FirstLook, Holders, Marks, Tops, together
 
 __all__ = ["ON_EACH", "certify", "certify_parts", "certify_servers", "pool_of"]
 
@@ -181,7 +181,7 @@ class _Proof:
 
     def possible(self, seen: list[FirstLook], resources: Sequence[str]) -> tuple[float, str]:
         """Return the largest relative amount by which a limit or a capacity is broken, and which one, in words."""
-        self.used = np.sum([part.used for part in seen], axis=0)
+        self.used = reduce(np.add, [part.used for part in seen])
         infeasible, reason = max(((part.infeasible, part.reason) for part in seen), key=itemgetter(0))
         over = np.divide(
             self.used - self.capacity,
@@ -199,7 +199,7 @@ class _Proof:
     def examined(self, seen: list[FirstLook], infeasible: float) -> tuple[Tops, float, tuple[int, int], float]:
         """Return the tops, what is missed of the conditions at most and by whom, and a bound of the levels' error."""
         capacity = self.capacity
-        highest = np.max([part.highest for part in seen], axis=0)
+        highest = reduce(np.maximum, [part.highest for part in seen])
         in_range = all(part.in_range for part in seen)
         unused = capacity - self.used
         hidden = (SAME + math.sqrt(self.n) / 4) * EPSILON
@@ -229,9 +229,7 @@ class _Proof:
         marks = Marks.of_tops(highest, full, window)
         inverse = np.divide(1, highest, where=full, out=np.zeros(len(highest)))[:, None]
         parts = self.parts.each(Holders.held, marks, inverse, what="proof")
-        at, free, near = (np.sum([part[q] for part in parts], axis=0) for q in range(3))
-        needed, unclear = (np.any([part[q] for part in parts], axis=0) for q in (3, 4))
-        short, i, part = max((*found[5:], -q) for q, found in enumerate(parts))
+        at, free, near, needed, unclear, short, i, part = together([(*found, -q) for q, found in enumerate(parts)])
         return _Holdings(marks, at, free, near, needed, bool(unclear.any()), short, (-part, i))
 
     def _bounded(self, holdings: _Holdings, unused: np.ndarray, hidden: float) -> tuple[np.ndarray, float, float]:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial, reduce
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from ..model.arrays import columns, in_blocks, in_mid_range
 from ..model.instance import Instance
 from .feasibility import infeasibility
 
-__all__ = ["FirstLook", "Holders", "Marks", "Tops"]
+__all__ = ["FirstLook", "Holders", "Marks", "Tops", "together"]
 
 HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
@@ -105,10 +105,10 @@ class Holders:
         self.sets = np.empty(self.instance.n, dtype=np.uint16) if self.by_set else None
         with np.errstate(all="ignore"):
             used, highest, in_range = zip(*in_blocks(self.instance.n, self._seen), strict=True)
-            total: np.ndarray = np.sum(used, axis=0)
-            tops: np.ndarray = np.max(highest, axis=0)
+            total: np.ndarray = reduce(np.add, used)
+            tops: np.ndarray = reduce(np.maximum, highest)
             if self.by_set:
-                tops = np.where(self._members(), tops, 0.0).max(axis=1)
+                tops = np.where(_members(self.instance.m), tops, 0.0).max(axis=1)
             infeasible, reason = infeasibility(self.instance, self.tasks, None, used=total)
         kept = all(in_range) and self.instance.mid_range
         return FirstLook(total, tops, kept, infeasible, reason)
@@ -125,20 +125,11 @@ class Holders:
         np.maximum.at(highest, word.astype(np.intp), levels)
         return block @ tasks, highest, in_range
 
-    def _members(self) -> np.ndarray:
-        """Say which resources are in which sets, (m, 2^m)."""
-        m = self.instance.m
-        members: np.ndarray = (np.arange(1 << m) >> np.arange(m)[:, None]) & 1 == 1
-        return members
-
     def held(self, marks: Marks, inverse: np.ndarray) -> tuple:
         """Return what users hold at the marks, as `the certificate` has it, in one pass."""
         with np.errstate(all="ignore"):
-            best = (self._members() * inverse).max(axis=0) if self.by_set else inverse
-            found = in_blocks(self.instance.n, partial(self._look, marks, best))
-        sums = (np.sum([part[q] for part in found], axis=0) for q in range(3))
-        some = (np.any([part[q] for part in found], axis=0) for q in (3, 4))
-        return (*sums, *some, *max(part[5:] for part in found))
+            best = (_members(self.instance.m) * inverse).max(axis=0) if self.by_set else inverse
+            return together(in_blocks(self.instance.n, partial(self._look, marks, best)))
 
     def _look(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
         """Look at some users: what they hold, as `the certificate` has it; `best` is of sets, or else of resources."""
@@ -264,6 +255,25 @@ class Holders:
             unplaced = self.unplaced[rows]
             short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
         return short
+
+
+def together(looks: list[tuple]) -> tuple:
+    """Return what several looks at what users hold found: three sums, who is in any of two, and the last, the most."""
+    first, *others = looks
+    return reduce(_both, others, first)
+
+
+def _both(one: tuple, other: tuple) -> tuple:
+    sums = (a + b for a, b in zip(one[:3], other[:3], strict=True))
+    some = (a | b for a, b in zip(one[3:5], other[3:5], strict=True))
+    return (*sums, *some, *max(one[5:], other[5:]))
+
+
+@lru_cache(maxsize=MOST_RESOURCES)
+def _members(m: int) -> np.ndarray:
+    """Say which of m resources are in which sets, (m, 2^m)."""
+    members: np.ndarray = (np.arange(1 << m) >> np.arange(m)[:, None]) & 1 == 1
+    return members
 
 
 def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:

@@ -95,6 +95,8 @@ class Engine:
         """Say whether the declarations cover the problem."""
         cluster = "pool" if problem.instance.machines is None else "machines"
         objective = problem.policy.objective
+        if objective not in self.objectives or cluster not in self.clusters or self.exact != exact:
+            return False
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
         organisation = problem.instance.organisation
@@ -109,9 +111,8 @@ class Engine:
         # Divisible tasks of several types in a pool are all alike; whole ones are not.
         several = problem.instance.task_types if problem.integer else problem.instance.type_table
         alike = self.types or several is None
-        fits = objective in self.objectives and cluster in self.clusters
         alike = alike and (self.devices or not problem.instance.has_devices)
-        return fits and tasks and self.exact == exact and asked and known and alike
+        return tasks and asked and known and alike
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""

@@ -78,6 +78,17 @@ class Devices:
     count: int
     size: Any = None
 
+    def part(self, share: Fraction) -> list[Fraction]:
+        """Return what a part of the devices is of each: whole ones, and a part of one more."""
+        ours = share * self.count
+        return [self.size] * math.floor(ours) + [ours % 1 * self.size]
+
+    def carried(self, need: Fraction, held: Sequence[Fraction]) -> int:
+        """Return how many tasks, of which one takes a part of a device or whole ones, run on what is held of each."""
+        if need > self.size:
+            return int(sum(one >= self.size for one in held) // (need / self.size))
+        return int(sum(one // need for one in held))
+
 
 def with_capacity(name: str, capacity: Any, devices: Mapping[str, Any] | None) -> Any:
     """Return the capacity of a class, with as many units as devices where it says nothing of a resource of which it has

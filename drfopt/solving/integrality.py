@@ -167,7 +167,20 @@ def whole_parts(instance: Instance) -> Iterator[int]:
     for i, mine in enumerate(weights):
         part = [w / total for w, total in zip(mine, totals, strict=True)]
         parts = [[c * share for c, share in zip(room, part, strict=True)] for room in rooms]
-        yield most_in(instance, i, list(zip(range(len(parts)), counts, parts, strict=True)))
+        if instance.has_devices and instance.task_types is None:
+            whole = sum(n * _on_one(instance, i, k, part) for k, n in enumerate(counts) if instance.fits[i, k])
+            yield whole if (limit := instance.exact_limits[i]) is None else min(whole, math.floor(limit))
+        else:
+            yield most_in(instance, i, list(zip(range(len(parts)), counts, parts, strict=True)))
+
+
+def _on_one(instance: Instance, i: int, k: int, part: Sequence[Fraction]) -> int:
+    """Return the whole tasks of a user of one type in a part of one machine of class k and of its devices."""
+    demand, room = instance.exact_demands[i], instance.exact_machine_capacity[k]
+    most = min(math.floor(c * share / d) for c, share, d in zip(room, part, demand, strict=True) if d)
+    devices = ((instance.machines or ())[k].devices or {}).items()
+    held = ((instance.resources.index(r), one) for r, one in devices)
+    return min([most, *(one.carried(demand[j], one.part(part[j])) for j, one in held if demand[j])])
 
 
 def most_in(instance: Instance, i: int, rooms: Rooms) -> int:

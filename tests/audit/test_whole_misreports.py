@@ -5,12 +5,14 @@ from itertools import product
 
 import pytest
 
-from drfopt import Instance, audit
+from drfopt import Instance, Machine, audit
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import against_whole_tasks
 from drfopt.axioms.manipulation.misreports import worth
+from drfopt.axioms.properties import sharing_incentive
 from drfopt.model.policies import policy_named
+from drfopt.solving.integrality import whole_parts
 
 THIRDS = [Fraction(p, 3) for p in range(13)]
 SIXTHS = [Fraction(p, 6) for p in range(25)]
@@ -80,3 +82,37 @@ def test_too_many_divisions_are_called_no_more_than_tried(monkeypatch):
     at = AuditCase(cluster_of(Instance([[1, 1], [1, 2], [2, 1]], [4, 4])), policy_named("drf"), integer=True)
     responses = [against_whole_tasks.best(at, i) for i in range(3)]
     assert not any(r.decided for r in responses if r.report is None and r.most is None)
+
+
+def of(instance, *properties):
+    return audit(instance, integer=True, properties=properties)
+
+
+def test_halves_of_a_task_on_two_machines_are_no_task():
+    """Claiming half of its task A is given four halves, three of them on one machine, which is one task as before."""
+    two = Instance({"A": {"cpu": 2}, "B": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3}, 2)], max_tasks={"B": 1})
+    assert of(two, "strategy-proofness")["strategy-proofness"].verdict != "fails"
+
+
+def test_parts_of_a_task_on_two_gpus_are_no_task():
+    needs = {"cpu": 1, "gpu": Fraction(3, 5)}
+    machine = Machine("g", {"cpu": 16, "gpu": 2}, devices={"gpu": 2})
+    instance = Instance({"A": needs, "B": needs}, machines=[machine])
+    assert of(instance, "strategy-proofness")["strategy-proofness"].verdict != "fails"
+    at = AuditCase(cluster_of(instance), policy_named("drf"), integer=True)
+    assert worth(at, 0, (Fraction(1), Fraction(3, 10)))[0] <= 1
+    # Half of three GPUs is one and a half, on which two tasks of 3/5 do not run.
+    third = Instance({"A": needs, "B": needs}, machines=[Machine("g", {"cpu": 16, "gpu": 3}, devices={"gpu": 3})])
+    pooled = Instance({"A": needs, "B": needs}, machines=[Machine("g", {"cpu": 16, "gpu": 3})])
+    alone = [sharing_incentive.alone(AuditCase(cluster_of(x), policy_named("drf"), True), 0) for x in (third, pooled)]
+    assert alone == [1, 2]
+    assert [list(whole_parts(x)) for x in (third, pooled)] == [[1, 1], [2, 2]]
+
+
+def test_whole_gpus_carry_parts_and_parts_no_whole_ones():
+    machine = Machine("g", {"gpu": 4}, devices={"gpu": 4})
+    users = {"whole": {"gpu": 1}, "part": {"gpu": Fraction(2, 5)}, "two": {"gpu": 2}}
+    at = AuditCase(cluster_of(Instance(users, machines=[machine])), policy_named("drf"), integer=True)
+    third = [Fraction(4, 5)] * 2
+    assert [at.on_devices(i, 0, 9, {0: third}) for i in range(3)] == [0, 4, 0]
+    assert [at.on_devices(i, 0, 9, {0: [Fraction(1)] * 3}) for i in range(3)] == [3, 6, 1]

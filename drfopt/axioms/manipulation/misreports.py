@@ -6,7 +6,7 @@ Reports are tried in floats, a market's in one batch, and the best of them is wh
 misreport.  That nothing is found proves nothing, and the number of reports is told.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ from ...solving.batches.batch import solve_many
 from ..case import AuditCase
 from ..economy import Number, Row, below, times
 
-__all__ = ["Response", "best", "nearby", "rescaled", "worth"]
+__all__ = ["Response", "best", "brought", "nearby", "rescaled", "worth"]
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,22 @@ class Response:
 
 def worth(case: AuditCase, i: int, report: Row) -> tuple[Number, bool]:
     """Return the tasks user i runs with what the report brings her, and whether a tie was broken for it."""
-    found = case.run(case.cluster.reporting(i, report))
-    each = case.per_task(i, report)
-    if case.cluster.machines is None or case.integer:
-        return case.limited(i, times(each, found.tasks[i])), found.tied
-    mine = {k for k, _ in case.cluster.classes(i)}
-    amounts = [z for k, z in enumerate(found.amounts(i)) if k in mine]
-    from ..economy import total
+    (value,), tied = brought(case, {i: report})
+    return value, tied
 
-    return case.limited(i, times(each, total(amounts))), found.tied
+
+def brought(case: AuditCase, reports: Mapping[int, Row]) -> tuple[list[Number], bool]:
+    """Return the tasks each of these users runs with what their reports bring, and whether a tie was broken for it."""
+    claimed = case.cluster.reporting_all(reports)
+    found = case.run(claimed)
+    if case.packs:
+        most = [case.limited(i, times(case.per_task(i, row), found.tasks[i])) for i, row in reports.items()]
+        if not all(below(case.truth.tasks[i], value) for i, value in zip(reports, most, strict=True)):
+            return most, found.tied
+        # Parts of a task on two machines, or devices, are none: how the tasks are packed matters.
+        placed = case.placed(claimed)
+        return [case.with_what(placed, i, i, row) for i, row in reports.items()], found.tied
+    return [case.with_what(found, i, i, row) for i, row in reports.items()], found.tied
 
 
 def rescaled(case: AuditCase, i: int, bundle: Row) -> Row:

@@ -13,6 +13,7 @@ efficiency, but not envy-freeness.
 Source: Dolev, Feitelson, Halpern, Kupferman and Linial, No justified complaints, ITCS 2012.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +21,7 @@ from ..case import AuditCase
 from ..economy import Economy, Number, Row, below, low, reaches, shown, times, total
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Count, Finding, Witness
 
-__all__ = ["NAME", "NO_COMPLAINTS", "Alone", "ComplaintWitness", "check", "check_complaints", "part"]
+__all__ = ["NAME", "NO_COMPLAINTS", "Alone", "ComplaintWitness", "alone", "check", "check_complaints", "part"]
 
 NAME = "sharing-incentive"
 
@@ -53,24 +54,27 @@ def check(case: AuditCase) -> Finding:
     """Compare every user's tasks with those in her part of the cluster."""
     count, truth = Count(), case.truth
     for i, user in enumerate(case.cluster.users):
-        alone = _alone(case, i)
-        if count.falls(truth.tasks[i], alone):
-            witness = Alone(user, truth.tasks[i], alone)
+        most = alone(case, i)
+        if count.falls(truth.tasks[i], most):
+            witness = Alone(user, truth.tasks[i], most)
             return Finding(NAME, FAILS, witness, exact=not truth.computed, tied=truth.tied)
     settled = BY_PRICES if case.fair_market else ""
     return count.finding(NAME, exact=not truth.computed, settled=settled, tied=truth.tied)
 
 
-def _alone(case: AuditCase, i: int) -> Number:
+def alone(case: AuditCase, i: int) -> Number:
+    """Return the tasks user i would run alone in her part of every machine, or of the pool."""
     cluster, mine = case.cluster, part(case.cluster, i)
     if cluster.machines is None or not case.integer:
         rooms = (tuple(p * c for p, c in zip(mine, room, strict=True)) for _, room in cluster.classes(i))
         return case.limited(i, sum((case.per_task(i, room) for room in rooms), Fraction(0)))
-    whole = Fraction(0)
+    whole = 0
     for k, _ in cluster.classes(i):
         one = cluster.machines[k]
-        whole += one.count * (case.per_task(i, tuple(p * c for p, c in zip(mine, one.capacity, strict=True))) // 1)
-    return case.limited(i, whole)
+        tasks = math.floor(case.per_task(i, tuple(p * c for p, c in zip(mine, one.capacity, strict=True))))
+        held = {j: of.part(mine[j]) for j, of in one.devices}
+        whole += one.count * case.on_devices(i, k, tasks, held)
+    return case.limited(i, Fraction(whole))
 
 
 NO_COMPLAINTS = "no-justified-complaints"

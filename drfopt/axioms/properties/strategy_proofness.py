@@ -20,7 +20,7 @@ from itertools import combinations, islice
 
 from ...base.progress import report as say
 from ..case import AuditCase
-from ..economy import Number, Row, below, shown, times, total
+from ..economy import Number, Row, below, shown
 from ..manipulation import (
     against_leximin,
     against_markets,
@@ -29,7 +29,7 @@ from ..manipulation import (
     against_whole_tasks,
     misreports,
 )
-from ..manipulation.misreports import Response, nearby
+from ..manipulation.misreports import Response, brought, nearby
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness, row
 
 __all__ = ["NAME", "PAIRS", "Conspiracy", "Misreport", "best_response", "check", "check_pairs"]
@@ -167,8 +167,7 @@ def check_pairs(case: AuditCase) -> Finding:
             for other in claims[1]:
                 trials += 1
                 reports = dict(zip(pair, (one, other), strict=True))
-                found = case.run(cluster.reporting_all(reports))
-                got = [_worth(case, i, reports[i], found.amounts(i)) for i in pair]
+                got, broken = brought(case, reports)
                 if all(below(truth.tasks[i], value) for i, value in zip(pair, got, strict=True)):
                     witness = Conspiracy(
                         tuple(cluster.users[i] for i in pair),
@@ -176,7 +175,7 @@ def check_pairs(case: AuditCase) -> Finding:
                         tuple(truth.tasks[i] for i in pair),
                         tuple(got),
                     )
-                    tied = truth.tied or found.tied
+                    tied = truth.tied or broken
                     return Finding(PAIRS, FAILS, witness, exact=not truth.computed, trials=trials, tied=tied)
     return Finding(PAIRS, UNDECIDED, exact=False, trials=trials)
 
@@ -185,8 +184,3 @@ def _filled(case: AuditCase) -> bool:
     """Say whether a filling of a pool by levels of bundles decides the outcome."""
     pool = not case.integer and case.cluster.machines is None
     return pool and case.policy.objective in ("leximin", "servers", "path") and case.policy.measure != "tasks"
-
-
-def _worth(case: AuditCase, i: int, report: Row, amounts: tuple[Number, ...]) -> Number:
-    mine = {k for k, _ in case.cluster.classes(i)}
-    return case.limited(i, times(case.per_task(i, report), total(z for k, z in enumerate(amounts) if k in mine)))

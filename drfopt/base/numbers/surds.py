@@ -1,6 +1,7 @@
 """Numbers ``a + b sqrt(d)`` with rational a and b: guessed from many digits, computed with and compared exactly."""
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -124,34 +125,36 @@ def _relation(value: Fraction, digits: int) -> tuple[int, int, int] | None:
 
 
 def _shortest(basis: list[list[int]]) -> list[int]:
-    """Return the first vector of the reduced basis of the lattice (Lenstra, Lenstra and Lovasz, 1982)."""
-    rows, k = [list(map(Fraction, row)) for row in basis], 1
-    while k < len(rows):
-        stars, mu = _orthogonal(rows)
+    """Return the first vector of the reduced basis of the lattice (Lenstra, Lenstra and Lovasz, 1982).
+
+    In integers: `d` holds the determinants of the Gram matrices of the first rows, and ``lam[k][j]`` is ``d[j + 1]``
+    times the coefficient of row k along the j-th orthogonalised one (Cohen, A Course in Computational Algebraic Number
+    Theory, 1993, section 2.6).
+    """
+    rows, n, k = [list(row) for row in basis], len(basis), 1
+    d, lam = [1], [[0] * n for _ in rows]
+    for i, row in enumerate(rows):
+        for j in range(i + 1):
+            lam[i][j] = sum(map(operator.mul, row, rows[j]))
+            for o in range(j):
+                lam[i][j] = (d[o + 1] * lam[i][j] - lam[i][o] * lam[j][o]) // d[o]
+        d.append(lam[i][i])
+    while k < n:
         for j in range(k - 1, -1, -1):
-            if times := round(mu[k][j]):
+            if times := (2 * lam[k][j] + d[j + 1]) // (2 * d[j + 1]):
                 rows[k] = [x - times * y for x, y in zip(rows[k], rows[j], strict=True)]
-                mu[k] = [x - times * y for x, y in zip(mu[k], mu[j], strict=True)]
-                mu[k][j] -= times
-        if _dot(stars[k], stars[k]) >= (REDUCED - mu[k][k - 1] ** 2) * _dot(stars[k - 1], stars[k - 1]):
+                lam[k][:j] = [x - times * y for x, y in zip(lam[k][:j], lam[j][:j], strict=True)]
+                lam[k][j] -= times * d[j + 1]
+        across = lam[k][k - 1]
+        if REDUCED.denominator * (d[k + 1] * d[k - 1] + across**2) >= REDUCED.numerator * d[k] ** 2:
             k += 1
-        else:
-            rows[k], rows[k - 1] = rows[k - 1], rows[k]
-            k = max(k - 1, 1)
-    return [int(x) for x in rows[0]]
-
-
-def _orthogonal(rows: list[list[Fraction]]) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
-    stars: list[list[Fraction]] = []
-    mu = [[Fraction(0)] * len(rows) for _ in rows]
-    for k, row in enumerate(rows):
-        star = list(row)
-        for j, other in enumerate(stars):
-            mu[k][j] = _dot(row, other) / _dot(other, other)
-            star = [x - mu[k][j] * y for x, y in zip(star, other, strict=True)]
-        stars.append(star)
-    return stars, mu
-
-
-def _dot(x: list[Fraction], y: list[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
+            continue
+        rows[k], rows[k - 1] = rows[k - 1], rows[k]
+        lam[k][: k - 1], lam[k - 1][: k - 1] = lam[k - 1][: k - 1], lam[k][: k - 1]
+        length = (d[k - 1] * d[k + 1] + across**2) // d[k]
+        for i in range(k + 1, n):
+            before = lam[i][k]
+            lam[i][k] = (d[k + 1] * lam[i][k - 1] - across * before) // d[k]
+            lam[i][k - 1] = (length * before + across * lam[i][k]) // d[k + 1]
+        d[k], k = length, max(k - 1, 1)
+    return rows[0]

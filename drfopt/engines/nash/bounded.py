@@ -17,10 +17,13 @@ Source: Eisenberg and Gale 1959 for the program; Jain and Vazirani, Eisenberg-Ga
 beside the capacities.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 
 from ...base.errors import SolverError
@@ -69,6 +72,9 @@ POOREST = 1e-6
 
 REFINEMENTS = 3
 
+SMALL = 50_000
+"""Pairs times equations of types and rows up to which matrices are arrays."""
+
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
@@ -77,6 +83,44 @@ def solve(problem: Problem) -> Answer:
         return market.answer(_Point.nothing(market))
     with np.errstate(all="ignore"):
         return market.answer(_polished(market, _interior(market)))
+
+
+@dataclass(frozen=True)
+class _Algebra:
+    """How matrices are made, scaled by columns, searched for the largest entry of each row, and factorised."""
+
+    made: Callable[[Any], Any]
+    scaled: Callable[[Any, np.ndarray], Any]
+    diagonal: Callable[[np.ndarray], Any]
+    block: Callable[[list[list[Any]]], Any]
+    largest: Callable[[Any], np.ndarray]
+    factorised: Callable[[Any], Callable[[np.ndarray], np.ndarray]]
+
+
+def _dense_factors(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    factors, pivots, fault = lapack.dgetrf(matrix)
+    if fault:
+        raise RuntimeError("the matrix is singular")
+    return lambda right: lapack.dgetrs(factors, pivots, right)[0]
+
+
+# Of a few users a sparse matrix costs more to make than to use.
+DENSE = _Algebra(
+    lambda matrix: matrix.toarray(),
+    lambda matrix, d: matrix * d,
+    np.diag,
+    np.block,
+    lambda matrix: matrix.max(axis=1, initial=-np.inf),
+    _dense_factors,
+)
+SPARSE = _Algebra(
+    sparse.csr_array,
+    lambda matrix, d: matrix @ sparse.diags_array(d),
+    sparse.diags_array,
+    sparse.block_array,
+    lambda matrix: matrix.max(axis=1).toarray().ravel(),
+    lambda matrix: splu(sparse.csc_array(matrix)).solve,
+)
 
 
 class _Market:
@@ -110,10 +154,14 @@ class _Market:
         scale = np.minimum(most / (2 * max(self.n, 1)), limits / 2)
         scale = np.where(self.fixed, np.minimum(floors, limits), np.maximum(scale, 1.25 * floors))
         self.scale = np.where(limits < scale, (floors + np.minimum(limits, 1e300)) / 2, scale)
-        self.A = sparse.csr_array(matrix @ sparse.diags_array((part * self.scale[self.owner])[self.type]))
-        self.B = sparse.csr_array(promised.ceilings[:, self.there] * self.scale)
-        self.E = sparse.csr_array((np.ones(len(pairs)), (self.type, np.arange(len(pairs)))), shape=(q, len(pairs)))
-        self.O = sparse.csr_array((np.ones(q), (np.arange(q), self.owner)), shape=(q, self.n))
+        A = matrix @ sparse.diags_array((part * self.scale[self.owner])[self.type])
+        B = sparse.csr_array(promised.ceilings[:, self.there] * self.scale)
+        E = sparse.csr_array((np.ones(len(pairs)), (self.type, np.arange(len(pairs)))), shape=(q, len(pairs)))
+        owned = sparse.csr_array((np.ones(q), (np.arange(q), self.owner)), shape=(q, self.n))
+        finite = np.isfinite(A.data).all() and np.isfinite(B.data).all()
+        self.algebra = DENSE if (q + A.shape[0]) * len(pairs) <= SMALL else SPARSE
+        self.A, self.B, self.E, self.O = map(self.algebra.made, (A, B, E, owned))
+        self.EA = self.algebra.made(sparse.vstack([E, -A]))
         self.low = np.where(self.fixed, 0.0, floors / self.scale)
         self.u = np.where(self.fixed, np.inf, limits / self.scale)
         self.floored, self.limited = self.low > 0, np.isfinite(self.u)
@@ -123,7 +171,7 @@ class _Market:
         self.log_money = float(log_g.max() + np.log(np.exp(log_g - log_g.max()).sum())) if log_g.size else 0.0
         self.g = np.zeros(self.n)
         self.g[~self.fixed] = np.exp(log_g - self.log_money)
-        if not (np.isfinite(self.g).all() and np.isfinite(self.A.data).all() and np.isfinite(self.B.data).all()):
+        if not (finite and np.isfinite(self.g).all()):
             raise SolverError("what users would pay is beyond the range of floats: check weights and demands")
 
     def cost(self, p: np.ndarray) -> np.ndarray:
@@ -191,36 +239,32 @@ class _System:
     """
 
     def __init__(self, market: _Market, D: np.ndarray, b: np.ndarray, P: np.ndarray, Q: np.ndarray):
-        self.m, self.D = market, D
+        self.m, self.D, algebra = market, D, market.algebra
         self.free = np.isfinite(b)
-        keep = sparse.diags_array(self.free.astype(float))
-        self.O, self.B = sparse.csr_array(market.O @ keep), sparse.csr_array(market.B @ keep)
+        keep = self.free.astype(float)
+        self.O, self.B = algebra.scaled(market.O, keep), algebra.scaled(market.B, keep)
         self.b, self.P, self.Q = np.where(self.free, b, 1.0), P, Q
-        inverse = sparse.diags_array(np.where(np.isfinite(D), 1 / D, 0.0))
-        EA = sparse.vstack([market.E, -market.A], format="csr")
-        self.EA, self.inverse = EA, inverse
-        n, q, c = market.n, len(market.types), self.B.shape[0]
-        r = market.A.shape[0]
-        schur = EA @ inverse @ EA.T
-        blocks = [
-            [sparse.diags_array(self.b), sparse.hstack([self.O.T, sparse.csr_array((n, r))]), self.B.T],
+        self.inverse = np.where(np.isfinite(D), 1 / D, 0.0)
+        n, q, r, c = market.n, len(market.types), len(P), len(Q)
+        schur = algebra.scaled(market.EA, self.inverse) @ market.EA.T
+        nobody, no_type, no_row = (algebra.made(sparse.csr_array(shape)) for shape in ((r, n), (q, c), (r, c)))
+        middle = schur + algebra.diagonal(np.concatenate([np.zeros(q), P]))
+        users = algebra.block([[self.O], [nobody]])
+        other = algebra.block([[no_type], [no_row]])
+        matrix = algebra.block(
             [
-                sparse.vstack([-self.O, sparse.csr_array((r, n))]),
-                schur + sparse.diags_array(np.concatenate([np.full(q, 0.0), P])),
-                None,
-            ],
-            [self.B, None, -sparse.diags_array(Q)] if c else [None, None, None],
-        ]
-        if not c:
-            blocks = [row[:2] for row in blocks[:2]]
-        matrix = sparse.csc_array(sparse.block_array(blocks))
+                [algebra.diagonal(self.b), users.T, self.B.T],
+                [-users, middle, other],
+                [self.B, other.T, -algebra.diagonal(Q)],
+            ]
+        )
         # In units in which the largest entries of rows and columns are near 1.
-        self.size = 1 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1).toarray().ravel(), TINY))
-        scaled = sparse.csc_array(sparse.diags_array(self.size) @ matrix @ sparse.diags_array(self.size))
-        sign = np.concatenate([np.ones(n + q + r), -np.ones(len(self.size) - n - q - r)])
+        self.size = 1 / np.sqrt(np.maximum(algebra.largest(abs(matrix)), TINY))
+        scaled = algebra.scaled(algebra.scaled(matrix, self.size).T, self.size).T
+        sign = np.concatenate([np.ones(n + q + r), -np.ones(c)])
         try:
             # What is left free by a few roundings is held by as many; refinement takes them back.
-            self.lu = splu(sparse.csc_array(scaled + sparse.diags_array(RIDGE * sign)))
+            self.factors = algebra.factorised(scaled + algebra.diagonal(RIDGE * sign))
         except RuntimeError:
             raise SolverError("the equations of the market are singular in floats") from None
         self.cut = np.cumsum([n, q, r])
@@ -249,11 +293,11 @@ class _System:
 
     def _once(self, *right: np.ndarray) -> Vectors:
         r1, r2, r3, r4, r5 = right
-        base = self.inverse @ r1
-        middle = np.concatenate([r3, -r4]) - self.EA @ base
-        x = self.lu.solve(np.concatenate([r2, middle, r5]) * self.size) * self.size
+        base = self.inverse * r1
+        middle = np.concatenate([r3, -r4]) - self.m.EA @ base
+        x = self.factors(np.concatenate([r2, middle, r5]) * self.size) * self.size
         t, pi, p, beta = np.split(x, self.cut)
-        v = base + self.inverse @ (self.EA.T @ np.concatenate([pi, p]))
+        v = base + self.inverse * (self.m.EA.T @ np.concatenate([pi, p]))
         return v, t, pi, p, beta
 
 
@@ -460,14 +504,13 @@ class _Guess:
         np.minimum.at(least, m.type, dear)
         self.used = (point.v / t >= dear) | (dear <= least[m.type])
         slack = 1 - m.A @ point.v
-        asked = np.asarray(
-            (sparse.diags_array(point.p) @ m.A @ sparse.diags_array(1 / y[m.owner[m.type]])).max(axis=1).toarray()
-        ).ravel()
+        asked = point.p * m.algebra.largest(m.algebra.scaled(m.A, 1 / y[m.owner[m.type]]))
         # A price so small that the money would not notice it on an idle row is the method's zero.
         money = float(point.p @ (1 - slack) + point.beta @ (m.B @ point.t))
         self.priced = (asked >= slack) & (point.p >= UNNOTICED * money * slack)
         under = 1 - m.B @ point.t
-        self.capped_groups = (_largest(m.B, point.beta, y) >= under) & (point.beta >= UNNOTICED * money * under)
+        asked = point.beta * m.algebra.largest(m.algebra.scaled(m.B, 1 / y))
+        self.capped_groups = (asked >= under) & (point.beta >= UNNOTICED * money * under)
         self.at_limit = m.limited & (point.nu / y >= (m.u - point.t) / np.where(m.limited, m.u, 1))
         self.at_floor = m.floored & (point.mu / y >= (point.t - m.low))
         self.seen: set[bytes] = set()
@@ -511,12 +554,6 @@ class _Guess:
         self.at_limit = (self.at_limit & ~below) | beyond
         self.at_floor = (self.at_floor & ~lifted) | sunk
         return True
-
-
-def _largest(matrix: sparse.csr_array, prices: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if not matrix.shape[0]:
-        return np.zeros(0)
-    return (sparse.diags_array(prices) @ matrix @ sparse.diags_array(1 / y)).max(axis=1).toarray().ravel()
 
 
 def _first(change: np.ndarray) -> np.ndarray:

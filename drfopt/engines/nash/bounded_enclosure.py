@@ -178,11 +178,13 @@ class _Market:
         room, filled = problem.instance.room, np.zeros_like(prices)
         np.add.at(filled, machine, amounts[:, None] * np.array(self.d, dtype=float)[row])
         met = self.b.astype(float) @ tasks
-        # What only those pay who have what is promised, whatever it costs, may as well cost nothing.
-        asking = [(self.d[q], k) for q, k in self.all_pairs if not self.stuck[self.owner[q]]]
+        # What only those pay who have what is promised, whatever it costs, may as well cost nothing; so may what nobody
+        # notices beside what a task is worth, which is all the prices there are where everybody is at a limit.
+        noticed = [USED * FULL * float(self.worth(i, Fraction(x))) if x else 0.0 for i, x in enumerate(tasks.tolist())]
+        asking = [(q, k) for q, k in self.all_pairs if not self.stuck[owner[q]]]
         paid = np.zeros(prices.shape, dtype=bool)
-        for needs, k in asking:
-            paid[k] |= np.array(needs, dtype=bool)
+        for q, k in asking:
+            paid[k] |= prices[k] * np.array([float(d * self.part[q]) for d in self.d[q]]) > noticed[owner[q]]
         prices, rising = np.where(paid, prices, 0.0), ~np.array(self.stuck, dtype=bool)
         beta = np.where((self.b[:, rising] > 0).any(axis=1), beta, 0.0) if len(beta) else beta
         money = float((prices * room).sum() + beta.sum()) or 1.0

@@ -212,7 +212,7 @@ class Explanation(Result):
             notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
         if self.fragmentation is not None:
             notes += self.fragmentation.sentences()
-        elif self.instance.has_devices:
+        elif self.instance.has_devices and not (self.allocation.integer and self.instance.task_types is None):
             notes.append("devices are pooled here; how much of them whole tasks lose: --fragmentation")
         if broken := self.allocation.broken:
             notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
