@@ -25,9 +25,10 @@ QUESTIONS = (
         smoke=(Files(10_000, classes=4, policy="ceei"),),
         happened=(
             "Slower and larger than expected: 67 s of processor time with one worker and 73 with two, not 25, and 1.45 "
-            "and 1.02 GiB, not below 1: whatever a step computes is made again in each of its four passes, and a part of "
-            "four million pairs has some copies of its digits at once. The longest path falls from 77 to 60 s, a factor "
-            "of 1.3: there are two parts, one of them twice the other. Proven. (Measured beside other programs, load 5.)"
+            "and 1.02 GiB, not below 1: whatever a step computes is made again in each of its four passes, and a part "
+            "of four million pairs has some copies of its digits at once. The longest path falls from 77 to 60 s, a "
+            "factor of 1.3: there are two parts, one of them twice the other. Proven. (Measured beside other programs, "
+            "load 5.)"
         ),
     ),
     Question(
