@@ -107,9 +107,10 @@ class Polish:
             raise SolverError(f"powers of {alpha} are not computed to 32 digits")
         self.policy, self.called = policy, called
         self.priced = np.zeros((0, 0), dtype=bool)
-        # Scales and the unit of money are powers of two, so that nothing is rounded by them.
-        self.money = _unit(log_money)
-        self.unit = float(np.exp(log_money)) / self.money
+        # What is beyond the range of floats is refused at the end.
+        with np.errstate(all="ignore"):
+            self.money = _unit(log_money)
+            self.unit = float(np.exp(log_money) / self.money)
 
     def run(self, parts: SummedParts, p: np.ndarray, z: np.ndarray, watch: Callable[[str], None]) -> DoubleDouble:
         """Solve the equations, look at the signs, and again; return the prices (k, m) of one unit, in money's.
@@ -470,7 +471,7 @@ class PolishPart:
 
 
 def _unit(log_money: float) -> float:
-    """Return the power of two that is nearest to all money."""
+    """Return the power of two that is nearest to all money, so that nothing is rounded by it."""
     return float(2.0 ** np.round(log_money / np.log(2)))
 
 
